@@ -1,0 +1,185 @@
+"""The mutable cluster: what happens to it is noted in its columns at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from clusterstate.changes import Reads
+from clusterstate.cluster import KEPT, ClusterObjects
+from clusterstate.columns import Columns
+from clusterstate.errors import ClusterStateError
+from clusterstate.nodetree import NodeTree
+from clusterstate.objects import Node, Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.usage import Accounting, account_1_16, tracked_1_16
+
+TERMINATED = ("Succeeded", "Failed")
+"""Phases of pods that a scheduler is never shown."""
+
+
+class ClusterCache:
+    """Nodes, pods and the other objects of one cluster. Upstream: 1.16 schedulerCache.
+
+    A pod is assumed (placed by us, not yet confirmed) or added; pods are told apart by uid. Texts of
+    ClusterStateError are upstream's. Nothing here reads a clock: expiry of assumed pods belongs to who
+    keeps time.
+    """
+
+    def __init__(self, accounting: Accounting = account_1_16, tracked: Callable[[str], bool] = tracked_1_16) -> None:
+        self.columns = Columns(accounting, tracked)
+        self.objects = ClusterObjects()
+        self.tree = NodeTree()
+        self._places: dict[str, tuple[int, Pod]] = {}
+        self._assumed: set[str] = set()
+        self._nominated: dict[str, tuple[str, Pod]] = {}
+
+    @classmethod
+    def of(cls, objects: Iterable[Any], **settings: Any) -> ClusterCache:
+        """A cache filled with decoded objects. Terminated pods are left out, pending ones noted if nominated."""
+        cache = cls(**settings)
+        for obj in objects:
+            cache.add(obj)
+        return cache
+
+    def add(self, obj: Any) -> None:
+        """Adds any object; replaces one of the same name (a pod: of the same uid)."""
+        if isinstance(obj, Node):
+            self.add_node(obj)
+        elif isinstance(obj, Pod):
+            if obj.phase in TERMINATED:
+                return
+            if obj.node_name:
+                self.add_pod(obj)
+            elif obj.nominated_node_name:
+                self.nominate(obj, obj.nominated_node_name)
+        elif type(obj) in KEPT:
+            self.columns.log.whole(self.objects.put(obj))
+        else:
+            raise TypeError(f"{type(obj).__name__} is not an object of a cluster")
+
+    def remove(self, obj: Any) -> None:
+        """Removes any object by its name (a pod: by its uid)."""
+        if isinstance(obj, Node):
+            self.remove_node(obj.name)
+        elif isinstance(obj, Pod):
+            self.remove_pod(obj)
+        else:
+            self.columns.log.whole(self.objects.take(obj))
+
+    # --- nodes -----------------------------------------------------------------------------
+
+    def add_node(self, node: Node) -> None:
+        """Adds or updates a node; pods that were there before it stay."""
+        self.columns.put_node(self.columns.row(node.name), node)
+        self.tree.put(node)
+
+    update_node = add_node
+
+    def remove_node(self, name: str) -> None:
+        """Takes the node object away; its pods stay until they are removed themselves."""
+        row = self.columns.row_of.get(name)
+        if row is None or self.columns.nodes[row] is None:
+            raise ClusterStateError(f"node {name} is not found")
+        self.tree.remove(name)
+        self.columns.put_node(row, None)
+
+    # --- pods ------------------------------------------------------------------------------
+
+    def add_pod(self, pod: Pod) -> None:
+        """A pod that is bound: new, or the confirmation of an assumed one (also on another node)."""
+        uid = self._uid(pod)
+        if uid in self._places:
+            if uid not in self._assumed:
+                raise ClusterStateError(f"pod {uid} was already in added state")
+            self._take(uid)
+        self._place(uid, pod)
+
+    def update_pod(self, pod: Pod) -> None:
+        """Replaces an added pod."""
+        uid = self._uid(pod)
+        if uid not in self._places or uid in self._assumed:
+            raise ClusterStateError(f"pod {uid} is not added to scheduler cache, so cannot be updated")
+        self._take(uid)
+        self._place(uid, pod)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """Removes an added pod, and its nomination."""
+        uid = self._uid(pod)
+        self._nominated.pop(uid, None)
+        if uid not in self._places or uid in self._assumed:
+            raise ClusterStateError(f"pod {uid} is not found in scheduler cache, so cannot be removed from it")
+        self._take(uid)
+
+    def assume_pod(self, pod: Pod, node_name: str) -> Pod:
+        """Places a pending pod ahead of its binding; the pod as it now runs. Its nomination is gone."""
+        uid = self._uid(pod)
+        if uid in self._places:
+            raise ClusterStateError(f"pod {uid} is in the cache, so can't be assumed")
+        placed = attrs.evolve(pod, node_name=node_name)
+        self._place(uid, placed)
+        self._assumed.add(uid)
+        self._nominated.pop(uid, None)
+        return placed
+
+    def forget_pod(self, pod: Pod) -> None:
+        """Takes back an assumption."""
+        uid = self._uid(pod)
+        if uid not in self._assumed:
+            raise ClusterStateError(f"pod {uid} wasn't assumed so cannot be forgotten")
+        self._take(uid)
+
+    def is_assumed(self, pod: Pod) -> bool:
+        return pod.metadata.uid in self._assumed
+
+    def __contains__(self, pod: Pod) -> bool:
+        return pod.metadata.uid in self._places
+
+    def pods(self) -> list[Pod]:
+        """All placed pods, in order of arrival."""
+        return [pod for _, pod in self._places.values()]
+
+    def _uid(self, pod: Pod) -> str:
+        if not pod.metadata.uid:
+            raise ClusterStateError("Cannot get cache key for pod with empty UID")
+        return pod.metadata.uid
+
+    def _place(self, uid: str, pod: Pod) -> None:
+        row = self.columns.row(pod.node_name)
+        self.columns.put_pod(row, pod, uid)
+        self._places[uid] = (row, pod)
+
+    def _take(self, uid: str) -> None:
+        row, _ = self._places.pop(uid)
+        self._assumed.discard(uid)
+        self.columns.take_pod(row, uid)
+
+    # --- nominations -----------------------------------------------------------------------
+
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """Notes that a pending pod waits for room on a node; an empty name takes the note back."""
+        uid = self._uid(pod)
+        self._nominated.pop(uid, None)
+        if node_name:
+            self._nominated[uid] = (node_name, pod)
+        self.columns.log.whole(Reads.NAMESPACES)
+
+    def nominated(self) -> dict[str, list[Pod]]:
+        """Node name → the pods nominated to it, in order of nomination."""
+        out: dict[str, list[Pod]] = {}
+        for node_name, pod in self._nominated.values():
+            out.setdefault(node_name, []).append(pod)
+        return out
+
+    # --- reading ---------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """The cluster as it is now; valid until the next change."""
+        return Snapshot(self.columns, self.objects)
+
+    def info(self, pod: Pod) -> PodInfo:
+        """The pod's class."""
+        return self.columns.info(pod)

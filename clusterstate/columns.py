@@ -1,0 +1,260 @@
+"""The cluster as columns: one row per node, kept current in O(changed rows).
+
+Arrays have the node axis last. A row stays with its node name; a removed node leaves a row without
+a node object (``has_node`` False) that lives on while pods are there and is then used again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+
+import numpy as np
+
+from clusterstate.changes import ChangeLog, Reads
+from clusterstate.distinct import DistinctIds, Ids
+from clusterstate.growable import Growable, IntArray, Mask
+from clusterstate.images import ImageStates
+from clusterstate.nodecolumn import NodeColumn, label_extractor
+from clusterstate.objects import Node, Pod
+from clusterstate.podinfo import PodInfo, PodKey, pod_key
+from clusterstate.tally import Tally, Weight
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Accounting, account_1_16, amount, tracked_1_16
+
+FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
+MOST_TALLIES = 256
+RECENT_CLASSES = 1024
+
+
+class Columns:
+    """See the module. Everything is read through a Snapshot and changed through a ClusterCache.
+
+    resources: name → index on the resource axis R; cpu 0 (millicores), memory 1, ephemeral-storage 2
+    (bytes), then scalar resources as they turn up.
+    """
+
+    def __init__(self, accounting: Accounting = account_1_16, tracked: Callable[[str], bool] = tracked_1_16) -> None:
+        self.accounting = accounting
+        self.tracked = tracked
+        self.log = ChangeLog()
+        self.names: list[str] = []
+        self.row_of: dict[str, int] = {}
+        self.nodes: list[Node | None] = []
+        self.pods: list[dict[str, Pod]] = []
+        self.resources: dict[str, int] = {name: i for i, name in enumerate(FIXED_RESOURCES)}
+        self.allocatable = Growable((3, 0))
+        self.allocatable_set = Growable((3, 0), np.bool_)
+        self.requested = Growable((3, 0))
+        self.nonzero = Growable((2, 0))
+        self.allowed_pods = Growable((0,))
+        self.pod_count = Growable((0,))
+        self.has_node = Growable((0,), np.bool_)
+        self.node_count = 0
+        self.images = ImageStates()
+        self.infos: dict[PodKey, PodInfo] = {}
+        self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
+        self._labels: dict[str, NodeColumn] = {}
+        self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
+        self._tallies: OrderedDict[Hashable, Tally] = OrderedDict()
+        self._distinct: dict[Hashable, DistinctIds] = {}
+        self._free: list[int] = []
+        self._ranks: IntArray | None = None
+        self._published: tuple[tuple[str, ...], Mask] | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    # --- nodes -----------------------------------------------------------------------------
+
+    def row(self, name: str) -> int:
+        """The row of a node name; a new one if the name is new."""
+        row = self.row_of.get(name)
+        if row is None:
+            row = self._free.pop() if self._free else self._append()
+            self.row_of[name] = row
+            self.names[row] = name
+            self._ranks = self._published = None
+        return row
+
+    def _append(self) -> int:
+        row = len(self.names)
+        self.names.append("")
+        self.nodes.append(None)
+        self.pods.append({})
+        size, resources = row + 1, len(self.resources)
+        for table in (self.allocatable, self.allocatable_set, self.requested):
+            table.resize(resources, size)
+        self.nonzero.resize(2, size)
+        for line in (self.allowed_pods, self.pod_count, self.has_node):
+            line.resize(size)
+        for column in self._node_columns():
+            column.resize(size)
+        return row
+
+    def _node_columns(self) -> Iterator[NodeColumn]:
+        yield from self._labels.values()
+        yield from self._properties.values()
+
+    def put_node(self, row: int, node: Node | None) -> None:
+        """Sets or (None) clears a row's node object."""
+        self.node_count += (node is not None) - (self.nodes[row] is not None)
+        self.nodes[row] = node
+        self._published = None
+        self.has_node.data[row] = node is not None
+        self.allocatable.data[:, row] = 0
+        self.allocatable_set.data[:, row] = False
+        self.allowed_pods.data[row] = 0
+        if node is not None:
+            for name, thousandths in node.allocatable.items():
+                if self.tracked(name):
+                    index = self.resource(name)
+                    self.allocatable.data[index, row] = amount(name, thousandths)
+                    self.allocatable_set.data[index, row] = True
+            self.allowed_pods.data[row] = amount(PODS, node.allocatable.get(PODS, 0))
+        for column in self._node_columns():
+            column.put(row, node)
+        self.images.put(row, node)
+        self.log.row(row, Reads.NODE)
+        if node is None:
+            self._release(row)
+
+    def _release(self, row: int) -> None:
+        """Gives back a row that has neither a node object nor pods."""
+        if self.nodes[row] is None and not self.pods[row]:
+            del self.row_of[self.names[row]]
+            self.names[row] = ""
+            self._free.append(row)
+            self._ranks = self._published = None
+
+    def resource(self, name: str) -> int:
+        """A resource's index on the resource axis; a new one if it is new."""
+        index = self.resources.get(name)
+        if index is None:
+            index = self.resources[name] = len(self.resources)
+            for table in (self.allocatable, self.allocatable_set, self.requested):
+                table.resize(len(self.resources), len(self.names))
+        return index
+
+    def label(self, key: str) -> NodeColumn:
+        """The column of a label key, built when it is first asked for."""
+        column = self._labels.get(key)
+        if column is None:
+            column = self._labels[key] = self._build(label_extractor(key))
+        return column
+
+    def node_property(self, extract: Callable[[Node], Hashable | None]) -> NodeColumn:
+        """The column of what ``extract`` (a module-level function) reads off a node."""
+        column = self._properties.get(extract)
+        if column is None:
+            column = self._properties[extract] = self._build(extract)
+        return column
+
+    def _build(self, extract: Callable[[Node], Hashable | None]) -> NodeColumn:
+        column = NodeColumn(extract, len(self.names))
+        for row, node in enumerate(self.nodes):
+            column.put(row, node)
+        return column
+
+    @property
+    def published(self) -> tuple[tuple[str, ...], Mask]:
+        """(row → name, (N,) bool has_node) as they are now; later changes leave them alone."""
+        if self._published is None:
+            listed = self.has_node.view.copy()
+            listed.flags.writeable = False
+            self._published = tuple(self.names), listed
+        return self._published
+
+    @property
+    def ranks(self) -> IntArray:
+        """(N,) int64: each row's place when the names are sorted bytewise."""
+        if self._ranks is None or len(self._ranks) != len(self.names):
+            order = sorted(range(len(self.names)), key=lambda row: self.names[row].encode())
+            self._ranks = np.empty(len(order), np.int64)
+            self._ranks[order] = np.arange(len(order))
+        return self._ranks
+
+    # --- pods ------------------------------------------------------------------------------
+
+    def info(self, pod: Pod) -> PodInfo:
+        """The pod's class, compiled once."""
+        key = pod_key(pod)
+        info = self.infos.get(key) or self._recent.get(key)
+        if info is None:
+            usage = self.accounting(pod.spec)
+            used = tuple((self.resource(name), value) for name, value in usage.used.items())
+            info = self._recent[key] = PodInfo(key, usage, used)
+            if len(self._recent) > RECENT_CLASSES:
+                self._recent.popitem(last=False)
+        return info
+
+    def put_pod(self, row: int, pod: Pod, uid: str) -> None:
+        info = self.info(pod)
+        self.pods[row][uid] = pod
+        if not info.rows:
+            self.infos[info.key] = info
+            info.tallies = [(tally, w) for tally in self._tallies.values() if (w := tally.weight(info))]
+        info.rows[row] = info.rows.get(row, 0) + 1
+        self._count(row, info, 1)
+
+    def take_pod(self, row: int, uid: str) -> Pod:
+        pod = self.pods[row].pop(uid)
+        info = self.infos[pod_key(pod)]
+        self._count(row, info, -1)
+        info.rows[row] -= 1
+        if not info.rows[row]:
+            del info.rows[row]
+        if not info.rows:
+            del self.infos[info.key]
+            for distinct in self._distinct.values():
+                distinct.drop(info)
+        if self.nodes[row] is None:
+            self._release(row)
+        return pod
+
+    def _count(self, row: int, info: PodInfo, sign: int) -> None:
+        requested = self.requested.data
+        for index, value in info.used:
+            requested[index, row] += sign * value
+        cpu, memory = info.usage.nonzero
+        self.nonzero.data[0, row] += sign * cpu
+        self.nonzero.data[1, row] += sign * memory
+        self.pod_count.data[row] += sign
+        for tally, weight in info.tallies:
+            tally.add(row, sign * weight)
+        for distinct in self._distinct.values():
+            distinct.add(info, row, sign)
+        self.log.row(row, Reads.PODS)
+
+    # --- counts over pods ------------------------------------------------------------------
+
+    def tally(self, key: Hashable, topology_key: str | None, weight: Weight) -> Tally:
+        """The running count named ``key``; counted from scratch only when it is new or its topology changed."""
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = Tally(None if topology_key is None else self.label(topology_key), weight)
+            tally.build(self.infos.values(), len(self.names))
+            self._tallies[key] = tally
+            for info in self.infos.values():
+                if value := weight(info):
+                    info.tallies.append((tally, value))
+            self._forget_oldest()
+        else:
+            self._tallies.move_to_end(key)
+            if not tally.is_current(len(self.names)):
+                tally.build(self.infos.values(), len(self.names))
+        return tally
+
+    def _forget_oldest(self) -> None:
+        if len(self._tallies) > MOST_TALLIES:
+            kept = list(self._tallies.items())[MOST_TALLIES // 2 :]
+            self._tallies = OrderedDict(kept)
+            alive = {id(tally) for _, tally in kept}
+            for info in self.infos.values():
+                info.tallies = [entry for entry in info.tallies if id(entry[0]) in alive]
+
+    def distinct(self, key: Hashable, ids: Ids, version: int) -> DistinctIds:
+        """The distinct ids that ``ids`` finds in pods, by row; worked out anew when ``version`` changes."""
+        distinct = self._distinct.get(key)
+        if distinct is None or distinct.version != version:
+            distinct = self._distinct[key] = DistinctIds(ids, self.infos.values(), version)
+        return distinct

@@ -1,0 +1,50 @@
+"""The errors a caller can catch.
+
+::
+
+    KubeSchedulerError
+    ├── InputError            something that was given is wrong: exit status 2
+    │   ├── DecodeError       an object, its file and the path of the fault
+    │   ├── ConfigError       a policy, a provider name, a setting
+    │   └── RegistryError     an algorithm name that cannot be registered or found
+    ├── ClusterStateError     a cache operation that does not fit the cache's state
+    └── SchedulingError       an attempt that was given up: the release's own text
+        ├── FitError          no node fits (kubescheduler.core)
+        └── ExtenderError     an HTTP extender failed (kubescheduler.extender)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class KubeSchedulerError(Exception):
+    """Root of every error this project raises on purpose."""
+
+
+class InputError(KubeSchedulerError):
+    """Something given is wrong. ``problems`` lists every fault, one text each."""
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class DecodeError(InputError):
+    """Objects that cannot be read; each problem names file, object and path."""
+
+
+class ConfigError(InputError):
+    """A policy, provider name or setting that cannot be used."""
+
+
+class RegistryError(InputError):
+    """An algorithm name that cannot be registered, or is not registered."""
+
+
+class ClusterStateError(KubeSchedulerError):
+    """A cache operation that does not fit the cache's state; upstream's text."""
+
+
+class SchedulingError(KubeSchedulerError):
+    """A scheduling attempt that was given up, with the release's text."""

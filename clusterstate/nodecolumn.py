@@ -1,0 +1,68 @@
+"""One property of every node, dictionary-encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from clusterstate.growable import Growable, IntArray
+from clusterstate.objects import Node
+
+ABSENT = 0
+"""The code of a node that does not have the property (and of a row without a node object)."""
+
+
+class NodeColumn:
+    """codes: (N,) int64, an index into ``values``; values[0] is None, for absent."""
+
+    __slots__ = ("_codes", "extract", "index", "values", "version")
+
+    def __init__(self, extract: Callable[[Node], Hashable | None], size: int) -> None:
+        self.extract = extract
+        self.index: dict[Any, int] = {}
+        self.values: list[Any] = [None]
+        self.version = 0
+        self._codes = Growable((size,))
+
+    @property
+    def codes(self) -> IntArray:
+        return self._codes.view
+
+    def resize(self, size: int) -> None:
+        self._codes.resize(size)
+
+    def put(self, row: int, node: Node | None) -> bool:
+        """Notes a row's node; whether its code changed."""
+        value = None if node is None else self.extract(node)
+        code = ABSENT if value is None else self._code(value)
+        if self._codes.data[row] == code:
+            return False
+        self._codes.data[row] = code
+        self.version += 1
+        return True
+
+    def _code(self, value: Hashable) -> int:
+        code = self.index.get(value)
+        if code is None:
+            code = self.index[value] = len(self.values)
+            self.values.append(value)
+        return code
+
+    def spread(self, function: Callable[[Any], Any], codes: IntArray, dtype: Any = np.int64) -> Any:
+        """function(value) for each of ``codes``, called once per distinct value; (len(codes),) of ``dtype``."""
+        if len(codes) < len(self.values):
+            distinct, inverse = np.unique(codes, return_inverse=True)
+            table = np.fromiter((function(self.values[c]) for c in distinct), dtype, len(distinct))
+            return table[inverse]
+        return np.fromiter(map(function, self.values), dtype, len(self.values))[codes]
+
+
+def label_extractor(key: str) -> Callable[[Node], str | None]:
+    """The column of one label key; an empty value is a value."""
+
+    def extract(node: Node) -> str | None:
+        return node.metadata.labels.get(key)
+
+    return extract

@@ -1,0 +1,65 @@
+"""The order in which 1.16 visits nodes: zones in turn, nodes of a zone in order of addition."""
+
+from __future__ import annotations
+
+from clusterstate.objects import Node
+
+REGION = "failure-domain.beta.kubernetes.io/region"
+ZONE = "failure-domain.beta.kubernetes.io/zone"
+
+
+def zone_key(node: Node) -> str | None:
+    """Region and zone together; None when both are absent or empty. Upstream: 1.16 utilnode.GetZoneKey."""
+    labels = node.metadata.labels
+    region, zone = labels.get(REGION, ""), labels.get(ZONE, "")
+    return f"{region}:\x00:{zone}" if region or zone else None
+
+
+class NodeTree:
+    """Upstream: 1.16 NodeTree. The iterator goes on where the last scheduling attempt stopped."""
+
+    def __init__(self) -> None:
+        self._zones: dict[str, list[str]] = {}
+        self._zone_of: dict[str, str] = {}
+        self._next_zone = 0
+        self._positions: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._zone_of)
+
+    def put(self, node: Node) -> None:
+        """Adds a node; one whose zone changed moves to the end of its new zone."""
+        zone = zone_key(node) or ""
+        if self._zone_of.get(node.name) == zone:
+            return
+        self.remove(node.name)
+        self._zones.setdefault(zone, []).append(node.name)
+        self._zone_of[node.name] = zone
+
+    def remove(self, name: str) -> None:
+        zone = self._zone_of.pop(name, None)
+        if zone is None:
+            return
+        self._zones[zone].remove(name)
+        if not self._zones[zone]:
+            del self._zones[zone]
+            self._positions.pop(zone, None)
+
+    def next(self) -> str:
+        """The next node; after a full pass every zone begins anew."""
+        zones = list(self._zones)
+        exhausted: set[str] = set()
+        while True:
+            if self._next_zone >= len(zones):
+                self._next_zone = 0
+            zone = zones[self._next_zone]
+            self._next_zone += 1
+            position = self._positions.get(zone, 0)
+            if position < len(self._zones[zone]):
+                self._positions[zone] = position + 1
+                return self._zones[zone][position]
+            exhausted.add(zone)
+            if len(exhausted) == len(zones):
+                self._positions.clear()
+                self._next_zone = 0
+                exhausted.clear()

@@ -1,0 +1,92 @@
+"""Pod classes: pods that are equal in everything a scheduler reads share one compiled form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterstate.objects import Labels, ObjectMeta, Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm
+from clusterstate.usage import PodUsage
+
+if TYPE_CHECKING:
+    from clusterstate.tally import Tally
+
+Controller = tuple[str, str] | None
+"""(kind, uid) of the owner reference with ``controller: true``."""
+
+PodKey = tuple[str, Labels, PodSpec, Controller, bool]
+"""What makes two pods equal to a scheduler: namespace, labels, spec, controller, being deleted."""
+
+
+def controller_of(metadata: ObjectMeta) -> Controller:
+    """The first owner that is the controller."""
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return (owner.kind, owner.uid)
+    return None
+
+
+def pod_key(pod: Pod) -> PodKey:
+    metadata = pod.metadata
+    controller = controller_of(metadata) if metadata.owner_references else None
+    return (metadata.namespace, metadata.labels, pod.spec, controller, metadata.deletion_timestamp is not None)
+
+
+class PodInfo:
+    """One pod class: what it asks for, and where its running pods are.
+
+    rows: node row → number of this class's pods there. Kept by the columns, as are ``tallies``,
+    the counts that this class's pods take part in.
+    """
+
+    __slots__ = (
+        "controller",
+        "key",
+        "labels",
+        "namespace",
+        "node_name",
+        "rows",
+        "spec",
+        "tallies",
+        "terminating",
+        "usage",
+        "used",
+    )
+
+    def __init__(self, key: PodKey, usage: PodUsage, used: tuple[tuple[int, int], ...]) -> None:
+        self.key = key
+        self.namespace, self.labels, self.spec, self.controller, self.terminating = key
+        self.usage = usage
+        self.used = used
+        self.node_name = ""
+        self.rows: dict[int, int] = {}
+        self.tallies: list[tuple[Tally, int]] = []
+
+    @property
+    def priority(self) -> int:
+        return self.spec.priority or 0
+
+    @property
+    def has_pod_affinity(self) -> bool:
+        """A podAffinity or podAntiAffinity object is present."""
+        affinity = self.spec.affinity
+        return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+
+    @property
+    def required_affinity(self) -> tuple[PodAffinityTerm, ...]:
+        affinity = self.spec.affinity
+        return affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
+
+    @property
+    def required_anti_affinity(self) -> tuple[PodAffinityTerm, ...]:
+        affinity = self.spec.affinity
+        return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
+
+    @property
+    def preferred_affinity(self) -> tuple[WeightedPodAffinityTerm, ...]:
+        affinity = self.spec.affinity
+        return affinity.pod_affinity.preferred if affinity and affinity.pod_affinity else ()
+
+    @property
+    def preferred_anti_affinity(self) -> tuple[WeightedPodAffinityTerm, ...]:
+        affinity = self.spec.affinity
+        return affinity.pod_anti_affinity.preferred if affinity and affinity.pod_anti_affinity else ()

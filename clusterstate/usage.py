@@ -1,0 +1,130 @@
+"""What a pod asks for and what it takes while it runs.
+
+cpu is counted in millicores, everything else in whole units, both rounded up (away from zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import attrs
+
+from clusterstate.objects import Container, FrozenMap, PodSpec
+from clusterstate.validation import is_scalar_resource
+
+CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+
+DEFAULT_MILLI_CPU = 100
+"""Millicores that a container without a cpu request counts for in the resource priorities."""
+DEFAULT_MEMORY = 200 * 1024 * 1024
+"""Bytes, likewise."""
+
+Amounts = FrozenMap[str, int]
+
+
+@attrs.frozen
+class PodUsage:
+    """One pod's amounts, by resource name.
+
+    request: what a node must have free for it; a scalar resource asked for with 0 has an entry.
+    used: what it takes from its node while it runs.
+    nonzero: (millicores, bytes) as the resource priorities see it.
+    limits: (millicores, bytes), the larger of all containers together and any init container.
+    """
+
+    request: Amounts
+    used: Amounts
+    nonzero: tuple[int, int]
+    limits: tuple[int, int]
+    best_effort: bool
+
+
+Accounting = Callable[[PodSpec], PodUsage]
+"""A release's way of counting."""
+
+
+def amount(name: str, thousandths: int) -> int:
+    """A quantity in the unit its resource is counted in."""
+    if name == CPU:
+        return thousandths
+    return -(-thousandths // 1000) if thousandths >= 0 else thousandths // 1000
+
+
+def tracked_1_16(name: str) -> bool:
+    """Whether 1.16 keeps account of a resource: cpu, memory, ephemeral-storage and the scalar ones."""
+    return name in (CPU, MEMORY, EPHEMERAL_STORAGE) or (name != PODS and is_scalar_resource(name))
+
+
+def _sum(lists: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for resources in lists:
+        for name, thousandths in resources.items():
+            if tracked_1_16(name):
+                out[name] = out.get(name, 0) + amount(name, thousandths)
+    return out
+
+
+def _request(spec: PodSpec, used: Mapping[str, int]) -> dict[str, int]:
+    """Upstream: 1.16 GetResourceRequest. An init container raises a value only where it asks for strictly more."""
+    request = dict(used)
+    for container in spec.init_containers:
+        for name, thousandths in container.requests.items():
+            if tracked_1_16(name) and amount(name, thousandths) > request.get(name, 0):
+                request[name] = amount(name, thousandths)
+    return request
+
+
+def nonzero_request(containers: Iterable[Container]) -> tuple[int, int]:
+    """(millicores, bytes) with the defaults for what is not asked for; a 0 that is written counts as 0."""
+    cpu = memory = 0
+    for container in containers:
+        requests = container.requests
+        cpu += amount(CPU, requests[CPU]) if CPU in requests else DEFAULT_MILLI_CPU
+        memory += amount(MEMORY, requests[MEMORY]) if MEMORY in requests else DEFAULT_MEMORY
+    return cpu, memory
+
+
+def _limits(spec: PodSpec) -> tuple[int, int]:
+    total = _sum(c.limits for c in spec.containers)
+    inits = [_sum([c.limits]) for c in spec.init_containers]
+    cpu, memory = (max([total.get(r, 0), *(i.get(r, 0) for i in inits)]) for r in (CPU, MEMORY))
+    return cpu, memory
+
+
+def is_best_effort(containers: Iterable[Container]) -> bool:
+    """No container has a cpu or memory request or limit above 0."""
+    return not any(
+        resources.get(name, 0) > 0
+        for container in containers
+        for resources in (container.requests, container.limits)
+        for name in (CPU, MEMORY)
+    )
+
+
+def account_1_16(spec: PodSpec) -> PodUsage:
+    """Upstream: 1.16 GetResourceRequest, calculateResource and GetNonzeroRequests, gate PodOverhead off."""
+    used = _sum(c.requests for c in spec.containers)
+    return PodUsage(
+        request=FrozenMap(_request(spec, used)),
+        used=FrozenMap(used),
+        nonzero=nonzero_request(spec.containers),
+        limits=_limits(spec),
+        best_effort=is_best_effort((*spec.containers, *spec.init_containers)),
+    )
+
+
+def account_1_16_with_overhead(spec: PodSpec) -> PodUsage:
+    """The same with gate PodOverhead on: spec.overhead comes on top of everything but the limits."""
+    usage = account_1_16(spec)
+    overhead = _sum([spec.overhead])
+    cpu, memory = usage.nonzero
+    return attrs.evolve(
+        usage,
+        request=_plus(usage.request, overhead),
+        used=_plus(usage.used, overhead),
+        nonzero=(cpu + overhead.get(CPU, 0), memory + overhead.get(MEMORY, 0)),
+    )
+
+
+def _plus(amounts: Mapping[str, int], more: Mapping[str, int]) -> Amounts:
+    return FrozenMap({name: amounts.get(name, 0) + more.get(name, 0) for name in (*amounts, *more)})

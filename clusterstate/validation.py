@@ -1,0 +1,152 @@
+"""Names of the Kubernetes API: qualified names, label values and the classes of resource names.
+
+The texts are those of release 1.16 (apimachinery ``IsQualifiedName``, ``IsValidLabelValue``).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_LABEL_VALUE = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+_QUALIFIED_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+
+_NAME_CHARACTERS = (
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+_SUBDOMAIN_RULE = (
+    "a DNS-1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_NAME_EXAMPLES = ("MyName", "my.name", "123-abc")
+
+NAME_LENGTH = 63
+"""Most bytes in a label value or in the name part of a qualified name."""
+
+SUBDOMAIN_LENGTH = 253
+"""Most bytes in the prefix of a qualified name."""
+
+_GO_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+def go_quote(text: str) -> str:
+    """``text`` in double quotes with escapes, as Go's ``%q`` prints it."""
+    return '"' + "".join(map(_go_character, text)) + '"'
+
+
+def _go_character(character: str) -> str:
+    if character in _GO_ESCAPES:
+        return _GO_ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _must_match(rule: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def _too_long(text: str, most: int) -> bool:
+    return len(text.encode("utf-8", "surrogatepass")) > most
+
+
+@lru_cache(maxsize=65536)
+def label_value_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with a label value; nothing when it is valid. The empty value is valid."""
+    errors = []
+    if _too_long(value, NAME_LENGTH):
+        errors.append(f"must be no more than {NAME_LENGTH} characters")
+    if not re.fullmatch(_LABEL_VALUE, value):
+        rule = f"a valid label must be an empty string or {_NAME_CHARACTERS}"
+        errors.append(_must_match(rule, _LABEL_VALUE, "MyValue", "my_value", "12345"))
+    return tuple(errors)
+
+
+def subdomain_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with a DNS-1123 subdomain; nothing when it is valid."""
+    errors = []
+    if _too_long(value, SUBDOMAIN_LENGTH):
+        errors.append(f"must be no more than {SUBDOMAIN_LENGTH} characters")
+    if not re.fullmatch(_SUBDOMAIN, value):
+        errors.append(_must_match(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
+    return tuple(errors)
+
+
+@lru_cache(maxsize=65536)
+def qualified_name_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with ``[subdomain/]name``; nothing when it is valid."""
+    parts = value.split("/")
+    rule = _must_match(f"must {_NAME_CHARACTERS}", _QUALIFIED_NAME, *_NAME_EXAMPLES)
+    if len(parts) > 2:
+        return (f"a qualified name {rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+    errors = []
+    if len(parts) == 2:
+        prefix_errors = subdomain_errors(parts[0]) if parts[0] else ("must be non-empty",)
+        errors += [f"prefix part {error}" for error in prefix_errors]
+    name = parts[-1]
+    if not name:
+        errors.append("name part must be non-empty")
+    elif _too_long(name, NAME_LENGTH):
+        errors.append(f"name part must be no more than {NAME_LENGTH} characters")
+    if not re.fullmatch(_QUALIFIED_NAME, name):
+        errors.append(f"name part {rule}")
+    return tuple(errors)
+
+
+# --- resource names ------------------------------------------------------------------------
+
+
+def is_prefixed_native_resource(name: str) -> bool:
+    """The name contains ``kubernetes.io/``."""
+    return "kubernetes.io/" in name
+
+
+def is_native_resource(name: str) -> bool:
+    """The name has no prefix, or one of Kubernetes' own."""
+    return "/" not in name or is_prefixed_native_resource(name)
+
+
+@lru_cache(maxsize=4096)
+def is_extended_resource(name: str) -> bool:
+    """Not native, no quota name, and a qualified name still after ``requests.`` is put before it."""
+    if is_native_resource(name) or name.startswith("requests."):
+        return False
+    return not qualified_name_errors(f"requests.{name}")
+
+
+def is_hugepage_resource(name: str) -> bool:
+    """``hugepages-<size>``."""
+    return name.startswith("hugepages-")
+
+
+def is_attachable_volume_resource(name: str) -> bool:
+    """``attachable-volumes-<plugin>``."""
+    return name.startswith("attachable-volumes-")
+
+
+def is_scalar_resource(name: str) -> bool:
+    """Whether release 1.16 keeps account of a resource other than cpu, memory, pods and ephemeral-storage.
+
+    Those four are to be recognised before this test.
+    """
+    return (
+        is_extended_resource(name)
+        or is_hugepage_resource(name)
+        or is_prefixed_native_resource(name)
+        or is_attachable_volume_resource(name)
+    )
