@@ -1,0 +1,24 @@
+"""HTTP extenders: services that refuse, score and bind beside the scheduler's own rules."""
+
+from __future__ import annotations
+
+from kubescheduler.extender.answers import ExtenderError, FilterResult, Score
+from kubescheduler.extender.client import HTTPExtender, prioritize_all
+from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
+from kubescheduler.extender.encoding import NodeEncoder
+from kubescheduler.extender.wire import WIRE_1_4, WIRE_1_16, WireFormat
+
+__all__ = [
+    "WIRE_1_4",
+    "WIRE_1_16",
+    "ExtenderConfig",
+    "ExtenderError",
+    "FilterResult",
+    "HTTPExtender",
+    "ManagedResource",
+    "NodeEncoder",
+    "Score",
+    "TLSConfig",
+    "WireFormat",
+    "prioritize_all",
+]

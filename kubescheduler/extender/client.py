@@ -1,0 +1,149 @@
+"""The calls a scheduler makes to an HTTP extender."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+import msgspec
+
+from clusterstate.objects import Node, Pod
+from kubescheduler.extender.answers import (
+    ExtenderError,
+    FilterResult,
+    Score,
+    node_name,
+    read_error,
+    read_filter,
+    read_scores,
+)
+from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.extender.encoding import NodeEncoder, encode_pod
+from kubescheduler.extender.wire import WIRE_1_16, WireFormat
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.transport import Transport
+
+
+@attrs.define(eq=False)
+class HTTPExtender:
+    """An extender as a release talks to it. Makes no connection before the first call; safe to share by threads.
+
+    ``encoder`` keeps the JSON of nodes; extenders of one scheduler had better share one.
+    """
+
+    config: ExtenderConfig
+    wire: WireFormat = WIRE_1_16
+    encoder: NodeEncoder = attrs.field(factory=NodeEncoder, repr=False)
+    _opened: Transport | None = attrs.field(default=None, init=False, repr=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its urlPrefix."""
+        return self.config.url_prefix
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether the extender is to be asked about the pod."""
+        return self.config.is_interested(pod)
+
+    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str] | None = None) -> FilterResult:
+        """The nodes the extender keeps, and its messages; all of ``nodes`` without a filterVerb.
+
+        ``known`` holds the names a list of names may contain (1.16: every node of the snapshot); by default those
+        of ``nodes``. Node objects are not checked against it.
+
+        Raises:
+            ExtenderError: with the release's text.
+        """
+        if not self.config.filter_verb:
+            return FilterResult(tuple(node.name for node in nodes))
+        answer = read_filter(self._ask(self.config.filter_verb, pod, nodes))
+        if answer.error:
+            raise ExtenderError(self.wire.refusal(answer.error))
+        if self._by_name and answer.names is not None:
+            known = {node.name for node in nodes} if known is None else known
+            for name in answer.names:
+                if name not in known:
+                    raise ExtenderError(self.wire.unknown_node(self.name, name))
+            return FilterResult(answer.names, answer.failed)
+        if answer.objects is None:
+            return FilterResult((), answer.failed)
+        return FilterResult(tuple(node_name(node) for node in answer.objects), answer.failed, answer.objects)
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[Score]:
+        """(host, score) as answered, hosts perhaps repeated or unknown; empty without a prioritizeVerb.
+
+        Raises:
+            ExtenderError: the call failed or a score is no integer of 64 bits. Upstream goes on without the scores.
+        """
+        if not self.config.prioritize_verb:
+            return []
+        return read_scores(self._ask(self.config.prioritize_verb, pod, nodes))
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Has the extender bind the pod. Upstream: 1.16 and later.
+
+        Raises:
+            ExtenderError: the call failed, or the extender has no bindVerb.
+        """
+        if not self.config.bind_verb:
+            raise ExtenderError("unexpected empty bindVerb in extender")
+        meta = pod.metadata
+        binding = {"PodName": meta.name, "PodNamespace": meta.namespace, "PodUID": meta.uid, "Node": node_name}
+        error = read_error(self._post(self.config.bind_verb, msgspec.json.encode(binding)))
+        if error:
+            raise ExtenderError(self.wire.refusal(error))
+
+    def close(self) -> None:
+        """Closes the connections that are kept open; the next call opens new ones."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    @property
+    def _by_name(self) -> bool:
+        return self.config.node_cache_capable and self.wire.sends_names
+
+    def _ask(self, verb: str, pod: Pod, nodes: Sequence[Node]) -> msgspec.Raw:
+        names = [node.name for node in nodes] if self._by_name else None
+        items = self.encoder.encode(nodes) if names is None else None
+        return self._post(verb, self.wire.arguments(encode_pod(pod, self.wire.pod), items, names))
+
+    def _post(self, verb: str, body: bytes) -> msgspec.Raw:
+        url = self.wire.url(self.name, verb)
+        answer = self._transport().post(url, body, lambda status: self.wire.status_fault(verb, url, status))
+        return self.wire.document(answer)
+
+    def _transport(self) -> Transport:
+        with self._lock:
+            if self._opened is None:
+                from kubescheduler.extender.transport import Transport
+
+                self._opened = Transport(self.config)
+            return self._opened
+
+
+def prioritize_all(
+    extenders: Sequence[HTTPExtender], pod: Pod, nodes: Sequence[Node]
+) -> list[list[Score] | ExtenderError]:
+    """What each extender answers to prioritize, or its error, in the extenders' order; all are asked at once.
+
+    The caller leaves out extenders that are not interested in the pod.
+    """
+
+    def ask(extender: HTTPExtender) -> list[Score] | ExtenderError:
+        try:
+            return extender.prioritize(pod, nodes)
+        except ExtenderError as e:
+            return e
+
+    if len(extenders) < 2:
+        return [ask(extender) for extender in extenders]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(extenders), thread_name_prefix="extender") as pool:
+        return list(pool.map(ask, extenders))

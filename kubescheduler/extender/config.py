@@ -1,0 +1,72 @@
+"""What a policy or component configuration says about one HTTP extender."""
+
+from __future__ import annotations
+
+import attrs
+
+from clusterstate.objects import Pod
+
+DEFAULT_TIMEOUT_NS = 5_000_000_000
+"""httpTimeout when none is configured: 5 s."""
+
+
+@attrs.frozen
+class ManagedResource:
+    """An extended resource the extender looks after; ``ignored_by_scheduler`` takes it out of PodFitsResources."""
+
+    name: str
+    ignored_by_scheduler: bool = False
+
+
+@attrs.frozen
+class TLSConfig:
+    """``tlsConfig``. The ``…_data`` members are PEM bytes (base64 already undone) and win over the files."""
+
+    insecure: bool = False
+    server_name: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    ca_file: str = ""
+    cert_data: bytes = b""
+    key_data: bytes = attrs.field(default=b"", repr=False)
+    ca_data: bytes = b""
+
+    @property
+    def has_ca(self) -> bool:
+        """Whether a certificate authority is named."""
+        return bool(self.ca_file or self.ca_data)
+
+
+@attrs.frozen
+class ExtenderConfig:
+    """One extender. A verb left empty is a call the extender does not support. ``http_timeout_ns`` 0 means 5 s."""
+
+    url_prefix: str
+    filter_verb: str = ""
+    prioritize_verb: str = ""
+    preempt_verb: str = ""
+    bind_verb: str = ""
+    weight: int = 0
+    enable_https: bool = False
+    tls: TLSConfig = TLSConfig()
+    http_timeout_ns: int = 0
+    node_cache_capable: bool = False
+    managed_resources: tuple[ManagedResource, ...] = ()
+    ignorable: bool = False
+
+    @property
+    def timeout(self) -> float:
+        """Seconds one whole exchange may take; 0 and negative values read as 5 s, so that no call waits for ever."""
+        return (self.http_timeout_ns if self.http_timeout_ns > 0 else DEFAULT_TIMEOUT_NS) / 1e9
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether the extender wants to hear of the pod.
+
+        Without managed resources it hears of every pod; else of those with a container or init container that
+        names a managed resource in requests or limits, whatever the amount.
+        """
+        if not self.managed_resources:
+            return True
+        managed = {resource.name for resource in self.managed_resources}
+        containers = (*pod.spec.containers, *pod.spec.init_containers)
+        return any(not managed.isdisjoint(amounts) for c in containers for amounts in (c.requests, c.limits))

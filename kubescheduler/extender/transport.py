@@ -1,0 +1,233 @@
+"""One POST to an extender, within its time. Imports urllib3, and is imported at the first call only."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import attrs
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import ConnectionPool, HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError
+from urllib3.exceptions import TimeoutError as PoolTimeoutError
+
+from clusterstate.errors import ConfigError
+from kubescheduler.extender.answers import ExtenderError
+from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.extender.tls import tls_context
+from kubescheduler.extender.wire import quote
+
+MAX_BODY = 256 * 2**20
+"""Bytes of the longest answer that is read."""
+CHUNK = 2**18
+LONGEST_WAIT = 864_000.0
+"""Seconds; the operating system's own limit for one wait is a little above."""
+HEADERS = {"Content-Type": "application/json", "User-Agent": "kubescheduler", "Accept-Encoding": "identity"}
+
+
+# --- sockets with a deadline -----------------------------------------------------------------
+
+
+@attrs.define
+class Budget:
+    """The seconds that all coming operations may take together."""
+
+    clock: Callable[[], float] = time.monotonic
+    _end: float = 0.0
+
+    def grant(self, seconds: float | None) -> None:
+        """Starts anew."""
+        self._end = self.clock() + min(LONGEST_WAIT if seconds is None else seconds, LONGEST_WAIT)
+
+    def left(self) -> float:
+        """Seconds left; TimeoutError when there are none."""
+        left = self._end - self.clock()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        return left
+
+
+class BudgetSocket:
+    """A connected socket whose timeout bounds all operations until the next ``settimeout``, not each of them.
+
+    A peer that sends a byte now and then would otherwise be waited for without end.
+    """
+
+    def __init__(self, sock: socket.socket, budget: Budget) -> None:
+        self._sock = sock
+        self._budget = budget
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+    def settimeout(self, seconds: float | None) -> None:
+        self._budget.grant(seconds)
+
+    def sendall(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            self._sock.settimeout(self._budget.left())
+            view = view[self._sock.send(view[:CHUNK]) :]
+
+    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002
+        """For reading only, the one way http.client uses it."""
+        return io.BufferedReader(BudgetReader(self._sock, self._budget), CHUNK)
+
+
+class BudgetReader(io.RawIOBase):
+    """Reads from a socket while there is time left."""
+
+    def __init__(self, sock: socket.socket, budget: Budget) -> None:
+        super().__init__()
+        self._sock = sock
+        self._budget = budget
+        self._raw = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._budget.left())
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class BudgetHTTPConnection(HTTPConnection):
+    """Connects, and from then on talks, within the connection's timeout."""
+
+    def _new_conn(self) -> socket.socket:
+        self._budget = Budget()
+        self._budget.grant(self.timeout)
+        return _connect(self._dns_host, self.port, self._budget)
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock = cast(socket.socket, BudgetSocket(self.sock, self._budget))
+
+
+class BudgetHTTPSConnection(BudgetHTTPConnection, HTTPSConnection):
+    """The same over TLS."""
+
+
+def _connect(host: str, port: int, budget: Budget) -> socket.socket:
+    """A socket to the first address of the host that takes the connection, its timeout the time left."""
+    failure: OSError = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(budget.left())
+            sock.connect(address)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.settimeout(budget.left())
+        except OSError as e:
+            sock.close()
+            failure = e
+        else:
+            return sock
+    raise failure
+
+
+class _HTTPPool(HTTPConnectionPool):
+    ConnectionCls = BudgetHTTPConnection
+
+
+class _HTTPSPool(HTTPSConnectionPool):
+    ConnectionCls = BudgetHTTPSConnection
+
+    def _validate_conn(self, conn: Any) -> None:
+        """Connects, without a warning when the configuration turns verification off."""
+        if conn.is_closed:
+            conn.connect()
+
+
+# --- exchanges -------------------------------------------------------------------------------
+
+
+class Transport:
+    """Connections to one extender, kept open between calls; for any number of threads."""
+
+    def __init__(self, config: ExtenderConfig) -> None:
+        """Reads the TLS files when the address is an ``https`` one; opens no connection.
+
+        Raises:
+            ExtenderError: the TLS settings cannot be used.
+        """
+        self._timeout = config.timeout
+        self._pools = urllib3.PoolManager(maxsize=8, headers=HEADERS, **_tls_settings(config))
+        self._pools.pool_classes_by_scheme = cast(
+            "dict[str, type[ConnectionPool]]", {"http": _HTTPPool, "https": _HTTPSPool}
+        )
+
+    def post(self, url: str, body: bytes, status_fault: Callable[[int], str | None]) -> bytes:
+        """The body of the answer. No retries, no redirects, no proxies.
+
+        Raises:
+            ExtenderError: no answer in time, a broken one, one longer than MAX_BODY, or a status with a fault.
+        """
+        if not url.lower().startswith(("http://", "https://")):
+            raise ExtenderError(f"Post {quote(url)}: unsupported protocol scheme; urlPrefix has to begin with http://")
+        try:
+            return self._exchange(url, body, status_fault)
+        except (HTTPError, http.client.HTTPException, OSError, ValueError) as e:
+            raise ExtenderError(f"Post {quote(url)}: {self._reason(e)}") from e
+
+    def close(self) -> None:
+        """Closes the idle connections."""
+        self._pools.clear()
+
+    def _exchange(self, url: str, body: bytes, status_fault: Callable[[int], str | None]) -> bytes:
+        limit = urllib3.Timeout(total=self._timeout)
+        response = self._pools.urlopen(
+            "POST", url, redirect=False, body=body, retries=False, timeout=limit, preload_content=False
+        )
+        try:
+            fault = status_fault(response.status)
+            if fault is not None:
+                raise ExtenderError(fault)
+            return _whole(response, url)
+        finally:
+            response.close()
+
+    def _reason(self, error: BaseException) -> str:
+        """What lies at the bottom of an exception."""
+        while True:
+            if isinstance(error, (TimeoutError, PoolTimeoutError)):
+                return f"no complete answer within {self._timeout:g} s (httpTimeout)"
+            inner = error.__cause__ or next((arg for arg in error.args if isinstance(arg, BaseException)), None)
+            if inner is None:
+                break
+            error = inner
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"certificate not accepted: {error.verify_message}"
+        return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _whole(response: urllib3.BaseHTTPResponse, url: str) -> bytes:
+    parts, size = [], 0
+    while part := response.read(CHUNK, decode_content=False):
+        size += len(part)
+        if size > MAX_BODY:
+            raise ExtenderError(f"Post {quote(url)}: the answer is longer than {MAX_BODY} bytes")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _tls_settings(config: ExtenderConfig) -> dict[str, Any]:
+    if not config.url_prefix.lower().startswith("https://"):
+        return {}
+    try:
+        settings: dict[str, Any] = {"ssl_context": tls_context(config)}
+    except ConfigError as e:
+        raise ExtenderError(f"extender {quote(config.url_prefix)}: {e}") from e
+    if config.tls.server_name:
+        settings["server_hostname"] = config.tls.server_name
+    return settings

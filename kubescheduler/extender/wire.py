@@ -1,0 +1,113 @@
+"""How a release talks to extenders: addresses, bodies, what it takes for an answer, and its texts.
+
+A release is one record of functions; a rule that changed stands as a second function beside the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import msgspec
+
+from kubescheduler.extender.answers import first_value, only_value
+from kubescheduler.extender.encoding import pod_as_read, pod_internal
+from kubescheduler.extender.goformat import format_without_operands
+
+Raws = Sequence[msgspec.Raw]
+
+
+@attrs.frozen
+class WireFormat:
+    """One release's side of the conversation.
+
+    ``sends_names``: whether a nodeCacheCapable extender is sent, and may answer, node names.
+    ``url(url_prefix, verb)``: the address of a call.
+    ``pod(manifest)``: the pod as the release writes it.
+    ``arguments(pod, nodes, names)``: the body of filter and prioritize; one of nodes and names is None.
+    ``status_fault(verb, url, status)``: the text of a refused status, None when the body is read.
+    ``document(body)``: the JSON value of a body; raises ExtenderError.
+    ``refusal(error)``: the text that an answer's ``error`` becomes.
+    ``unknown_node(url_prefix, name)``: the text for an answered name that is no node.
+    """
+
+    release: str
+    sends_names: bool
+    url: Callable[[str, str], str]
+    pod: Callable[[dict[str, Any]], dict[str, Any]]
+    arguments: Callable[[msgspec.Raw, Raws | None, Sequence[str] | None], bytes]
+    status_fault: Callable[[str, str, int], str | None]
+    document: Callable[[bytes], msgspec.Raw]
+    refusal: Callable[[str], str]
+    unknown_node: Callable[[str, str], str]
+
+
+# --- 1.4 -------------------------------------------------------------------------------------
+
+
+def _url_with_lost_version(url_prefix: str, verb: str) -> str:
+    """The policy's apiVersion belongs between the slashes and is lost while the policy is decoded."""
+    return f"{url_prefix}//{verb}"
+
+
+def _lower_case_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence[str] | None) -> bytes:  # noqa: ARG001
+    return msgspec.json.encode({"pod": pod, "nodes": _node_list(nodes or ())})
+
+
+def _any_status(verb: str, url: str, status: int) -> None:  # noqa: ARG001
+    return None
+
+
+# --- 1.16 ------------------------------------------------------------------------------------
+
+
+def _url_of_verb(url_prefix: str, verb: str) -> str:
+    return f"{url_prefix.rstrip('/')}/{verb}"
+
+
+def _capitalised_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence[str] | None) -> bytes:
+    listed = None if nodes is None else _node_list(nodes)
+    return msgspec.json.encode({"Pod": pod, "Nodes": listed, "NodeNames": names})
+
+
+def _only_200(verb: str, url: str, status: int) -> str | None:
+    return None if status == 200 else f"Failed {verb} with extender at URL {url}, code {status}"
+
+
+def _not_in_map(url_prefix: str, name: str) -> str:
+    return f"extender {quote(url_prefix)} claims a filtered node {quote(name)} which is not found in nodeNameToInfo map"
+
+
+def _node_list(nodes: Raws) -> dict[str, Any]:
+    return {"metadata": {}, "items": nodes}
+
+
+def quote(text: str) -> str:
+    """A text in double quotes, as error texts show URLs and names."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+WIRE_1_16 = WireFormat(
+    release="1.16",
+    sends_names=True,
+    url=_url_of_verb,
+    pod=pod_as_read,
+    arguments=_capitalised_arguments,
+    status_fault=_only_200,
+    document=first_value,
+    refusal=format_without_operands,
+    unknown_node=_not_in_map,
+)
+
+WIRE_1_4 = attrs.evolve(
+    WIRE_1_16,
+    release="1.4",
+    sends_names=False,
+    url=_url_with_lost_version,
+    pod=pod_internal,
+    arguments=_lower_case_arguments,
+    status_fault=_any_status,
+    document=only_value,
+)
