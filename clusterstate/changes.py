@@ -34,7 +34,8 @@ LONGEST = 1 << 16
 class ChangeLog:
     """An append-only log of (row, what); a position in it is what a reader remembers.
 
-    Old entries are forgotten: ``rows_since`` then answers None, and the reader looks at every row.
+    versions: per flag of Reads, how often it changed. Old entries are forgotten: ``rows_since`` then
+    answers None, and the reader looks at every row.
     """
 
     start: int = 0
@@ -45,28 +46,47 @@ class ChangeLog:
     def position(self) -> int:
         return self.start + len(self.entries)
 
-    def row(self, row: int, what: Reads) -> None:
-        """A row's node object or its pods changed."""
+    def node(self, row: int) -> None:
+        """A row's node object changed."""
+        self._row(row, 1)
+        self.versions[4] += 1
+
+    def pods(self, row: int) -> None:
+        """The pods on a row changed."""
+        self._row(row, 2)
+        self.versions[8] += 1
+
+    def _row(self, row: int, what: int) -> None:
         if len(self.entries) >= LONGEST:
             half = LONGEST // 2
             del self.entries[:half]
             self.start += half
         self.entries.append((row, what))
-        self.versions[Reads.ALL_NODES if what is Reads.NODE else Reads.ALL_PODS] += 1
-        self.versions[int(what)] += 1
+        self.versions[what] += 1
 
     def whole(self, what: Reads) -> None:
         """Something that is not bound to a row changed."""
-        self.versions[int(what)] += 1
+        self.versions[what.value] += 1
 
     def version(self, reads: Reads) -> int:
-        """Changes whenever anything in ``reads`` does."""
-        return sum(version for flag, version in self.versions.items() if flag & reads)
+        """Grows whenever anything in ``reads`` changes."""
+        return self.version_of(flags_of(reads))
 
-    def rows_since(self, position: int, reads: Reads) -> list[int] | None:
-        """The distinct rows whose node (NODE) or pods (PODS) changed after ``position``; None: too long ago."""
+    def version_of(self, flags: tuple[int, ...]) -> int:
+        """The same for flags that were taken apart before."""
+        versions = self.versions
+        return sum([versions[flag] for flag in flags])
+
+    def rows_since(self, position: int, what: int) -> list[int] | None:
+        """The distinct rows whose node (1) or pods (2) changed after ``position``; None: too long ago."""
         if position < self.start:
             return None
         if position == self.position:
             return []
-        return list(dict.fromkeys(row for row, what in self.entries[position - self.start :] if what & reads))
+        recent = self.entries[position - self.start :]
+        return list(dict.fromkeys([row for row, kind in recent if kind & what]))
+
+
+def flags_of(reads: Reads) -> tuple[int, ...]:
+    """The single flags of a combination, as plain numbers."""
+    return tuple(flag.value for flag in Reads if flag & reads)

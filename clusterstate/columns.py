@@ -6,17 +6,18 @@ a node object (``has_node`` False) that lives on while pods are there and is the
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
-from clusterstate.changes import ChangeLog, Reads
+from clusterstate.changes import ChangeLog
 from clusterstate.distinct import DistinctIds, Ids
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.images import ImageStates
 from clusterstate.nodecolumn import NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
+from clusterstate.podaffinity import Use, affinity_uses
 from clusterstate.podinfo import PodInfo, PodKey, pod_key
 from clusterstate.tally import Tally, Weight
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Accounting, account_1_16, amount, tracked_1_16
@@ -52,6 +53,7 @@ class Columns:
         self.node_count = 0
         self.images = ImageStates()
         self.infos: dict[PodKey, PodInfo] = {}
+        self.affinity_uses: Counter[Use] = Counter()
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
@@ -114,7 +116,7 @@ class Columns:
         for column in self._node_columns():
             column.put(row, node)
         self.images.put(row, node)
-        self.log.row(row, Reads.NODE)
+        self.log.node(row)
         if node is None:
             self._release(row)
 
@@ -192,6 +194,7 @@ class Columns:
         self.pods[row][uid] = pod
         if not info.rows:
             self.infos[info.key] = info
+            self.affinity_uses.update(affinity_uses(info))
             info.tallies = [(tally, w) for tally in self._tallies.values() if (w := tally.weight(info))]
         info.rows[row] = info.rows.get(row, 0) + 1
         self._count(row, info, 1)
@@ -205,6 +208,7 @@ class Columns:
             del info.rows[row]
         if not info.rows:
             del self.infos[info.key]
+            self.affinity_uses -= Counter(affinity_uses(info))
             for distinct in self._distinct.values():
                 distinct.drop(info)
         if self.nodes[row] is None:
@@ -223,7 +227,7 @@ class Columns:
             tally.add(row, sign * weight)
         for distinct in self._distinct.values():
             distinct.add(info, row, sign)
-        self.log.row(row, Reads.PODS)
+        self.log.pods(row)
 
     # --- counts over pods ------------------------------------------------------------------
 

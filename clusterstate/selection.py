@@ -159,9 +159,11 @@ def pod_matches_nodes(pod: PodInfo, snapshot: Snapshot) -> Mask:
 
     Upstream: 1.16 ``PodMatchesNodeSelectorAndAffinityTerms``.
     """
-    out = node_selector_mask(snapshot, pod.spec.node_selector)
     terms = _required(pod)
-    return out if terms is None else out & node_affinity_mask(snapshot, terms)
+    if terms is None:
+        return node_selector_mask(snapshot, pod.spec.node_selector)
+    out = node_affinity_mask(snapshot, terms)
+    return out & node_selector_mask(snapshot, pod.spec.node_selector) if pod.spec.node_selector else out
 
 
 def _required(pod: PodInfo) -> tuple[NodeSelectorTerm, ...] | None:

@@ -13,10 +13,12 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import attrs
+import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster import ClusterObjects
 from clusterstate.columns import Columns
+from clusterstate.growable import IntArray
 from clusterstate.objects import Labels, LabelSelector, ReplicaSet, ReplicationController, Service, StatefulSet
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors import Matcher, SelectorError, compile_label_selector, compile_map
@@ -66,6 +68,24 @@ def selectors_of(pod: PodInfo, snapshot: Snapshot, kinds: Kinds = ALL_KINDS) -> 
 def matcher_of(selector: Selector) -> Matcher:
     """The test that counts a selector's pods; a map with an invalid key or value matches everything."""
     return compile_label_selector(selector) if isinstance(selector, LabelSelector) else compile_map(selector)
+
+
+def count_matching(namespace: str, selectors: tuple[Selector, ...], snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of a namespace on each row, not being deleted, that every selector matches.
+
+    Without selectors 0 everywhere. Raises SelectorError for an invalid label selector.
+    Upstream: 1.16 countMatchingPods.
+    """
+    if not selectors:
+        return np.zeros(len(snapshot), np.int64)
+    matchers = [matcher_of(selector) for selector in selectors]
+
+    def weight(info: PodInfo) -> int:
+        if info.namespace != namespace or info.terminating:
+            return 0
+        return int(all(matcher(info.labels) for matcher in matchers))
+
+    return snapshot.counts(snapshot.tally(("matching pods", namespace, selectors), None, weight))
 
 
 # --- the index -----------------------------------------------------------------------------

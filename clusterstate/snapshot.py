@@ -43,7 +43,7 @@ class Snapshot:
     Arrays are read-only views: they are current until the cache next changes.
     """
 
-    __slots__ = ("_columns", "_size", "changes", "objects", "rows")
+    __slots__ = ("_columns", "_picked", "_size", "changes", "objects", "rows")
 
     def __init__(
         self,
@@ -57,6 +57,7 @@ class Snapshot:
         self.rows = rows
         self.changes = changes
         self._size = len(columns.names) if rows is None else len(rows)
+        self._picked: dict[Growable, Any] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -110,8 +111,13 @@ class Snapshot:
         return out
 
     def _pick(self, table: Growable) -> Any:
-        view = table.view
-        return view if self.rows is None else view[..., self.rows]
+        if self.rows is None:
+            return table.view
+        picked = self._picked.get(table)
+        if picked is None:
+            picked = self._picked[table] = table.view[..., self.rows]
+            picked.flags.writeable = False
+        return picked
 
     def label_codes(self, key: str) -> tuple[IntArray, dict[str, int]]:
         """((n,) codes of a label's values, value → code); code 0: the node lacks the key."""

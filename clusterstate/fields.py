@@ -1,0 +1,183 @@
+"""Reading parsed JSON or YAML field by field: a wrong type is noted with its path, and reading goes on.
+
+As in the API, null counts as absent and unknown fields are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from clusterstate.objects import NO_RESOURCES, FrozenMap, ResourceList
+from clusterstate.quantity import parse_quantity
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_SHOWN = 60
+"""Characters of a wrong value that an error shows."""
+INT64 = range(-(2**63), 2**63)
+
+NOTHING: Mapping[str, Any] = {}
+
+
+def describe(value: object) -> str:
+    """A wrong value, as its writer knows it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def step(key: object) -> str:
+    """A key as a path shows it: ``.name``, ``[example.com/name]``."""
+    text = str(key)
+    return f".{text}" if _PLAIN_KEY.fullmatch(text) else f"[{text}]"
+
+
+class Fields:
+    """One object being read. ``faults`` collects ``path: what is wrong``, shared by all that come from one document."""
+
+    __slots__ = ("data", "faults", "parent", "place")
+
+    def __init__(
+        self, data: Mapping[Any, Any], faults: list[str], parent: Fields | None = None, place: str = ""
+    ) -> None:
+        self.data = data
+        self.faults = faults
+        self.parent = parent
+        self.place = place
+
+    @property
+    def path(self) -> str:
+        return f"{self.parent.path}{self.place}" if self.parent is not None else self.place
+
+    def fault(self, place: str, text: str) -> None:
+        """Notes a fault at ``place``, such as ``.name`` or ``.items[3]``, below this object."""
+        self.faults.append(f"{(self.path + place).lstrip('.')}: {text}")
+
+    def has(self, key: str) -> bool:
+        return self.data.get(key) is not None
+
+    def text_or_none(self, key: str) -> str | None:
+        value = self.data.get(key)
+        if value is None or isinstance(value, str):
+            return value
+        self.fault(step(key), f"must be text, not {describe(value)}{_quotes(value)}")
+        return None
+
+    def text(self, key: str, default: str = "") -> str:
+        value = self.text_or_none(key)
+        return default if value is None else value
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        value = self.data.get(key)
+        if value is None:
+            return default
+        if isinstance(value, bool):
+            return value
+        self.fault(step(key), f"must be true or false, not {describe(value)}")
+        return default
+
+    def integer_or_none(self, key: str) -> int | None:
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.fault(step(key), f"must be a whole number, not {describe(value)}")
+        elif value not in INT64:
+            self.fault(step(key), f"{value} does not fit in 64 bits")
+        else:
+            return value
+        return None
+
+    def integer(self, key: str, default: int = 0) -> int:
+        value = self.integer_or_none(key)
+        return default if value is None else value
+
+    def child(self, key: str) -> Fields | None:
+        """The object at ``key``, None when absent."""
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, Mapping):
+            return Fields(value, self.faults, self, step(key))
+        self.fault(step(key), f"must be an object, not {describe(value)}")
+        return None
+
+    def inside(self, key: str) -> Fields:
+        """The object at ``key``, an empty one when absent."""
+        found = self.child(key)
+        return Fields(NOTHING, self.faults, self, step(key)) if found is None else found
+
+    def sequence(self, key: str) -> Sequence[Any]:
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        if isinstance(value, list | tuple):
+            return value
+        self.fault(step(key), f"must be a list, not {describe(value)}")
+        return ()
+
+    def children(self, key: str) -> Iterator[Fields]:
+        """The objects of the list at ``key``; null counts as an empty one."""
+        for index, value in enumerate(self.sequence(key)):
+            place = f"{step(key)}[{index}]"
+            if value is None or isinstance(value, Mapping):
+                yield Fields(NOTHING if value is None else value, self.faults, self, place)
+            else:
+                self.fault(place, f"must be an object, not {describe(value)}")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The texts of the list at ``key``; null counts as an empty one."""
+        values = self.sequence(key)
+        for index, value in enumerate(values):
+            if value is not None and not isinstance(value, str):
+                self.fault(f"{step(key)}[{index}]", f"must be text, not {describe(value)}{_quotes(value)}")
+        return tuple(value if isinstance(value, str) else "" for value in values)
+
+    def text_map(self, key: str) -> dict[str, str] | None:
+        """The object of texts at ``key``, None when absent; a null value is an empty text."""
+        found = self.child(key)
+        if found is None:
+            return None
+        out = {}
+        for name, value in found.data.items():
+            if not isinstance(name, str):
+                found.fault(step(name), f"the key must be text, not {describe(name)}{_quotes(name)}")
+            elif value is not None and not isinstance(value, str):
+                found.fault(step(name), f"must be text, not {describe(value)}{_quotes(value)}")
+            else:
+                out[name] = value or ""
+        return out
+
+    def resources(self, key: str) -> ResourceList:
+        """The resource list at ``key``; a null amount is 0."""
+        found = self.child(key)
+        if found is None or not found.data:
+            return NO_RESOURCES
+        return FrozenMap({name: found.quantity(name) for name in found.data})
+
+    def quantity(self, key: str) -> int:
+        """Thousandths of the unit; absent is 0."""
+        value = self.data.get(key)
+        if value is None:
+            return 0
+        try:
+            return parse_quantity(value)
+        except ValueError as error:
+            self.fault(step(key), str(error) if isinstance(value, str | int | float) else _no_quantity(value))
+            return 0
+
+
+def _quotes(value: object) -> str:
+    return "; put it in quotes" if isinstance(value, bool | int | float) else ""
+
+
+def _no_quantity(value: object) -> str:
+    return f'must be a quantity such as "100m" or "1Gi", not {describe(value)}'

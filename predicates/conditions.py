@@ -1,0 +1,104 @@
+"""CheckNodeCondition and the pressure checks: what a node's status conditions forbid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clusterstate.changes import Reads
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import Node
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict, applies_always
+
+NOT_READY = "node(s) were not ready"
+NETWORK_UNAVAILABLE = "node(s) had unavailable network"
+UNSCHEDULABLE = "node(s) were unschedulable"
+MEMORY_PRESSURE = "node(s) had memory pressure"
+DISK_PRESSURE = "node(s) had disk pressure"
+PID_PRESSURE = "node(s) had pid pressure"
+
+Flag = Callable[[Node], bool | None]
+"""True where a node has something, otherwise None."""
+
+
+def _last_is_true(node: Node, kind: str) -> bool | None:
+    """Whether the last condition of a type is True; Unknown, False and absent are None."""
+    statuses = [condition.status for condition in node.conditions if condition.type == kind]
+    return (bool(statuses) and statuses[-1] == "True") or None
+
+
+def memory_pressure(node: Node) -> bool | None:
+    return _last_is_true(node, "MemoryPressure")
+
+
+def disk_pressure(node: Node) -> bool | None:
+    return _last_is_true(node, "DiskPressure")
+
+
+def pid_pressure(node: Node) -> bool | None:
+    return _last_is_true(node, "PIDPressure")
+
+
+def not_ready(node: Node) -> bool | None:
+    """Some Ready condition is not True."""
+    return any(c.type == "Ready" and c.status != "True" for c in node.conditions) or None
+
+
+def network_unavailable(node: Node) -> bool | None:
+    """Some NetworkUnavailable condition is not False."""
+    return any(c.type == "NetworkUnavailable" and c.status != "False" for c in node.conditions) or None
+
+
+def cordoned(node: Node) -> bool | None:
+    return node.unschedulable or None
+
+
+def _where(snapshot: Snapshot, reasons: dict[str, Flag]) -> Verdict:
+    return {reason: snapshot.property_codes(flag)[0] != ABSENT for reason, flag in reasons.items()}
+
+
+def is_best_effort(pod: PodInfo) -> bool:
+    return pod.usage.best_effort
+
+
+def check_node_memory_pressure(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Keeps best-effort pods off nodes short of memory. Upstream: 1.16 CheckNodeMemoryPressurePredicate."""
+    return _where(snapshot, {MEMORY_PRESSURE: memory_pressure}) if is_best_effort(pod) else PASS
+
+
+def check_node_disk_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Keeps pods off nodes short of disk. Upstream: 1.16 CheckNodeDiskPressurePredicate."""
+    return _where(snapshot, {DISK_PRESSURE: disk_pressure})
+
+
+def check_node_pid_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Keeps pods off nodes short of process ids. Upstream: 1.16 CheckNodePIDPressurePredicate."""
+    return _where(snapshot, {PID_PRESSURE: pid_pressure})
+
+
+def check_node_condition(_: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Not ready, without network, or cordoned: all that hold. Upstream: 1.16 CheckNodeConditionPredicate.
+
+    Readiness is reported first whatever the order of the node's condition list.
+    """
+    return _where(snapshot, {NOT_READY: not_ready, NETWORK_UNAVAILABLE: network_unavailable, UNSCHEDULABLE: cordoned})
+
+
+def _of_node(
+    name: str,
+    check: Callable[[PodInfo, Snapshot], Verdict],
+    applies: Callable[[PodInfo], bool] = applies_always,
+) -> FitPredicateFactory:
+    def make(_: PredicateArgs) -> FitPredicate:
+        return FitPredicate(name, check, Reads.NODE, applies)
+
+    return make
+
+
+CONDITIONS: dict[str, FitPredicateFactory] = {
+    "CheckNodeCondition": _of_node("CheckNodeCondition", check_node_condition),
+    "CheckNodeMemoryPressure": _of_node("CheckNodeMemoryPressure", check_node_memory_pressure, is_best_effort),
+    "CheckNodeDiskPressure": _of_node("CheckNodeDiskPressure", check_node_disk_pressure),
+    "CheckNodePIDPressure": _of_node("CheckNodePIDPressure", check_node_pid_pressure),
+}

@@ -1,0 +1,191 @@
+"""MatchInterPodAffinity: required pod affinity and anti-affinity, the pod's own and that of pods that run already."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.growable import Mask
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import PodAffinityTerm
+from clusterstate.podaffinity import (
+    REPEL,
+    TermMatcher,
+    compile_term,
+    domain_tally,
+    first_error,
+    occupied_domains,
+    running_error,
+    topology_keys,
+)
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+
+AFFINITY_NOT_MATCH = "node(s) didn't match pod affinity/anti-affinity"
+AFFINITY_RULES = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY_RULES = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+POD = "{pod}"
+"""Stands in error texts for the pod's namespace/name, which a pod class does not have."""
+
+Terms = tuple[PodAffinityTerm, ...]
+
+
+def match_inter_pod_affinity(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where a running pod's anti-affinity keeps the pod out, else where its own affinity or anti-affinity does.
+
+    Two reasons each time, the general one first; later steps are not looked at where an earlier one failed.
+    Pods that are only nominated do not count for the pod's own terms. Upstream: 1.16 InterPodAffinityMatches.
+    """
+    affinity, anti_affinity = pod.required_affinity, pod.required_anti_affinity
+    if error := running_error(snapshot, REPEL):
+        text = NodeError(f"Failed to get all terms that match pod {POD}: {error}")
+        return {text: np.ones(len(snapshot), np.bool_)}
+    kept_out = _kept_out(pod, snapshot)
+    if (affinity or anti_affinity) and first_error((*affinity, *anti_affinity), pod.namespace):
+        return _invalid(pod, snapshot, kept_out)
+    steps = {EXISTING_ANTI_AFFINITY: kept_out}
+    if affinity:
+        steps[AFFINITY_RULES] = _too_far(pod, snapshot, affinity)
+    if anti_affinity:
+        steps[ANTI_AFFINITY_RULES] = _too_near(pod, snapshot, anti_affinity)
+    return _verdict(steps)
+
+
+def _verdict(steps: dict[str, Mask | None]) -> Verdict:
+    """The first failing step of each row, below the reason that they share."""
+    out: Verdict = {}
+    failed: Mask | None = None
+    for reason, fails in steps.items():
+        if fails is None:
+            continue
+        first = fails if failed is None else fails & ~failed
+        failed = fails if failed is None else failed | fails
+        out[reason] = first
+    return PASS if failed is None else {AFFINITY_NOT_MATCH: failed, **out}
+
+
+# --- the three steps -----------------------------------------------------------------------
+
+
+def _kept_out(pod: PodInfo, snapshot: Snapshot) -> Mask | None:
+    """(n,) bool: rows sharing a topology with a pod whose anti-affinity term picks this pod; None: no row."""
+    out: Mask | None = None
+    for key in topology_keys(snapshot, REPEL):
+
+        def weight(info: PodInfo, key: str = key) -> int:
+            terms = info.required_anti_affinity
+            return sum(t.topology_key == key and compile_term(t, info.namespace)(pod) for t in terms)
+
+        tally = domain_tally(snapshot, ("kept out", pod.namespace, pod.labels), key, weight)
+        domains = occupied_domains(snapshot, tally)
+        if domains is not None:
+            hit = domains[snapshot.label_codes(key)[0]]
+            out = hit if out is None else out | hit
+    return out
+
+
+def _too_far(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
+    """(n,) bool: rows that lack, for some term, a pod in their topology that all terms together pick.
+
+    None: no row, because no such pod runs within any of the topologies and the pod is one itself.
+    """
+    matchers = [compile_term(term, pod.namespace) for term in terms]
+
+    def weight(info: PodInfo) -> int:
+        return int(all(matches(info) for matches in matchers))
+
+    near: Mask | None = None
+    nowhere = True
+    for key in dict.fromkeys(term.topology_key for term in terms):
+        tally = domain_tally(snapshot, ("affinity", pod.namespace, terms), key, weight)
+        domains = occupied_domains(snapshot, tally, nominated=False)
+        if domains is None or not domains.any():
+            near = np.zeros(len(snapshot), np.bool_)
+            continue
+        nowhere = False
+        hit = domains[snapshot.label_codes(key)[0]]
+        near = hit if near is None else near & hit
+    if near is None or (nowhere and all(matches(pod) for matches in matchers)):
+        return None
+    return ~near
+
+
+def _too_near(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
+    """(n,) bool: rows sharing the topology of a term with a pod it picks; None: no row."""
+    out: Mask | None = None
+    matchers = [(term.topology_key, compile_term(term, pod.namespace)) for term in terms]
+    put_back = _put_back(snapshot, [matches for _, matches in matchers]) if len(terms) > 1 else []
+    for key in dict.fromkeys(key for key, _ in matchers):
+
+        def weight(info: PodInfo, key: str = key) -> int:
+            return sum(k == key and matches(info) for k, matches in matchers)
+
+        tally = domain_tally(snapshot, ("anti-affinity", pod.namespace, terms), key, weight)
+        domains = occupied_domains(snapshot, tally, nominated=False)
+        if put_back:
+            domains = _with_rows(snapshot, key, domains, put_back)
+        if domains is not None:
+            hit = domains[snapshot.label_codes(key)[0]]
+            out = hit if out is None else out | hit
+    return out
+
+
+def _put_back(snapshot: Snapshot, matchers: list[TermMatcher]) -> list[int]:
+    """The rows onto which a pod was thought that any of the terms picks, and not thought away again.
+
+    Upstream counts such a pod for all of the terms (topologyPairsMaps of AddPod), stricter than a running one.
+    """
+    added: Counter[tuple[int, PodInfo]] = Counter()
+    for change in snapshot.changes:
+        if not change.nominated:
+            at = (change.row, change.info)
+            added[at] = max(0, added[at] + change.sign)
+    return [row for (row, info), count in added.items() if count and any(matches(info) for matches in matchers)]
+
+
+def _with_rows(snapshot: Snapshot, key: str, domains: Mask | None, rows: list[int]) -> Mask:
+    """``domains`` with those of some rows (of the whole cluster) added."""
+    codes = snapshot.whole().label_codes(key)[0]
+    out = np.zeros(len(snapshot.label_values(key)), np.bool_) if domains is None else domains
+    out[codes[rows]] = True
+    out[ABSENT] = False
+    return out
+
+
+# --- invalid selectors ---------------------------------------------------------------------
+
+
+def _invalid(pod: PodInfo, snapshot: Snapshot, kept_out: Mask | None) -> Verdict:
+    """The verdict on a pod one of whose own terms has an invalid selector.
+
+    Nothing but the pod's own rules decides when no pod runs that the selector could be tried on. Otherwise
+    affinity is an error on each node, anti-affinity alone fails on all.
+    """
+    everywhere = np.ones(len(snapshot), np.bool_)
+    error = first_error(pod.required_affinity, pod.namespace)
+    if error is None and not snapshot.running():
+        steps = {EXISTING_ANTI_AFFINITY: kept_out, AFFINITY_RULES: _too_far(pod, snapshot, pod.required_affinity)}
+        return _verdict(steps)
+    if error is None or not snapshot.running():
+        reason = ANTI_AFFINITY_RULES if error is None else AFFINITY_RULES
+        return _verdict({EXISTING_ANTI_AFFINITY: kept_out, reason: everywhere})
+    verdict = _verdict({EXISTING_ANTI_AFFINITY: kept_out})
+    left = everywhere if kept_out is None else ~kept_out
+    names = snapshot.names
+    for at in np.flatnonzero(left):
+        text = f"Cannot schedule pod {POD} onto node {names[at]}, because of PodAffinity: {error}"
+        verdict[NodeError(text)] = np.arange(len(snapshot)) == at
+    return verdict
+
+
+def _make(_: PredicateArgs) -> FitPredicate:
+    reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
+    return FitPredicate("MatchInterPodAffinity", match_inter_pod_affinity, reads)
+
+
+INTERPOD: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}

@@ -1,0 +1,41 @@
+"""CheckNodeLabelPresence: nodes must have, or must lack, all of the listed labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.growable import Mask
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
+
+LABEL_PRESENCE = "node(s) didn't have the requested labels"
+
+
+def check_node_label_presence(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Verdict:
+    """Fails where some listed label exists otherwise than ``presence`` says; an empty value exists.
+
+    Upstream: 1.16 CheckNodeLabelPresence.
+    """
+    failing: Mask = np.zeros(len(snapshot), np.bool_)
+    for label in labels:
+        codes, _ = snapshot.label_codes(label)
+        failing |= (codes == ABSENT) if presence else (codes != ABSENT)
+    return {LABEL_PRESENCE: failing}
+
+
+def label_presence_factory(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
+    """The predicate that a policy entry with ``labelsPresence`` builds under its own name."""
+
+    def check(_: PodInfo, snapshot: Snapshot) -> Verdict:
+        return check_node_label_presence(labels, presence, snapshot)
+
+    def applies(_: PodInfo) -> bool:
+        return bool(labels)
+
+    def make(_: PredicateArgs) -> FitPredicate:
+        return FitPredicate(name, check, Reads.NODE, applies)
+
+    return make

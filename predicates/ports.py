@@ -1,0 +1,88 @@
+"""PodFitsHostPorts: the host ports a pod wants are free."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from clusterstate.changes import Reads
+from clusterstate.growable import Mask
+from clusterstate.objects import PodSpec
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import PodChange, Snapshot
+from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
+
+PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
+ANY_IP = "0.0.0.0"
+
+HostPort = tuple[str, str, int]
+"""(host IP, protocol, host port), defaults filled in."""
+
+
+@lru_cache(maxsize=8192)
+def host_ports(spec: PodSpec) -> frozenset[HostPort]:
+    """The host ports of the ordinary containers; no IP means 0.0.0.0, no protocol TCP."""
+    return frozenset(
+        (port.host_ip or ANY_IP, port.protocol or "TCP", port.host_port)
+        for container in spec.containers
+        for port in container.ports
+        if port.host_port > 0
+    )
+
+
+def conflicts(one: HostPort, other: HostPort) -> bool:
+    """Same protocol and port, and IPs that are equal as written or one of them 0.0.0.0."""
+    return one[1:] == other[1:] and (one[0] == other[0] or ANY_IP in (one[0], other[0]))
+
+
+def wants_host_ports(pod: PodInfo) -> bool:
+    return bool(host_ports(pod.spec))
+
+
+def pod_fits_host_ports(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where a pod holds a host port that conflicts with a wanted one. Upstream: 1.16 PodFitsHostPorts."""
+    wanted = host_ports(pod.spec)
+    if not wanted:
+        return PASS
+
+    def weight(info: PodInfo) -> int:
+        return len(_in_the_way(info.spec, wanted))
+
+    tally = snapshot.tally(("PodFitsHostPorts", wanted), None, weight)
+    taken: Mask = snapshot.counts(tally) > 0
+    freed = {change.row for change in snapshot.changes if change.sign < 0 and weight(change.info)}
+    for row in freed:
+        taken[snapshot.row_numbers == row] = _still_taken(row, wanted, snapshot)
+    return {PORTS_TAKEN: taken}
+
+
+def _in_the_way(spec: PodSpec, wanted: frozenset[HostPort]) -> frozenset[HostPort]:
+    return frozenset(held for held in host_ports(spec) if any(conflicts(held, want) for want in wanted))
+
+
+def _still_taken(row: int, wanted: frozenset[HostPort], snapshot: Snapshot) -> bool:
+    """Whether a conflicting port is held on a row that pods were thought away from.
+
+    The ports of a node are a set: a pod that goes frees its ports even where another pod holds the same ones,
+    until one is added again. So the changes count in their order.
+    """
+    held: set[HostPort] = set()
+    for pod in snapshot.pods_on(row):
+        held |= _in_the_way(pod.spec, wanted)
+    changes: list[PodChange] = [change for change in snapshot.changes if change.row == row]
+    for change in changes:
+        ports = _in_the_way(change.info.spec, wanted)
+        held = held | ports if change.sign > 0 else held - ports
+    return bool(held)
+
+
+def _named(name: str) -> FitPredicateFactory:
+    def make(_: PredicateArgs) -> FitPredicate:
+        return FitPredicate(name, pod_fits_host_ports, Reads.PODS, wants_host_ports)
+
+    return make
+
+
+PORTS: dict[str, FitPredicateFactory] = {
+    "PodFitsHostPorts": _named("PodFitsHostPorts"),
+    "PodFitsPorts": _named("PodFitsPorts"),
+}

@@ -1,0 +1,71 @@
+"""CheckServiceAffinity: pods of a service stay on nodes with the same values of some labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.podinfo import PodInfo
+from clusterstate.selection import node_selector_mask
+from clusterstate.selectors import compile_map
+from clusterstate.services import services_of
+from clusterstate.snapshot import Snapshot
+from clusterstate.validation import go_quote
+from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+
+AFFINITY_VIOLATED = "node(s) didn't match service affinity"
+
+READS = Reads.NODE | Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
+
+
+def check_service_affinity(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where the node differs in ``labels`` from the pod's nodeSelector or, for what that leaves open, its peer.
+
+    Upstream: 1.16 checkServiceAffinity. Of several peers, whose order is arbitrary there, the one on the lowest
+    row counts. A peer on a node that is not known is an error.
+    """
+    wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
+    if any(label not in wanted for label in labels) and services_of(pod, snapshot):
+        peer = _node_of_first_peer(pod, snapshot)
+        if peer is not None:
+            row = snapshot.row_of(peer)
+            node = None if row is None else snapshot.node(row)
+            if node is None:
+                error = NodeError(f"node {go_quote(peer)} not found in cache")
+                return {error: np.ones(len(snapshot), np.bool_)}
+            theirs = node.metadata.labels
+            wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
+    return {AFFINITY_VIOLATED: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
+
+
+def _node_of_first_peer(pod: PodInfo, snapshot: Snapshot) -> str | None:
+    """The node name of the first pod of the same namespace that has all of this pod's labels, None without one.
+
+    A pod that is only nominated comes last, and is on no node yet: its node name is empty.
+    """
+    matches = compile_map(pod.labels)
+
+    def weight(info: PodInfo) -> int:
+        return int(info.namespace == pod.namespace and matches(info.labels))
+
+    tally = snapshot.tally(("CheckServiceAffinity", pod.namespace, pod.labels), None, weight)
+    there = snapshot.domain_sums(tally, nominated=False) > 0
+    if there.any():
+        return snapshot.whole().names[int(there.argmax())]
+    nominated = any(change.nominated and change.sign > 0 and weight(change.info) for change in snapshot.changes)
+    return "" if nominated else None
+
+
+def service_affinity_factory(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
+    """The predicate that a policy entry with ``serviceAffinity`` builds under its own name."""
+
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return check_service_affinity(labels, pod, snapshot)
+
+    def applies(_: PodInfo) -> bool:
+        return bool(labels)
+
+    def make(_: PredicateArgs) -> FitPredicate:
+        return FitPredicate(name, check, READS, applies)
+
+    return make

@@ -1,0 +1,90 @@
+"""PodToleratesNodeTaints, PodToleratesNodeNoExecuteTaints and CheckNodeUnschedulable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clusterstate.changes import Reads
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import Node, Taint
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors import any_tolerates
+from clusterstate.snapshot import Snapshot
+from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
+
+NOT_TOLERATED = "node(s) had taints that the pod didn't tolerate"
+UNSCHEDULABLE = "node(s) were unschedulable"
+
+UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+"""What a pod has to tolerate to be placed on a cordoned node."""
+
+Taints = tuple[Taint, ...]
+
+
+def hard_taints(node: Node) -> Taints | None:
+    """The taints of effect NoSchedule or NoExecute; None without any."""
+    return tuple(taint for taint in node.taints if taint.effect in ("NoSchedule", "NoExecute")) or None
+
+
+def no_execute_taints(node: Node) -> Taints | None:
+    """The taints of effect NoExecute; None without any."""
+    return tuple(taint for taint in node.taints if taint.effect == "NoExecute") or None
+
+
+def cordoned(node: Node) -> bool | None:
+    """True for spec.unschedulable, otherwise None."""
+    return node.unschedulable or None
+
+
+def may_be_tainted_out(pod: PodInfo) -> bool:
+    """False for a pod with a toleration of every taint there can be."""
+    return not any(t.operator == "Exists" and not t.key and not t.effect for t in pod.spec.tolerations)
+
+
+def _untolerated(pod: PodInfo, snapshot: Snapshot, taints_of: Callable[[Node], Taints | None]) -> Verdict:
+    tolerations = pod.spec.tolerations
+
+    def fails(taints: Taints | None) -> bool:
+        return not all(any_tolerates(tolerations, taint) for taint in taints or ())
+
+    return {NOT_TOLERATED: snapshot.spread(taints_of, fails)}
+
+
+def pod_tolerates_node_taints(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Some toleration covers each NoSchedule and NoExecute taint. Upstream: 1.16 PodToleratesNodeTaints."""
+    return _untolerated(pod, snapshot, hard_taints)
+
+
+def pod_tolerates_node_no_execute_taints(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Some toleration covers each NoExecute taint. Upstream: 1.16 PodToleratesNodeNoExecuteTaints."""
+    return _untolerated(pod, snapshot, no_execute_taints)
+
+
+def minds_cordons(pod: PodInfo) -> bool:
+    return not any_tolerates(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
+
+
+def check_node_unschedulable(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails on cordoned nodes, unless the pod tolerates their taint. Upstream: 1.16 CheckNodeUnschedulablePredicate."""
+    if not minds_cordons(pod):
+        return PASS
+    codes, _ = snapshot.property_codes(cordoned)
+    return {UNSCHEDULABLE: codes != ABSENT}
+
+
+def _of_node(
+    name: str, check: Callable[[PodInfo, Snapshot], Verdict], applies: Callable[[PodInfo], bool]
+) -> FitPredicateFactory:
+    def make(_: PredicateArgs) -> FitPredicate:
+        return FitPredicate(name, check, Reads.NODE, applies)
+
+    return make
+
+
+TAINTS: dict[str, FitPredicateFactory] = {
+    "PodToleratesNodeTaints": _of_node("PodToleratesNodeTaints", pod_tolerates_node_taints, may_be_tainted_out),
+    "PodToleratesNodeNoExecuteTaints": _of_node(
+        "PodToleratesNodeNoExecuteTaints", pod_tolerates_node_no_execute_taints, may_be_tainted_out
+    ),
+    "CheckNodeUnschedulable": _of_node("CheckNodeUnschedulable", check_node_unschedulable, minds_cordons),
+}

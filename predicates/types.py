@@ -1,0 +1,63 @@
+"""What a predicate is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.growable import Mask
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+
+Verdict = dict[str, Mask]
+"""Reason → (n,) bool, the rows that fail for it; reasons in the order the release reports them.
+
+A key that is a NodeError is no reason but an error: it gives up the whole attempt.
+"""
+
+PASS: Verdict = {}
+"""Every row passes."""
+
+
+class NodeError(str):
+    """The text of an error that a predicate met on a node."""
+
+    __slots__ = ()
+
+
+def applies_always(_: PodInfo) -> bool:
+    return True
+
+
+@attrs.frozen
+class FitPredicate:
+    """One predicate, ready to run.
+
+    check: pure function of the pod and the rows of a snapshot; a subset of rows gives the same
+        verdict for those rows.
+    reads: what the verdict depends on; if only NODE and PODS, rows are judged again only when they change.
+    applies: False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run.
+    """
+
+    name: str
+    check: Callable[[PodInfo, Snapshot], Verdict]
+    reads: Reads = LOCAL
+    applies: Callable[[PodInfo], bool] = applies_always
+
+
+@attrs.frozen
+class PredicateArgs:
+    """What a factory may look at besides the policy entry's own argument.
+
+    ignored_resources: extended resources that an extender manages with ignoredByScheduler.
+    max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer.
+    """
+
+    ignored_resources: frozenset[str] = frozenset()
+    max_pd_volumes: int | None = None
+    feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+
+
+FitPredicateFactory = Callable[[PredicateArgs], FitPredicate]

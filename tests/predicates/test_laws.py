@@ -1,0 +1,144 @@
+"""Laws that every predicate obeys, over random clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.objects import (
+    Affinity,
+    Container,
+    ContainerPort,
+    Node,
+    NodeAffinity,
+    NodeCondition,
+    NodeSelectorTerm,
+    ObjectMeta,
+    Pod,
+    Requirement,
+    Service,
+    Taint,
+    Toleration,
+)
+from clusterstate.snapshot import PodChange, Snapshot
+from predicates import FIT_PREDICATES
+from predicates.labels import label_presence_factory
+from predicates.service_affinity import service_affinity_factory
+from predicates.types import FitPredicate, PredicateArgs, Verdict
+from tests.build import Cluster, labels, make_node, make_pod, resources
+
+FACTORIES = {
+    **FIT_PREDICATES,
+    "CheckNodeLabelPresence": label_presence_factory("CheckNodeLabelPresence", ("zone",), True),
+    "CheckServiceAffinity": service_affinity_factory("CheckServiceAffinity", ("zone", "disk")),
+}
+RULES = [factory(PredicateArgs()) for factory in FACTORIES.values()]
+
+LABELS = st.dictionaries(st.sampled_from(["zone", "disk"]), st.sampled_from(["", "a", "b", "7"]))
+EFFECTS = st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"])
+TAINTS = st.lists(st.builds(Taint, st.sampled_from(["k", "l"]), st.sampled_from(["", "v"]), EFFECTS), max_size=2)
+CONDITIONS = st.lists(
+    st.builds(
+        NodeCondition,
+        st.sampled_from(["Ready", "NetworkUnavailable", "MemoryPressure", "DiskPressure", "PIDPressure"]),
+        st.sampled_from(["True", "False", "Unknown"]),
+    ),
+    max_size=3,
+)
+NODE_PARTS = st.tuples(LABELS, TAINTS, CONDITIONS, st.booleans())
+REQUIREMENTS = st.one_of(
+    st.builds(Requirement, st.sampled_from(["zone", "disk"]), st.just("In"), st.just(("a", "b"))),
+    st.builds(Requirement, st.sampled_from(["zone", "disk"]), st.just("Gt"), st.just(("5",))),
+    st.builds(Requirement, st.sampled_from(["zone", "disk"]), st.sampled_from(["Exists", "Bad"])),
+)
+TERMS = st.builds(NodeSelectorTerm, st.lists(REQUIREMENTS, max_size=2).map(tuple))
+AFFINITIES = st.none() | st.lists(TERMS, max_size=2).map(lambda t: Affinity(NodeAffinity(required=tuple(t))))
+PORTS = st.lists(
+    st.builds(ContainerPort, st.integers(1, 2), st.sampled_from(["", "10.0.0.1", "10.0.0.2"])), max_size=2
+).map(tuple)
+POD_PARTS = st.fixed_dictionaries(
+    {
+        "label": st.sampled_from([{"app": "web"}, {"app": "db"}, {}]),
+        "containers": st.builds(
+            lambda cpu, ports: (Container(requests=resources(cpu=cpu), ports=ports),), st.integers(0, 3), PORTS
+        ),
+        "node_selector": LABELS.map(labels),
+        "affinity": AFFINITIES,
+        "tolerations": st.lists(
+            st.builds(Toleration, st.sampled_from(["", "k"]), st.sampled_from(["Exists", "Equal"])), max_size=1
+        ).map(tuple),
+    }
+)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Service]]:
+    """Up to six nodes, running pods (some on a node that is not there) and perhaps a service."""
+    parts = draw(st.lists(NODE_PARTS, min_size=1, max_size=6))
+    nodes = [
+        make_node(
+            f"n{i}",
+            pairs,
+            taints=tuple(taints),
+            conditions=tuple(conditions),
+            unschedulable=cordoned,
+            allocatable=resources(cpu=4, memory=4, pods=3),
+        )
+        for i, (pairs, taints, conditions, cordoned) in enumerate(parts)
+    ]
+    places = st.integers(0, len(nodes)).map(lambda i: f"n{i}")
+    pods = [
+        make_pod(f"p{i}", node=place, **fields)
+        for i, (place, fields) in enumerate(draw(st.lists(st.tuples(places, POD_PARTS), max_size=5)))
+    ]
+    service = Service(ObjectMeta("s", "default"), labels({"app": "web"}))
+    return nodes, pods, draw(st.sampled_from([[], [service]]))
+
+
+def failing(pod: Pod, cluster: Cluster, snapshot: Snapshot) -> dict[str, dict[str, list[bool]]]:
+    """By rule what fails where; reasons that fail nowhere left out."""
+    return {rule.name: _failing(rule, pod, cluster, snapshot) for rule in RULES}
+
+
+def _failing(rule: FitPredicate, pod: Pod, cluster: Cluster, snapshot: Snapshot) -> dict[str, list[bool]]:
+    verdict: Verdict = rule.check(cluster.info(pod), snapshot)
+    for mask in verdict.values():
+        assert mask.dtype == np.bool_, rule.name
+        assert mask.shape == (len(snapshot),), rule.name
+    return {reason: mask.tolist() for reason, mask in verdict.items() if mask.any()}
+
+
+@settings(deadline=None)
+@given(world=clusters(), fields=POD_PARTS, data=st.data())
+def test_a_subset_of_rows_gives_the_same(world: Any, fields: Any, data: st.DataObject) -> None:
+    """A row's verdict does not depend on which other rows are asked about, nor on their order."""
+    cluster, pod = Cluster(*world), make_pod(**fields)
+    rows = np.array(data.draw(st.lists(st.integers(0, len(cluster.snapshot) - 1), unique=True)), np.int64)
+    whole, some = failing(pod, cluster, cluster.snapshot), failing(pod, cluster, cluster.snapshot.take(rows))
+    for name, verdict in whole.items():
+        picked = {reason: [mask[row] for row in rows] for reason, mask in verdict.items()}
+        assert some[name] == {reason: mask for reason, mask in picked.items() if any(mask)}, name
+
+
+@settings(deadline=None)
+@given(world=clusters(), fields=POD_PARTS)
+def test_a_rule_that_does_not_apply_passes_everywhere(world: Any, fields: Any) -> None:
+    """Skipping it changes nothing."""
+    cluster, pod = Cluster(*world), make_pod(**fields)
+    verdicts = failing(pod, cluster, cluster.snapshot)
+    skipped = [rule.name for rule in RULES if not rule.applies(cluster.info(pod))]
+    assert [name for name in skipped if verdicts[name]] == []
+
+
+@settings(deadline=None)
+@given(world=clusters(), fields=POD_PARTS, more=POD_PARTS)
+def test_a_pod_thought_on_counts_like_one_that_is_there(world: Any, fields: Any, more: Any) -> None:
+    """What would happen with one more pod is what happens with it."""
+    nodes, pods, others = world
+    cluster, pod, extra = Cluster(*world), make_pod(**fields), make_pod("extra", node="n0", **more)
+    thought = cluster.snapshot.what_if([PodChange(0, cluster.info(extra), 1)])
+    real = Cluster(nodes, [*pods, extra], others)
+    assert failing(pod, cluster, thought) == failing(pod, real, real.snapshot)

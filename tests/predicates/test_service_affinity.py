@@ -1,0 +1,168 @@
+"""CheckServiceAffinity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from clusterstate.changes import Reads
+from clusterstate.objects import Node, ObjectMeta, Pod, Service
+from clusterstate.snapshot import PodChange, Snapshot
+from predicates.service_affinity import AFFINITY_VIOLATED, service_affinity_factory
+from predicates.types import NodeError, PredicateArgs, Verdict
+from tests.build import Cluster, labels, make_node, make_pod, names_where
+
+WEB = {"app": "web"}
+NODES = [
+    make_node("a1", {"zone": "a", "rack": "1"}),
+    make_node("a2", {"zone": "a", "rack": "2"}),
+    make_node("b1", {"zone": "b", "rack": "1"}),
+    make_node("bare"),
+]
+
+
+def service(selector: Mapping[str, str] | None, namespace: str = "default") -> Service:
+    return Service(ObjectMeta("web", namespace), None if selector is None else labels(selector))
+
+
+def check(cluster: Cluster, pod: Pod, *keys: str, snapshot: Snapshot | None = None) -> Verdict:
+    rule = service_affinity_factory("CheckServiceAffinity", keys)(PredicateArgs())
+    return rule.check(cluster.info(pod), snapshot or cluster.snapshot)
+
+
+def failing(cluster: Cluster, pod: Pod, *keys: str, snapshot: Snapshot | None = None) -> list[str]:
+    verdict = check(cluster, pod, *keys, snapshot=snapshot)
+    assert set(verdict) <= {AFFINITY_VIOLATED}
+    return [name for mask in verdict.values() for name in names_where(snapshot or cluster.snapshot, mask)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        pytest.param(["zone"], ["b1", "bare"], id="one"),
+        pytest.param(["zone", "rack"], ["a1", "b1", "bare"], id="two"),
+        pytest.param(["zone", "nope"], ["b1", "bare"], id="label-the-peer's-node-lacks"),
+        pytest.param(["nope"], [], id="nothing-to-follow"),
+    ],
+)
+def test_a_pod_follows_its_peer(keys: list[str], expected: list[str]) -> None:
+    """The values of the listed labels are those of the peer's node."""
+    cluster = Cluster(NODES, [make_pod("old", WEB, node="a2")], [service(WEB)])
+    assert failing(cluster, make_pod(label=WEB), *keys) == expected
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param({"zone": "b"}, ["a1", "a2", "bare"], id="pinned"),
+        pytest.param({"rack": "1"}, ["a2", "b1", "bare"], id="pinned-and-followed"),
+        pytest.param({"disk": "ssd"}, ["a1", "b1", "bare"], id="not-a-listed-label"),
+    ],
+)
+def test_the_node_selector_comes_first(selector: dict[str, str], expected: list[str]) -> None:
+    """What the pod pins is not asked of the peer; what it leaves open is."""
+    cluster = Cluster(NODES, [make_pod("old", WEB, node="a2")], [service(WEB)])
+    keys = ["zone"] if "zone" in selector else ["zone", "rack"]
+    assert failing(cluster, make_pod(label=WEB, node_selector=labels(selector)), *keys) == expected
+
+
+def test_an_invalid_pin_matches_everything() -> None:
+    """A pair that is no valid label switches the whole comparison off."""
+    cluster = Cluster(NODES, [make_pod("old", WEB, node="a2")], [service(WEB)])
+    assert failing(cluster, make_pod(label=WEB, node_selector=labels({"rack": "-"})), "zone", "rack") == []
+
+
+@pytest.mark.parametrize(
+    ("pod", "old", "svc", "follows"),
+    [
+        pytest.param(make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(WEB), True, id="peer"),
+        pytest.param(make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(None), False, id="no-selector"),
+        pytest.param(make_pod(label=WEB), make_pod("o", WEB, node="a2"), service({"x": "y"}), False, id="no-service"),
+        pytest.param(
+            make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(WEB, "other"), False, id="foreign-service"
+        ),
+        pytest.param(
+            make_pod(label=WEB), make_pod("o", WEB, node="a2", namespace="other"), service(WEB), False, id="foreign-pod"
+        ),
+        pytest.param(
+            make_pod(label={**WEB, "v": "2"}), make_pod("o", WEB, node="a2"), service(WEB), False, id="fewer-labels"
+        ),
+        pytest.param(
+            make_pod(label=WEB), make_pod("o", {**WEB, "v": "2"}, node="a2"), service(WEB), True, id="more-labels"
+        ),
+        pytest.param(make_pod(), make_pod("o", {"any": "thing"}, node="a2"), service({}), True, id="no-labels"),
+        pytest.param(
+            make_pod(label=WEB), make_pod("o", WEB, node="a2", deleting=True), service(WEB), True, id="terminating"
+        ),
+    ],
+)
+def test_who_is_a_peer(pod: Pod, old: Pod, svc: Service, follows: bool) -> None:
+    """Pods of the namespace with all of the pod's own labels, as long as the pod has a service."""
+    cluster = Cluster(NODES, [old], [svc])
+    assert failing(cluster, pod, "zone") == (["b1", "bare"] if follows else [])
+
+
+def test_of_several_peers_the_lowest_row_counts() -> None:
+    """Upstream's order is arbitrary; here it is the same every time."""
+    pods = [make_pod("x", WEB, node="b1"), make_pod("y", WEB, node="a2")]
+    cluster = Cluster(NODES, pods, [service(WEB)])
+    assert failing(cluster, make_pod(label=WEB), "zone") == ["b1", "bare"]
+
+
+def test_a_peer_on_an_unknown_node_is_an_error() -> None:
+    """It is met on every node; a pod that pins all listed labels never looks."""
+    cluster = Cluster(NODES, [make_pod("old", WEB, node="ghost")], [service(WEB)])
+    (reason, mask), *rest = check(cluster, make_pod(label=WEB), "zone").items()
+    assert isinstance(reason, NodeError)
+    assert reason == 'node "ghost" not found in cache'
+    assert mask.all()
+    assert not rest
+    pinned = make_pod(label=WEB, node_selector=labels({"zone": "b"}))
+    assert failing(cluster, pinned, "zone") == ["a1", "a2", "bare", "ghost"]
+
+
+def test_peers_outside_the_rows_count() -> None:
+    """A subset of rows is judged as in the whole cluster."""
+    cluster = Cluster(NODES, [make_pod("old", WEB, node="a1")], [service(WEB)])
+    rows = cluster.snapshot.take(np.array([2, 1]))
+    assert failing(cluster, make_pod(label=WEB), "zone", snapshot=rows) == ["b1"]
+
+
+def test_thoughts_about_peers_count() -> None:
+    """A peer thought away is none, one thought on is one; a nomination is on no node."""
+    old = make_pod("old", WEB, node="a1")
+    cluster = Cluster(NODES, [old], [service(WEB)])
+    info, pod = cluster.info(old), make_pod(label=WEB)
+    gone = cluster.snapshot.what_if([PodChange(0, info, -1)])
+    assert failing(cluster, pod, "zone", snapshot=gone) == []
+    moved = gone.what_if([PodChange(2, info, 1)])
+    assert failing(cluster, pod, "zone", snapshot=moved) == ["a1", "a2", "bare"]
+    nominated = [PodChange(2, info, 1, nominated=True)]
+    assert failing(cluster, pod, "zone", snapshot=cluster.snapshot.what_if(nominated)) == ["b1", "bare"]
+    assert list(check(cluster, pod, "zone", snapshot=gone.what_if(nominated))) == ['node "" not found in cache']
+
+
+def test_no_labels_pass() -> None:
+    """Nothing is compared, so the rule need not run."""
+    cluster = Cluster(NODES, [make_pod("old", WEB, node="a2")], [service(WEB)])
+    rule = service_affinity_factory("CheckServiceAffinity", ())(PredicateArgs())
+    assert not rule.applies(cluster.info(make_pod(label=WEB)))
+    assert failing(cluster, make_pod(label=WEB)) == []
+
+
+def test_it_depends_on_the_whole_cluster() -> None:
+    """Pods, services and the labels of other nodes all matter."""
+    rule = service_affinity_factory("Mine", ("zone",))(PredicateArgs())
+    assert rule.name == "Mine"
+    assert Reads.ALL_PODS | Reads.ALL_NODES | Reads.SERVICES in rule.reads
+
+
+def test_a_change_of_the_peer_s_node_is_seen() -> None:
+    """The peer's labels are read afresh."""
+    cluster = Cluster(NODES, [make_pod("old", WEB, node="a1")], [service(WEB)])
+    moved: Node = make_node("a1", {"zone": "b"})
+    assert failing(cluster, make_pod(label=WEB), "zone") == ["b1", "bare"]
+    cluster.columns.put_node(0, moved)
+    assert failing(cluster, make_pod(label=WEB), "zone") == ["a2", "bare"]

@@ -1,0 +1,115 @@
+"""The house itself: metadata, import contracts, sizes."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kubescheduler
+from tests.conftest import vectors_dir
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+
+
+@pytest.fixture(scope="module")
+def config() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    return parser
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def sources() -> Iterator[Path]:
+    for folder in (*PACKAGES, "benchmarks"):
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def too_long(path: Path) -> Iterator[str]:
+    """What in a file is longer than the house allows."""
+    text = path.read_text(encoding="utf-8")
+    where = path.relative_to(ROOT)
+    if (lines := len(text.splitlines())) > MAX_FILE_LINES:
+        yield f"{where}: {lines} lines"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > MAX_FUNCTION_LINES:
+                yield f"{where}:{node.lineno} {node.name}: {length} lines"
+
+
+def test_version_is_that_of_the_package(config: configparser.ConfigParser) -> None:
+    """The one place of the version is kubescheduler.__version__, three numbers."""
+    assert config["metadata"]["version"] == "attr: kubescheduler.__version__"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", kubescheduler.__version__)
+
+
+def test_console_scripts_can_be_imported(config: configparser.ConfigParser) -> None:
+    """Every console script names a function that exists."""
+    scripts = config["options.entry_points"]["console_scripts"].strip().splitlines()
+    for script in scripts:
+        module, _, function = script.partition("=")[2].strip().partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+    assert [script.split()[0] for script in scripts] == ["kubescheduler"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_are_shipped_typed_and_under_contract(package: str, config: configparser.ConfigParser) -> None:
+    """Each package is in the wheel, carries py.typed, is type-checked and has its import contracts."""
+    assert f"{package}*" in words(config["options.packages.find"]["include"])
+    assert package in words(config["mypy"]["files"].replace(",", " "))
+    assert package in words(config["importlinter"]["root_packages"])
+    assert package in words(config["importlinter:contract:storeys"]["layers"])
+    assert (ROOT / package / "py.typed").is_file()
+
+
+def test_no_package_is_left_out(config: configparser.ConfigParser) -> None:
+    """A top-level folder that is a package is one of the five, or no part of the product."""
+    found = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "tests"}
+    assert found == set(PACKAGES)
+    assert words(config["options.packages.find"]["include"]) == [f"{name}*" for name in PACKAGES]
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    """A folder without __init__.py would be missing from the wheel."""
+    folders = {path.parent for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
+    assert [str(path.relative_to(ROOT)) for path in sorted(folders) if not (path / "__init__.py").is_file()] == []
+
+
+def test_families_are_independent(config: configparser.ConfigParser) -> None:
+    """Families of predicates and of priorities share nothing but the modules that the contract names."""
+    for package in ("predicates", "priorities"):
+        contract = config[f"importlinter:contract:{package}"]
+        assert (contract["type"], contract["modules"]) == ("independence", f"{package}.*")
+
+
+def test_nothing_is_too_long() -> None:
+    """No file of the product is over 400 lines, no function over 60."""
+    assert [fault for path in sources() for fault in too_long(path)] == []
+
+
+def test_licence_is_apache(config: configparser.ConfigParser) -> None:
+    """The licence named is the licence shipped, in full."""
+    text = (ROOT / config["metadata"]["license_files"]).read_text(encoding="utf-8")
+    assert config["metadata"]["license"] == "Apache-2.0"
+    assert "Version 2.0, January 2004" in text
+    assert "APPENDIX: How to apply the Apache License to your work." in text
+
+
+def test_recorded_decisions_are_there() -> None:
+    """The recordings of 1.16 and of the real trace come with the tests."""
+    themes = {path.name.removesuffix(".jsonl.gz") for path in (vectors_dir() / "1.16").glob("*.jsonl.gz")}
+    assert {"interpod", "large", "mixed", "policy", "resources", "sequence", "extender"} <= themes
+    assert (vectors_dir() / "openb-1.16.jsonl.gz").is_file()
+    assert (vectors_dir() / "openb-1.16.scenario.json.gz").is_file()
