@@ -39,10 +39,14 @@ class ClusterCache:
 
     @classmethod
     def of(cls, objects: Iterable[Any], **settings: Any) -> ClusterCache:
-        """A cache filled with decoded objects. Terminated pods are left out, pending ones noted if nominated."""
+        """A cache filled with decoded objects, every node as if it had been updated since.
+
+        Terminated pods are left out, pending ones noted if they are nominated.
+        """
         cache = cls(**settings)
         for obj in objects:
             cache.add(obj)
+        cache.columns.images.refresh()
         return cache
 
     def add(self, obj: Any) -> None:

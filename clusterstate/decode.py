@@ -73,7 +73,7 @@ class Decoder:
 
     def _decode(self, item: Item, kind: Kind, keep: bool) -> ClusterObject:
         """The long way, which finds every fault."""
-        manifest = _manifest(item, kind)
+        manifest: Manifest = _manifest(item, kind)
         faults: list[str] = []
         try:
             manifest = self._prepared(manifest)
@@ -81,8 +81,9 @@ class Decoder:
             faults += error.problems
         obj = kind.decode(Fields(manifest, faults))
         if faults:
-            name = f"{_where(item)}{identity(kind.name, manifest)}"
-            raise DecodeError(f"{name}: {fault}" for fault in faults)
+            name = identity(kind.name, manifest)
+            where = item.source if name != kind.name else _where(item)
+            raise DecodeError(f"{where}: {name}: {fault}" if where else f"{name}: {fault}" for fault in faults)
         if isinstance(obj, Node):
             return self._pods.share_node(obj, manifest)
         if isinstance(obj, Pod):
@@ -131,19 +132,18 @@ def _kind(item: Item) -> Kind:
         version = item.content.get("apiVersion") or version
     if not isinstance(name, str) or not isinstance(version, str):
         key, value = ("kind", name) if not isinstance(name, str) else ("apiVersion", version)
-        raise DecodeError(f"{_where(item) or 'manifest: '}{key}: must be text, not {describe(value)}")
+        raise DecodeError(f"{_where(item)}: {key}: must be text, not {describe(value)}")
     if not name:
-        raise DecodeError(f"{_where(item) or 'manifest: '}kind: missing; an object needs apiVersion and kind")
+        raise DecodeError(f"{_where(item)}: kind: missing; an object needs apiVersion and kind")
     kind = KINDS.get(name)
     if kind is None or not kind.in_group(version):
-        raise UnknownKindError(name, version.rpartition("/")[0], _where(item).removesuffix(": ") or "manifest")
+        raise UnknownKindError(name, version.rpartition("/")[0], _where(item))
     return kind
 
 
 def _where(item: Item) -> str:
-    named = not isinstance(item.content, msgspec.Raw) and isinstance(item.content.get("metadata"), Mapping)
-    place = "" if named or isinstance(item.content, msgspec.Raw) else item.place
-    return "".join(f"{part}: " for part in (item.source, place) if part)
+    """File and place of an item that cannot be told by its name."""
+    return ": ".join(part for part in (item.source, item.place) if part) or "manifest"
 
 
 def _manifest(item: Item, kind: Kind) -> dict[str, Any]:

@@ -36,6 +36,13 @@ class ImageStates:
                 self._columns.pop(name, None)
         self._summaries[row] = summaries
 
+    def refresh(self) -> None:
+        """Brings every node's remembered numbers up to date, as an update of each node would."""
+        for summaries in self._summaries.values():
+            for name in summaries:
+                summaries[name] = (self._sizes[name], len(self._nodes[name]))
+        self._columns.clear()
+
     def _forget(self, name: str, row: int) -> None:
         self._columns.pop(name, None)
         nodes = self._nodes[name]

@@ -74,10 +74,10 @@ def _scale(number: int, tens: int) -> int:
     if tens > _FURTHEST:
         return MAX_MILLI
     if tens >= 0:
-        return min(MAX_MILLI, number * 10**tens)
+        return min(MAX_MILLI, number * int(10**tens))
     if -tens > _FURTHEST + len(str(number)):
         return 1
-    return min(MAX_MILLI, -(-number // 10**-tens))
+    return min(MAX_MILLI, -(-number // int(10**-tens)))
 
 
 def value(milli: int) -> int:

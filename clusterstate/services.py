@@ -28,6 +28,7 @@ Selector = Labels | LabelSelector
 """A selector by content, so that it can be part of a key: a plain map, or a label selector."""
 
 MOST_REMEMBERED = 8192
+VERSION = (Reads.SERVICES.value,)
 
 
 class Kinds(enum.Flag):
@@ -85,7 +86,7 @@ def count_matching(namespace: str, selectors: tuple[Selector, ...], snapshot: Sn
             return 0
         return int(all(matcher(info.labels) for matcher in matchers))
 
-    return snapshot.counts(snapshot.tally(("matching pods", namespace, selectors), None, weight))
+    return snapshot.counts(snapshot.tally(("matching pods", namespace, selectors), None, weight)).copy()
 
 
 # --- the index -----------------------------------------------------------------------------
@@ -218,7 +219,8 @@ _INDEXES: WeakKeyDictionary[Columns, _Index] = WeakKeyDictionary()
 
 
 def _index(snapshot: Snapshot) -> _Index:
-    columns, version = snapshot._columns, snapshot.version(Reads.SERVICES)
+    columns = snapshot._columns
+    version = columns.log.version_of(VERSION)
     index = _INDEXES.get(columns)
     if index is None or index.version != version or index.objects is not snapshot.objects:
         index = _INDEXES[columns] = _Index(snapshot.objects, version)

@@ -26,7 +26,8 @@ Selectors = tuple[LabelSelector | None, ...]
 class Spread:
     """Counts over the domains of one topology key, by domain code.
 
-    totals: (D,) int64 pods on the eligible nodes; present: (D,) bool, some eligible node is there.
+    totals: (D,) int64 pods on the eligible nodes, meaningless at code 0.
+    present: (D,) bool, some eligible node is there.
     """
 
     totals: IntArray
@@ -67,14 +68,24 @@ def spread_over(
     selectors: dict[str, Selectors] = {}
     for constraint in constraints:
         selectors[constraint.topology_key] = (*selectors.get(constraint.topology_key, ()), constraint.label_selector)
-    if len(selectors) == 1 and not selects_nodes(pod):
-        (key,) = selectors
-        spread = _over_one_key(whole, key, _tally(whole, namespace, selectors[key], key))
-        return {key: spread} if spread.present.any() else None
     eligible = eligible_rows(pod, whole, constraints)
     if not eligible.any():
         return None
-    return {key: _over_rows(whole, key, _tally(whole, namespace, s, None), eligible) for key, s in selectors.items()}
+    return {key: _spread(whole, key, namespace, wanted, eligible) for key, wanted in selectors.items()}
+
+
+def _spread(whole: Snapshot, key: str, namespace: str | None, selectors: Selectors, eligible: Mask) -> Spread:
+    """The spread over one key. The key's running sums are the answer where every row that carries it is eligible."""
+    codes = whole.label_codes(key)[0]
+    if np.array_equal(eligible, codes != ABSENT):
+        totals = whole.domain_sums(_tally(whole, namespace, selectors, key))
+    else:
+        codes = codes * eligible
+        counts = whole.counts(_tally(whole, namespace, selectors, None))
+        totals = np.bincount(codes, weights=counts, minlength=len(whole.label_values(key))).astype(np.int64)
+    present = np.bincount(codes, minlength=len(totals)) > 0
+    present[ABSENT] = False
+    return Spread(totals, present)
 
 
 def _tally(snapshot: Snapshot, namespace: str | None, selectors: Selectors, topology_key: str | None) -> Tally:
@@ -87,22 +98,6 @@ def _tally(snapshot: Snapshot, namespace: str | None, selectors: Selectors, topo
         return sum(matcher(info.labels) for matcher in matchers)
 
     return snapshot.tally(("topology spread", namespace, selectors, topology_key), topology_key, weight)
-
-
-def _over_one_key(whole: Snapshot, key: str, tally: Tally) -> Spread:
-    """Every row that carries the key is eligible, so the running sums of the domains are the answer."""
-    totals = whole.domain_sums(tally)
-    present = np.bincount(whole.label_codes(key)[0], minlength=len(totals)) > 0
-    present[ABSENT] = False
-    return Spread(totals, present)
-
-
-def _over_rows(whole: Snapshot, key: str, tally: Tally, eligible: Mask) -> Spread:
-    codes = whole.label_codes(key)[0]
-    size = len(whole.label_values(key))
-    counts = whole.counts(tally)
-    totals = np.bincount(codes, weights=counts * eligible, minlength=size).astype(np.int64)
-    return Spread(totals, np.bincount(codes[eligible], minlength=size) > 0)
 
 
 def any_pods(pod: PodInfo, snapshot: Snapshot, constraints: Constraints, namespace: str | None) -> bool:

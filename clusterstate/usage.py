@@ -28,8 +28,9 @@ class PodUsage:
 
     request: what a node must have free for it; a scalar resource asked for with 0 has an entry.
     used: what it takes from its node while it runs.
-    nonzero: (millicores, bytes) as the resource priorities see it.
+    nonzero: (millicores, bytes) as the resource priorities see it while it runs.
     limits: (millicores, bytes), the larger of all containers together and any init container.
+    scored: (millicores, bytes) as the resource priorities see it while its place is chosen.
     """
 
     request: Amounts
@@ -37,17 +38,21 @@ class PodUsage:
     nonzero: tuple[int, int]
     limits: tuple[int, int]
     best_effort: bool
+    scored: tuple[int, int] = attrs.field(default=attrs.Factory(lambda self: self.nonzero, takes_self=True))
 
 
 Accounting = Callable[[PodSpec], PodUsage]
 """A release's way of counting."""
 
 
+def rounded_up(thousandths: int) -> int:
+    """Whole units, rounded away from zero."""
+    return -(-thousandths // 1000) if thousandths >= 0 else thousandths // 1000
+
+
 def amount(name: str, thousandths: int) -> int:
     """A quantity in the unit its resource is counted in."""
-    if name == CPU:
-        return thousandths
-    return -(-thousandths // 1000) if thousandths >= 0 else thousandths // 1000
+    return thousandths if name == CPU else rounded_up(thousandths)
 
 
 def tracked_1_16(name: str) -> bool:
@@ -114,7 +119,11 @@ def account_1_16(spec: PodSpec) -> PodUsage:
 
 
 def account_1_16_with_overhead(spec: PodSpec) -> PodUsage:
-    """The same with gate PodOverhead on: spec.overhead comes on top of everything but the limits."""
+    """The same with gate PodOverhead on: spec.overhead comes on top of everything but the limits.
+
+    While a place is chosen the cpu overhead counts in whole cores, rounded up, as if they were millicores.
+    Upstream: 1.16 calculatePodResourceRequest.
+    """
     usage = account_1_16(spec)
     overhead = _sum([spec.overhead])
     cpu, memory = usage.nonzero
@@ -123,6 +132,7 @@ def account_1_16_with_overhead(spec: PodSpec) -> PodUsage:
         request=_plus(usage.request, overhead),
         used=_plus(usage.used, overhead),
         nonzero=(cpu + overhead.get(CPU, 0), memory + overhead.get(MEMORY, 0)),
+        scored=(cpu + rounded_up(spec.overhead.get(CPU, 0)), memory + overhead.get(MEMORY, 0)),
     )
 
 

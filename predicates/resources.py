@@ -7,15 +7,20 @@ import numpy as np
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from clusterstate.validation import is_extended_resource
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 ALWAYS_CHECKED = (CPU, MEMORY, EPHEMERAL_STORAGE)
+"""The first three of the resource axis, in its order."""
 
 
 def insufficient(resource: str) -> str:
     return f"Insufficient {resource}"
+
+
+TOO_MANY_PODS = insufficient(PODS)
+ALWAYS_INSUFFICIENT = tuple(insufficient(name) for name in ALWAYS_CHECKED)
 
 
 def pod_fits_resources(pod: PodInfo, snapshot: Snapshot, ignored: frozenset[str] = frozenset()) -> Verdict:
@@ -23,17 +28,22 @@ def pod_fits_resources(pod: PodInfo, snapshot: Snapshot, ignored: frozenset[str]
 
     A pod that asks for nothing at all is only counted; one that asks for anything is tested on cpu, memory
     and ephemeral-storage too. Upstream: 1.16 PodFitsResources.
+
+    ignored: extended resources that are not counted here.
     """
-    verdict: Verdict = {insufficient("pods"): snapshot.pod_count + 1 > snapshot.allowed_pods}
+    verdict: Verdict = {TOO_MANY_PODS: snapshot.pod_count + 1 > snapshot.allowed_pods}
     request = pod.usage.request
+    always = [request.get(name, 0) for name in ALWAYS_CHECKED]
     scalars = [name for name in request if name not in ALWAYS_CHECKED]
-    if not scalars and not any(request.get(name, 0) for name in ALWAYS_CHECKED):
+    if not scalars and not any(always):
         return verdict
     allocatable, requested = snapshot.allocatable, snapshot.requested
-    names = [*ALWAYS_CHECKED, *(name for name in scalars if not (name in ignored and is_extended_resource(name)))]
-    for name in names:
-        index = snapshot.resource(name)
-        amount = request.get(name, 0)
+    short = allocatable[:3] < requested[:3] + np.array(always, np.int64)[:, None]
+    verdict.update(zip(ALWAYS_INSUFFICIENT, short, strict=True))
+    for name in scalars:
+        if name in ignored and is_extended_resource(name):
+            continue
+        index, amount = snapshot.resource(name), request[name]
         if index is None:
             verdict[insufficient(name)] = _nowhere(amount, len(snapshot))
         else:

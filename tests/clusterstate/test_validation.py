@@ -31,6 +31,7 @@ PREFIX_RULE = (
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
+OPTIONAL_PREFIX = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 TOO_LONG = "must be no more than 63 characters"
 
 
@@ -66,12 +67,7 @@ def test_label_values(value: str, errors: tuple[str, ...]) -> None:
         ("Example.com/a", (PREFIX_RULE,)),
         ("a/", ("name part must be non-empty", f"name part {NAME_RULE}")),
         (f"{'a' * 254}/b", ("prefix part must be no more than 253 characters",)),
-        (
-            "a/b/c",
-            (
-                f"a qualified name {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
-            ),
-        ),
+        ("a/b/c", (f"a qualified name {NAME_RULE}{OPTIONAL_PREFIX}",)),
         ("_a", (f"name part {NAME_RULE}",)),
     ],
     ids=["one", "prefix", "longest", "long", "empty", "no-prefix", "upper", "no-name", "long-prefix", "parts", "edge"],

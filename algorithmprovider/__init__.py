@@ -1,0 +1,87 @@
+"""Which ones: registry maps, registration functions, named providers and release tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from algorithmprovider import release_1_16
+from algorithmprovider.pernode import NodeInfo
+from algorithmprovider.registration import (
+    FIT_PREDICATES,
+    PRIORITY_CONFIGS,
+    PROVIDERS,
+    register_algorithm_provider,
+    register_custom_fit_predicate,
+    register_custom_priority_function,
+    register_fit_predicate,
+    register_fit_predicate_factory,
+    register_priority_config_factory,
+    register_priority_function,
+)
+from algorithmprovider.registry import Provider, Registry, nearest
+from clusterstate.errors import RegistryError
+
+__all__ = [
+    "FIT_PREDICATES",
+    "PRIORITY_CONFIGS",
+    "PROVIDERS",
+    "RELEASES",
+    "NodeInfo",
+    "Provider",
+    "Registry",
+    "get_algorithm_provider",
+    "list_algorithm_providers",
+    "list_fit_predicates",
+    "list_priorities",
+    "register_algorithm_provider",
+    "register_custom_fit_predicate",
+    "register_custom_priority_function",
+    "register_fit_predicate",
+    "register_fit_predicate_factory",
+    "register_priority_config_factory",
+    "register_priority_function",
+    "registry",
+]
+
+DEFAULT_RELEASE = "1.16"
+DEFAULT_PROVIDER = "DefaultProvider"
+
+RELEASES: dict[str, tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]] = {
+    "1.16": (release_1_16.registry, release_1_16.FEATURE_GATES),
+}
+"""Release → (its registry under given feature gates, the gates that matter and their defaults)."""
+
+
+def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Registry:
+    """A release's registry, with what users registered on top. ``feature_gates`` override the defaults."""
+    if release not in RELEASES:
+        raise RegistryError(
+            f"release {release} is not known; known are {', '.join(RELEASES)}{nearest(release, RELEASES)}"
+        )
+    build, gates = RELEASES[release]
+    built = build({**gates, **(feature_gates or {})})
+    for name, factory in FIT_PREDICATES.items():
+        built.add_predicate(name, factory)
+    built.priorities.update(PRIORITY_CONFIGS)
+    built.providers.update(PROVIDERS)
+    return built
+
+
+def get_algorithm_provider(name: str, release: str = DEFAULT_RELEASE) -> Provider:
+    """A provider's keys. Raises RegistryError with upstream's text for an unknown name."""
+    return registry(release).provider(name)
+
+
+def list_fit_predicates(release: str = DEFAULT_RELEASE) -> list[str]:
+    """The registered predicates, sorted. Upstream: 1.16 ListRegisteredFitPredicates."""
+    return sorted(registry(release).fit_predicates)
+
+
+def list_priorities(release: str = DEFAULT_RELEASE) -> list[str]:
+    """The registered priorities, sorted."""
+    return sorted(registry(release).priorities)
+
+
+def list_algorithm_providers(release: str = DEFAULT_RELEASE) -> list[str]:
+    """The registered providers, sorted. Upstream: 1.16 ListAlgorithmProviders."""
+    return sorted(registry(release).providers)

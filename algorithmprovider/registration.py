@@ -1,0 +1,151 @@
+"""How users add their own algorithms: the module-level maps, and the functions that fill them.
+
+What is registered here joins every release's registry, in front of a built-in of the same name. A user's
+predicate also joins the order in which predicates run, at its end.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from algorithmprovider.pernode import per_node_predicate, per_node_priority
+from algorithmprovider.registry import Provider, valid_name
+from clusterstate.changes import Reads
+from clusterstate.errors import RegistryError
+from predicates.labels import label_presence_factory
+from predicates.service_affinity import service_affinity_factory
+from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs
+from priorities.capacity_ratio import capacity_ratio_factory
+from priorities.node_label import node_label_factory
+from priorities.service_anti_affinity import service_anti_affinity_factory
+from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityFactory, Reduce
+
+FIT_PREDICATES: dict[str, FitPredicateFactory] = {}
+"""Name → factory of a FitPredicate, as users registered them."""
+
+PRIORITY_CONFIGS: dict[str, PriorityConfigFactory] = {}
+"""Name → factory of a PriorityConfig with its default weight, as users registered them."""
+
+PROVIDERS: dict[str, Provider] = {}
+"""Name → the keys a user's provider bundles."""
+
+ANYTHING = Reads(sum(Reads))
+"""What an algorithm over columns is taken to read when nothing else is said."""
+
+
+def register_fit_predicate(name: str, predicate: FitPredicate | Callable[..., Any], reads: Reads = ANYTHING) -> str:
+    """Registers a predicate and returns its name.
+
+    predicate: a FitPredicate; or per node ``(pod, meta, node_info) -> (fit, reasons)``; or over columns
+    ``(pod, snapshot) -> {reason: failing mask}``, which may say in ``reads`` what it depends on.
+    """
+    ready = predicate if isinstance(predicate, FitPredicate) else _fit_predicate(name, predicate, reads)
+
+    def make(_: PredicateArgs) -> FitPredicate:
+        return ready
+
+    return register_fit_predicate_factory(name, make)
+
+
+def register_fit_predicate_factory(name: str, factory: FitPredicateFactory) -> str:
+    """Registers what makes the predicate once a scheduler is configured."""
+    FIT_PREDICATES[valid_name(name)] = factory
+    return name
+
+
+def register_custom_fit_predicate(
+    name: str,
+    *,
+    service_affinity: Sequence[str] | None = None,
+    labels_presence: tuple[Sequence[str], bool] | None = None,
+) -> str:
+    """Registers a parameterised predicate: service_affinity=labels, or labels_presence=(labels, presence)."""
+    given = [argument for argument in (service_affinity, labels_presence) if argument is not None]
+    if len(given) != 1:
+        raise RegistryError(f"Exactly 1 predicate argument is required, numArgs: {len(given)}, Predicate: {name}")
+    if service_affinity is not None:
+        return register_fit_predicate_factory(name, service_affinity_factory(name, tuple(service_affinity)))
+    assert labels_presence is not None
+    labels, presence = labels_presence
+    return register_fit_predicate_factory(name, label_presence_factory(name, tuple(labels), presence))
+
+
+def register_priority_function(
+    name: str,
+    map_function: PriorityConfig | Callable[..., Any],
+    reduce_function: Reduce | None = None,
+    weight: int = 1,
+    reads: Reads = ANYTHING,
+) -> str:
+    """Registers a priority and returns its name.
+
+    map_function: a PriorityConfig; or per node ``(pod, meta, node_info) -> score``; or over columns
+    ``(pod, snapshot) -> scores``. reduce_function: ``(pod, snapshot of the feasible nodes, scores) -> scores``.
+    """
+    if isinstance(map_function, PriorityConfig):
+        ready = map_function
+    elif _parameters(name, map_function) == 3:
+        ready = per_node_priority(name, map_function, reduce_function)
+    else:
+        ready = PriorityConfig(name, map_function, reduce_function, reads)
+
+    def make(_: PriorityArgs) -> PriorityConfig:
+        return ready
+
+    return register_priority_config_factory(name, make, weight)
+
+
+def register_priority_config_factory(name: str, factory: PriorityFactory, weight: int = 1) -> str:
+    """Registers what makes the priority once a scheduler is configured, and its default weight."""
+    PRIORITY_CONFIGS[valid_name(name)] = PriorityConfigFactory(factory, weight)
+    return name
+
+
+def register_custom_priority_function(
+    name: str,
+    weight: int = 1,
+    *,
+    service_anti_affinity: str | None = None,
+    label_preference: tuple[str, bool] | None = None,
+    requested_to_capacity_ratio: tuple[Sequence[tuple[int, int]], Sequence[tuple[str, int]]] | None = None,
+) -> str:
+    """Registers a parameterised priority.
+
+    service_anti_affinity=label; label_preference=(label, presence); requested_to_capacity_ratio=(points of
+    (utilization, score), (resource, weight) pairs).
+    """
+    factories: list[PriorityFactory] = []
+    if service_anti_affinity is not None:
+        factories.append(service_anti_affinity_factory(name, service_anti_affinity))
+    if label_preference is not None:
+        factories.append(node_label_factory(name, *label_preference))
+    if requested_to_capacity_ratio is not None:
+        shape, resources = requested_to_capacity_ratio
+        factories.append(capacity_ratio_factory(name, tuple(shape), tuple(resources)))
+    if len(factories) != 1:
+        raise RegistryError(f"Exactly 1 priority argument is required, numArgs: {len(factories)}, Priority: {name}")
+    return register_priority_config_factory(name, factories[0], weight)
+
+
+def register_algorithm_provider(name: str, predicate_keys: Iterable[str], priority_keys: Iterable[str]) -> str:
+    """Registers a provider; its keys are looked up when it is used."""
+    PROVIDERS[valid_name(name)] = Provider(frozenset(predicate_keys), frozenset(priority_keys))
+    return name
+
+
+def _fit_predicate(name: str, function: Callable[..., Any], reads: Reads) -> FitPredicate:
+    if _parameters(name, function) == 3:
+        return per_node_predicate(name, function)
+    return FitPredicate(name, function, reads)
+
+
+def _parameters(name: str, function: Callable[..., Any]) -> int:
+    """2 (over columns) or 3 (per node)."""
+    count = len(inspect.signature(function).parameters)
+    if count not in (2, 3):
+        raise RegistryError(
+            f"{name}: a function takes (pod, snapshot) or (pod, meta, node_info), this one takes {count} arguments"
+        )
+    return count

@@ -1,0 +1,67 @@
+"""Which algorithms there are: maps from names to factories and providers, and how users add to them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+import attrs
+
+from clusterstate.errors import RegistryError
+from predicates.types import FitPredicateFactory
+from priorities.types import PriorityConfigFactory
+
+NAME = re.compile("^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$")
+
+
+@attrs.frozen
+class Provider:
+    """A named bundle of keys into the maps."""
+
+    predicates: frozenset[str]
+    priorities: frozenset[str]
+
+
+@attrs.define
+class Registry:
+    """Everything one release can be configured with.
+
+    fit_predicates: name → factory of a FitPredicate.
+    priorities: name → factory of a PriorityConfig, and its default weight.
+    providers: name → the keys it bundles.
+    ordering: the order in which predicates run on a node; a name that is not in it never runs.
+    mandatory: predicates that join whatever was selected.
+    """
+
+    fit_predicates: dict[str, FitPredicateFactory]
+    priorities: dict[str, PriorityConfigFactory]
+    providers: dict[str, Provider]
+    ordering: list[str]
+    mandatory: frozenset[str] = frozenset()
+
+    def add_predicate(self, name: str, factory: FitPredicateFactory) -> None:
+        """Registers or replaces; a name new to the ordering goes to its end, so that it runs."""
+        self.fit_predicates[valid_name(name)] = factory
+        if name not in self.ordering:
+            self.ordering.append(name)
+
+    def provider(self, name: str) -> Provider:
+        """A provider by name. Upstream: 1.16 GetAlgorithmProvider."""
+        provider = self.providers.get(name)
+        if provider is None:
+            raise RegistryError(f'plugin "{name}" has not been registered{nearest(name, self.providers)}')
+        return provider
+
+
+def valid_name(name: str) -> str:
+    """The name itself, if upstream would register it."""
+    if not NAME.match(name):
+        raise RegistryError(f'Algorithm name {name} does not match the name validation regexp "{NAME.pattern}".')
+    return name
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` when a known name is close, else nothing."""
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""

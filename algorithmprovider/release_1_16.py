@@ -1,0 +1,139 @@
+"""Release 1.16: its registry, providers, order of predicates and feature gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from algorithmprovider.registry import Provider, Registry
+from predicates import FIT_PREDICATES
+from priorities import PRIORITIES
+
+FEATURE_GATES: dict[str, bool] = {
+    "TaintNodesByCondition": True,
+    "EvenPodsSpread": False,
+    "ResourceLimitsPriorityFunction": False,
+    "PodOverhead": False,
+}
+"""The gates that change what is registered or how pods are counted, and their defaults."""
+
+ORDERING: tuple[str, ...] = (
+    "CheckNodeCondition",
+    "CheckNodeUnschedulable",
+    "GeneralPredicates",
+    "HostName",
+    "PodFitsHostPorts",
+    "MatchNodeSelector",
+    "PodFitsResources",
+    "NoDiskConflict",
+    "PodToleratesNodeTaints",
+    "PodToleratesNodeNoExecuteTaints",
+    "CheckNodeLabelPresence",
+    "CheckServiceAffinity",
+    "MaxEBSVolumeCount",
+    "MaxGCEPDVolumeCount",
+    "MaxCSIVolumeCountPred",
+    "MaxAzureDiskVolumeCount",
+    "MaxCinderVolumeCount",
+    "CheckVolumeBinding",
+    "NoVolumeZoneConflict",
+    "CheckNodeMemoryPressure",
+    "CheckNodePIDPressure",
+    "CheckNodeDiskPressure",
+    "EvenPodsSpread",
+    "MatchInterPodAffinity",
+)
+
+PREDICATES: frozenset[str] = frozenset(
+    {
+        "CheckNodeUnschedulable",
+        "GeneralPredicates",
+        "HostName",
+        "PodFitsHostPorts",
+        "PodFitsPorts",
+        "MatchNodeSelector",
+        "PodFitsResources",
+        "NoDiskConflict",
+        "PodToleratesNodeTaints",
+        "MaxEBSVolumeCount",
+        "MaxGCEPDVolumeCount",
+        "MaxCSIVolumeCountPred",
+        "MaxAzureDiskVolumeCount",
+        "MaxCinderVolumeCount",
+        "CheckVolumeBinding",
+        "NoVolumeZoneConflict",
+        "MatchInterPodAffinity",
+    }
+)
+"""Registered whatever the gates are."""
+
+CONDITION_PREDICATES = frozenset(
+    {"CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"}
+)
+"""Registered, and in the providers, only with TaintNodesByCondition off."""
+
+DEFAULT_PREDICATES: frozenset[str] = frozenset(
+    {
+        "NoVolumeZoneConflict",
+        "MaxEBSVolumeCount",
+        "MaxGCEPDVolumeCount",
+        "MaxAzureDiskVolumeCount",
+        "MaxCSIVolumeCountPred",
+        "MatchInterPodAffinity",
+        "NoDiskConflict",
+        "GeneralPredicates",
+        "PodToleratesNodeTaints",
+        "CheckVolumeBinding",
+    }
+)
+
+DEFAULT_PRIORITIES: frozenset[str] = frozenset(
+    {
+        "SelectorSpreadPriority",
+        "InterPodAffinityPriority",
+        "LeastRequestedPriority",
+        "BalancedResourceAllocation",
+        "NodePreferAvoidPodsPriority",
+        "NodeAffinityPriority",
+        "TaintTolerationPriority",
+        "ImageLocalityPriority",
+    }
+)
+
+PRIORITY_NAMES: frozenset[str] = DEFAULT_PRIORITIES | {
+    "MostRequestedPriority",
+    "EqualPriority",
+    "ServiceSpreadingPriority",
+    "RequestedToCapacityRatioPriority",
+}
+
+
+def registry(gates: Mapping[str, bool]) -> Registry:
+    """What 1.16 registers under these feature gates. Upstream: 1.16 defaults.ApplyFeatureGates."""
+    predicates, in_providers = set(PREDICATES), set(DEFAULT_PREDICATES)
+    priorities, scored = set(PRIORITY_NAMES), set(DEFAULT_PRIORITIES)
+    if gates["TaintNodesByCondition"]:
+        mandatory = frozenset({"PodToleratesNodeTaints", "CheckNodeUnschedulable"})
+        in_providers |= mandatory
+    else:
+        predicates = predicates - {"CheckNodeUnschedulable"} | CONDITION_PREDICATES
+        mandatory = frozenset({"CheckNodeCondition"})
+        in_providers |= CONDITION_PREDICATES
+    if gates["EvenPodsSpread"]:
+        predicates.add("EvenPodsSpread")
+        in_providers.add("EvenPodsSpread")
+        priorities.add("EvenPodsSpreadPriority")
+        scored.add("EvenPodsSpreadPriority")
+    if gates["ResourceLimitsPriorityFunction"]:
+        priorities.add("ResourceLimitsPriority")
+        scored.add("ResourceLimitsPriority")
+    autoscaler = scored - {"LeastRequestedPriority"} | {"MostRequestedPriority"}
+    return Registry(
+        fit_predicates={name: FIT_PREDICATES[name] for name in sorted(predicates)},
+        priorities={name: PRIORITIES[name] for name in sorted(priorities)},
+        providers={
+            "DefaultProvider": Provider(frozenset(in_providers), frozenset(scored)),
+            "ClusterAutoscalerProvider": Provider(frozenset(in_providers), frozenset(autoscaler)),
+        },
+        ordering=list(ORDERING),
+        mandatory=mandatory,
+    )

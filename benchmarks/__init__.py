@@ -1,0 +1,1 @@
+"""Decisions per second, per release, workload and number of nodes."""

@@ -1,0 +1,103 @@
+"""Decisions per second of this project's scheduler.
+
+    python benchmarks/run.py --release 1.16 --workload SchedulingBasic --nodes 5000 --init-pods 1000 --pods 5000 --json
+
+Schedule and assume are timed, every node is scored, one process. Initial pods are placed before the clock starts,
+pod k on node k mod N. A cluster that would hold more than 30 pods a node is begun anew, untimed.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from algorithmprovider import RELEASES
+from benchmarks.workloads import WORKLOADS, Workload, node
+from clusterstate.cache import ClusterCache
+from clusterstate.decode import Decoder
+from clusterstate.objects import Pod
+from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.config.gates import gates_from
+from kubescheduler.core.scheduler import GenericScheduler
+
+MOST_PODS_A_NODE = 30
+
+
+def build(workload: Workload, release: str, nodes: int, init_pods: int) -> GenericScheduler:
+    """A scheduler over a fresh cluster with the initial pods in place."""
+    decoder = Decoder()
+    cache = ClusterCache()
+    for index in range(nodes):
+        cache.add(decoder.decode_object(node(index, workload.zones)))
+    for index in range(init_pods):
+        pod: Any = decoder.decode_object(workload.initial(f"init-{index}", workload.initial_namespace))
+        cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
+    options = AlgorithmOptions(release=release, feature_gates=gates_from(release, workload.feature_gates))
+    return GenericScheduler(algorithm_for(options, "DefaultProvider", None), cache)
+
+
+def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: int) -> tuple[float, int]:
+    """(seconds, how many pods were scheduled) of ``pods`` decisions."""
+    decoder = Decoder()
+    waiting: list[Any] = [
+        decoder.decode_object(workload.measured(f"pod-{index}", workload.measured_namespace)) for index in range(pods)
+    ]
+    seconds, scheduled = 0.0, 0
+    while waiting:
+        room = max(1, nodes * MOST_PODS_A_NODE - init_pods)
+        batch, waiting = waiting[:room], waiting[room:]
+        scheduler = build(workload, release, nodes, init_pods)
+        gc.collect()
+        gc.freeze()
+        started = time.perf_counter()
+        scheduled += _schedule(scheduler, batch)
+        seconds += time.perf_counter() - started
+        gc.unfreeze()
+    return seconds, scheduled
+
+
+def _schedule(scheduler: GenericScheduler, pods: list[Pod]) -> int:
+    scheduled = 0
+    for pod in pods:
+        decision = scheduler.schedule(pod)
+        if decision.host is not None:
+            scheduler.cache.assume_pod(pod, decision.host)
+            scheduled += 1
+    return scheduled
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--release", type=click.Choice(list(RELEASES)), default="1.16")
+@click.option("--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="All when none is named.")
+@click.option("--nodes", type=int, default=(5000,), multiple=True)
+@click.option("--init-pods", type=int, default=1000)
+@click.option("--pods", type=int, default=5000)
+@click.option("--json", "as_json", is_flag=True, help="One JSON line per run instead of a table.")
+def main(
+    release: str, names: tuple[str, ...], nodes: tuple[int, ...], init_pods: int, pods: int, as_json: bool
+) -> None:
+    """Print how many pods a second are decided and assumed."""
+    if not as_json:
+        click.echo(f"{'workload':36}{'nodes':>7}{'init':>8}{'pods':>7}{'seconds':>9}{'pods/s':>9}{'scheduled':>11}")
+    for name in names or WORKLOADS:
+        for count in nodes:
+            seconds, scheduled = measure(WORKLOADS[name], release, count, init_pods, pods)
+            rate = pods / seconds
+            if as_json:
+                row = {"release": release, "workload": name, "nodes": count, "init_pods": init_pods, "pods": pods}
+                more = {"seconds": round(seconds, 4), "decisions_per_second": round(rate, 1), "scored": "all"}
+                click.echo(json.dumps({**row, **more}))
+            else:
+                click.echo(f"{name:36}{count:7}{init_pods:8}{pods:7}{seconds:9.2f}{rate:9.0f}{scheduled:11}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The workloads of upstream's scheduler_perf, as manifests.
+
+Every node: cpu 4, memory 32Gi, 110 pods, Ready, its name as hostname label, and a zone label where a workload
+names zones. Every pod, unless said otherwise: one container with cpu 100m and memory 500Mi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+SCHED = ["sched-0", "sched-1"]
+MOONS = ("moon-1", "moon-2", "moon-3")
+
+Manifest = dict[str, Any]
+
+
+def node(index: int, zones: tuple[str, ...]) -> Manifest:
+    """Node ``index``; its zone is ``zones[index mod count]``."""
+    name = f"scheduler-perf-{index:05d}"
+    labels = {HOSTNAME: name, **({ZONE: zones[index % len(zones)]} if zones else {})}
+    room = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+    status = {"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}
+    return {"kind": "Node", "metadata": {"name": name, "uid": name, "labels": labels}, "spec": {}, "status": status}
+
+
+def pod(name: str, namespace: str, cpu: str = "100m", labels: Manifest | None = None, **spec: Any) -> Manifest:
+    asked = {"cpu": cpu, "memory": "500Mi"}
+    container = {
+        "name": "pause",
+        "image": "registry.k8s.io/pause:3.2",
+        "ports": [{"containerPort": 80, "protocol": "TCP"}],
+        "resources": {"requests": asked, "limits": asked},
+    }
+    metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "labels": labels or {}}
+    return {"kind": "Pod", "metadata": metadata, "spec": {"containers": [container], "schedulerName": "s", **spec}}
+
+
+def _term(color: str, key: str, namespaces: list[str] | None = None) -> Manifest:
+    term: Manifest = {"labelSelector": {"matchLabels": {"color": color}}, "topologyKey": key}
+    return term if namespaces is None else {**term, "namespaces": namespaces}
+
+
+def _required(kind: str, term: Manifest) -> Manifest:
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def _preferred(kind: str, term: Manifest) -> Manifest:
+    return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]}}
+
+
+def _plain(name: str, namespace: str) -> Manifest:
+    return pod(name, namespace)
+
+
+def _node_affinity(name: str, namespace: str) -> Manifest:
+    zone = {"key": ZONE, "operator": "In", "values": ["zone1", "zone2"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    return pod(name, namespace, affinity=affinity)
+
+
+def _colored(color: str, affinity: Manifest) -> Callable[[str, str], Manifest]:
+    def make(name: str, namespace: str) -> Manifest:
+        return pod(name, namespace, labels={"color": color}, affinity=affinity)
+
+    return make
+
+
+def _spread(action: str) -> Callable[[str, str], Manifest]:
+    constraint = {
+        "maxSkew": 5,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": action,
+        "labelSelector": {"matchLabels": {"color": "blue"}},
+    }
+
+    def make(name: str, namespace: str) -> Manifest:
+        return pod(name, namespace, labels={"color": "blue"}, topologySpreadConstraints=[constraint])
+
+    return make
+
+
+def _giant(name: str, namespace: str) -> Manifest:
+    return pod(name, namespace, cpu="9", priority=10)
+
+
+POD_ANTI_AFFINITY = _colored("green", _required("podAntiAffinity", _term("green", HOSTNAME, SCHED)))
+POD_AFFINITY = _colored("blue", _required("podAffinity", _term("blue", ZONE, SCHED)))
+PREFERRED_AFFINITY = _colored("red", _preferred("podAffinity", _term("red", HOSTNAME, SCHED)))
+PREFERRED_ANTI_AFFINITY = _colored("yellow", _preferred("podAntiAffinity", _term("yellow", HOSTNAME)))
+MIXED = (_plain, POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY)
+
+
+def _mixed(name: str, namespace: str) -> Manifest:
+    return MIXED[int(name.rsplit("-", 1)[1]) % len(MIXED)](name, namespace)
+
+
+@attrs.frozen
+class Workload:
+    """initial, measured: name and namespace of a pod → its manifest."""
+
+    initial: Callable[[str, str], Manifest]
+    initial_namespace: str
+    measured: Callable[[str, str], Manifest]
+    measured_namespace: str
+    zones: tuple[str, ...] = ()
+    feature_gates: dict[str, bool] = attrs.field(factory=dict)
+
+
+def _same(make: Callable[[str, str], Manifest], first: str, then: str, zones: tuple[str, ...] = ()) -> Workload:
+    return Workload(make, first, make, then, zones)
+
+
+EVEN_SPREAD = {"EvenPodsSpread": True}
+
+WORKLOADS: dict[str, Workload] = {
+    "SchedulingBasic": _same(_plain, "namespace-1", "namespace-2"),
+    "SchedulingNodeAffinity": _same(_node_affinity, "namespace-1", "namespace-2", ("zone1",)),
+    "SchedulingPodAntiAffinity": _same(POD_ANTI_AFFINITY, "sched-0", "sched-1"),
+    "SchedulingPodAffinity": _same(POD_AFFINITY, "sched-0", "sched-1", ("zone1",)),
+    "SchedulingPreferredPodAffinity": _same(PREFERRED_AFFINITY, "sched-0", "sched-1"),
+    "SchedulingPreferredPodAntiAffinity": _same(PREFERRED_ANTI_AFFINITY, "sched-0", "sched-1"),
+    "TopologySpreading": Workload(_plain, "namespace-1", _spread("DoNotSchedule"), "namespace-2", MOONS, EVEN_SPREAD),
+    "PreferredTopologySpreading": Workload(
+        _plain, "namespace-1", _spread("ScheduleAnyway"), "namespace-2", MOONS, EVEN_SPREAD
+    ),
+    "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2"),
+    "MixedSchedulingBasePod": Workload(_mixed, "sched-0", _plain, "namespace-7", ("zone1",)),
+}

@@ -1,0 +1,5 @@
+"""``python -m kubescheduler``."""
+
+from kubescheduler.cli import main
+
+main()

@@ -1,0 +1,30 @@
+"""``kubescheduler evaluate``: the protocol by which other programs ask for decisions."""
+
+from __future__ import annotations
+
+import click
+
+from kubescheduler.cli.options import RELEASE
+
+
+@click.command()
+@RELEASE
+def evaluate(release: str) -> None:
+    """Answer scenarios (JSON Lines on standard input) with one JSON line per query.
+
+    Objects are taken as an API server stores them: nothing is defaulted. A bad query is answered with its error.
+
+    \b
+    Example:
+      kubescheduler evaluate --release 1.16 < scenarios.jsonl
+    """
+    import sys
+
+    import msgspec
+
+    from kubescheduler.evaluation import evaluate as answers
+
+    out = sys.stdout.buffer
+    for result in answers(sys.stdin.buffer, release):
+        out.write(msgspec.json.encode(result) + b"\n")
+        out.flush()

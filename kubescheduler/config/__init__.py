@@ -1,0 +1,1 @@
+"""Configuration: text in, checked settings out, with every fault told at once."""

@@ -1,0 +1,195 @@
+"""Configuration documents: JSON, YAML or TOML text in, plain data out.
+
+Plain data is what JSON knows: mappings with string keys, lists, texts, numbers, booleans and None.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clusterstate.errors import ConfigError
+
+POLICY_KEY = "policy.cfg"
+"""The key of a ConfigMap that holds the policy."""
+
+_FORMATS = {".json": "JSON", ".yaml": "YAML", ".yml": "YAML", ".toml": "TOML"}
+_TOML_LINE = re.compile(r"\s*(\[{1,2}[\w.\"' -]+\]{1,2}|[\w.-]+\s*=.*)\s*(#.*)?")
+
+
+def parse_document(text: str, name: str) -> dict[str, Any]:
+    """The document in ``text``; empty text is an empty document.
+
+    The format is told by the ending of ``name`` (.json, .yaml, .yml, .toml), else by the text itself. Raises
+    ConfigError with ``name:line:column`` for text that cannot be read, and for a document that is no mapping.
+    """
+    file_format = _FORMATS.get(Path(name).suffix.lower()) or _sniff(text)
+    if not text.strip():
+        return {}
+    parse = {"JSON": _parse_json, "YAML": _parse_yaml, "TOML": _parse_toml}[file_format]
+    document = _plain(parse(text, name))
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise ConfigError(f"{name}: expected a mapping of keys to values, found {_kind(document)}")
+    return document
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """``parse_document`` of a file. Raises ConfigError also when the file cannot be read."""
+    return parse_document(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """A UTF-8 file's text, without byte order mark."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+
+
+# --- policies ------------------------------------------------------------------------------
+
+
+def read_policy_file(path: Path) -> dict[str, Any]:
+    """The document of ``--policy-config-file``; errors begin as release 1.16 begins them."""
+    if not path.exists():
+        raise ConfigError(f"missing policy config file {path}")
+    try:
+        text = read_text(path)
+    except ConfigError as error:
+        raise ConfigError(f"couldn't read policy config: {problem}" for problem in error.problems) from error
+    return _policy(text, str(path))
+
+
+def read_policy_configmap(path: Path) -> dict[str, Any]:
+    """The document under ``policy.cfg`` of a ConfigMap manifest; errors begin as release 1.16 begins them."""
+    try:
+        manifest = read_document(path)
+    except ConfigError as error:
+        raise ConfigError(f"couldn't get policy config map: {problem}" for problem in error.problems) from error
+    return configmap_policy(manifest, str(path))
+
+
+def configmap_policy(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The policy document that a ConfigMap holds as text."""
+    if manifest.get("kind") != "ConfigMap":
+        raise ConfigError(f"{name}: expected a ConfigMap, found kind {manifest.get('kind')}")
+    data = manifest.get("data")
+    text = data.get(POLICY_KEY) if isinstance(data, Mapping) else None
+    if text is None:
+        raise ConfigError(f'missing policy config map value at key "{POLICY_KEY}"')
+    if not isinstance(text, str):
+        raise ConfigError(f"{name}: data[{POLICY_KEY}]: expected text, found {_kind(text)}; write it after a |")
+    return _policy(text, f"{name}[{POLICY_KEY}]")
+
+
+def _policy(text: str, name: str) -> dict[str, Any]:
+    try:
+        return parse_document(text, name)
+    except ConfigError as error:
+        raise ConfigError(f"invalid policy: {problem}" for problem in error.problems) from error
+
+
+# --- formats -------------------------------------------------------------------------------
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """TOML. Raises ValueError, with ``lineno`` and ``colno`` where the parser knows them."""
+    import toml
+
+    try:
+        return toml.loads(text)
+    except (IndexError, KeyError, TypeError, AttributeError) as error:  # how the parser fails on some faulty texts
+        raise ValueError(f"this is no TOML that can be read: {error}") from error
+
+
+def _sniff(text: str) -> str:
+    start = text.lstrip()
+    if start.startswith("{"):
+        return "JSON"
+    lines = (line for line in start.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    return "TOML" if _TOML_LINE.fullmatch(next(lines, "")) else "YAML"
+
+
+def _parse_json(text: str, name: str) -> Any:
+    import msgspec
+
+    data = text.encode()
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        message = str(error)
+        if "truncated" in message:
+            raise ConfigError(f"{name}: the JSON ends too early; is a bracket missing?") from error
+        position = re.search(r" \(byte (\d+)\)$", message)
+        if position is None:
+            raise ConfigError(f"{name}: {message}") from error
+        before = data[: int(position[1])].decode(errors="replace")
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        raise ConfigError(f"{name}:{line}:{column}: {message[: position.start()]}") from error
+
+
+def _parse_yaml(text: str, name: str) -> Any:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        documents = [document for document in yaml.load_all(text, Loader=loader) if document is not None]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise ConfigError(f"{name}{place}: {error.problem or error.context}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{name}: {error}") from error
+    if len(documents) > 1:
+        raise ConfigError(f"{name}: expected one document, found {len(documents)}; keep one of those between ---")
+    return documents[0] if documents else None
+
+
+def _parse_toml(text: str, name: str) -> Any:
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
+        if line is None:
+            raise ConfigError(f"{name}: {error}") from error
+        raise ConfigError(f"{name}:{line}:{column}: {getattr(error, 'msg', error)}") from error
+
+
+def _plain(value: Any) -> Any:
+    """What a conversion to JSON would leave: text keys, whole floats as integers, dates as text."""
+    match value:
+        case dict():
+            return {_key(key): _plain(item) for key, item in value.items()}
+        case list() | tuple() | set():
+            return [_plain(item) for item in value]
+        case float() if value.is_integer():
+            return int(value)
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case bytes():
+            return value.decode("utf-8", "replace")
+    return value
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool):
+        return str(key).lower()
+    return "null" if key is None else str(key)
+
+
+def _kind(value: object) -> str:
+    match value:
+        case str():
+            return f'the text "{value[:40]}"'
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+    return f"{value}"

@@ -1,0 +1,132 @@
+"""What a Policy says: the fields of release 1.16."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import attrs
+
+from kubescheduler.extender.config import ExtenderConfig
+
+
+@attrs.frozen
+class ServiceAffinity:
+    labels: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class LabelsPresence:
+    labels: tuple[str, ...] = ()
+    presence: bool = False
+
+
+@attrs.frozen
+class PredicateArgument:
+    """Builds a predicate of its own; exactly one member is to be set."""
+
+    service_affinity: ServiceAffinity | None = None
+    labels_presence: LabelsPresence | None = None
+
+    @property
+    def count(self) -> int:
+        """How many members are set."""
+        return _count(self.service_affinity, self.labels_presence)
+
+
+@attrs.frozen
+class PredicatePolicy:
+    name: str = ""
+    argument: PredicateArgument | None = None
+
+
+@attrs.frozen
+class ServiceAntiAffinity:
+    label: str = ""
+
+
+@attrs.frozen
+class LabelPreference:
+    label: str = ""
+    presence: bool = False
+
+
+class UtilizationPoint(NamedTuple):
+    """``utilization`` in percent, ``score`` from 0 to 10."""
+
+    utilization: int = 0
+    score: int = 0
+
+
+class ResourceWeight(NamedTuple):
+    name: str = ""
+    weight: int = 0
+
+
+@attrs.frozen
+class RequestedToCapacityRatio:
+    """``resources`` as written; what counts is ``resource_weights``."""
+
+    shape: tuple[UtilizationPoint, ...] = ()
+    resources: tuple[ResourceWeight, ...] = ()
+
+    def resource_weights(self) -> tuple[ResourceWeight, ...]:
+        """Each resource once, its last weight, 0 read as 1; cpu and memory equally if none is given."""
+        if not self.resources:
+            return (ResourceWeight("cpu", 1), ResourceWeight("memory", 1))
+        weights = {name: weight or 1 for name, weight in self.resources}
+        return tuple(ResourceWeight(name, weight) for name, weight in weights.items())
+
+
+@attrs.frozen
+class PriorityArgument:
+    """Builds a priority of its own; exactly one member is to be set."""
+
+    service_anti_affinity: ServiceAntiAffinity | None = None
+    label_preference: LabelPreference | None = None
+    requested_to_capacity_ratio: RequestedToCapacityRatio | None = None
+
+    @property
+    def count(self) -> int:
+        """How many members are set."""
+        return _count(self.service_anti_affinity, self.label_preference, self.requested_to_capacity_ratio)
+
+
+@attrs.frozen
+class PriorityPolicy:
+    name: str = ""
+    weight: int = 0
+    argument: PriorityArgument | None = None
+
+
+@attrs.frozen
+class Policy:
+    """A decoded Policy, not yet validated.
+
+    predicates, priorities: None when absent or null, which means DefaultProvider's; empty is none at all.
+    hard_pod_affinity_symmetric_weight: 0 keeps the configured one. notes: what a reader would not expect, in plain
+    words; they change nothing.
+    """
+
+    predicates: tuple[PredicatePolicy, ...] | None = None
+    priorities: tuple[PriorityPolicy, ...] | None = None
+    extenders: tuple[ExtenderConfig, ...] = ()
+    hard_pod_affinity_symmetric_weight: int = 0
+    always_check_all_predicates: bool = False
+    notes: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+    def ordered_extenders(self) -> tuple[ExtenderConfig, ...]:
+        """The extenders as they are called: those that are not ignorable first, each group in its own order."""
+        return tuple(sorted(self.extenders, key=lambda extender: extender.ignorable))
+
+    def ignored_resources(self) -> frozenset[str]:
+        """The managed resources that PodFitsResources skips."""
+        managed = (resource for extender in self.extenders for resource in extender.managed_resources)
+        return frozenset(resource.name for resource in managed if resource.ignored_by_scheduler)
+
+    def hard_weight(self, configured: int) -> int:
+        """The weight of required pod affinity in effect; ``configured`` is that of the flag."""
+        return self.hard_pod_affinity_symmetric_weight or configured
+
+
+def _count(*members: object) -> int:
+    return sum(member is not None for member in members)

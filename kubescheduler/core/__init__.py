@@ -1,0 +1,1 @@
+"""The generic scheduler: filter, score, select, and the Decision they end in."""

@@ -1,0 +1,76 @@
+"""What a scheduler runs: ordered predicates, weighted priorities, extenders."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Protocol
+
+import attrs
+
+from clusterstate.objects import Node, Pod
+from predicates.types import FitPredicate
+from priorities.types import PriorityConfig
+
+
+class FilterAnswer(Protocol):
+    """What an extender's filter said.
+
+    nodes: names of the nodes that are left, in its order. failed: node name → message.
+    """
+
+    @property
+    def nodes(self) -> tuple[str, ...]: ...
+    @property
+    def failed(self) -> dict[str, str]: ...
+
+
+class ExtenderSettings(Protocol):
+    """What the scheduler itself reads of an extender's configuration; verbs are empty when unsupported."""
+
+    @property
+    def url_prefix(self) -> str: ...
+    @property
+    def filter_verb(self) -> str: ...
+    @property
+    def prioritize_verb(self) -> str: ...
+    @property
+    def weight(self) -> int: ...
+    @property
+    def ignorable(self) -> bool: ...
+
+
+class Extender(Protocol):
+    """An HTTP extender as the scheduler calls it; every call may raise a SchedulingError.
+
+    ``known`` are the names that the cluster has.
+    """
+
+    @property
+    def config(self) -> ExtenderSettings: ...
+    def is_interested(self, pod: Pod) -> bool: ...
+    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str]) -> FilterAnswer: ...
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]: ...
+
+
+@attrs.frozen
+class WeightedPriority:
+    config: PriorityConfig
+    weight: int
+
+
+@attrs.frozen(eq=False)
+class Algorithm:
+    """One configuration of a release, ready to decide.
+
+    predicates: in the order they run on a node. idle: selected, but the release never runs them.
+    priorities: empty means that every node scores 1, or 0 when there are extenders.
+    """
+
+    release: str
+    predicates: tuple[FitPredicate, ...]
+    priorities: tuple[WeightedPriority, ...]
+    extenders: tuple[Extender, ...] = ()
+    idle: tuple[FitPredicate, ...] = ()
+    always_check_all_predicates: bool = False
+    percentage_of_nodes_to_score: int = 100
+    """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""

@@ -1,0 +1,138 @@
+"""The one output of a scheduling attempt; everything that is shown, compared or bound is read off it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from predicates.types import NodeError, Verdict
+
+Scores = IntArray | int
+"""One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
+
+
+@attrs.frozen(eq=False)
+class ExtenderTrace:
+    """What one extender answered; None where no such call was made or it failed.
+
+    failed: node → message. scores: (host, raw score) as answered. errors: the texts of failed calls.
+    """
+
+    name: str
+    weight: int = 0
+    failed: Mapping[str, str] | None = None
+    scores: tuple[tuple[str, int], ...] | None = None
+    filter_error: str | None = None
+    prioritize_error: str | None = None
+
+
+@attrs.frozen(eq=False)
+class Decision:
+    """Where one pod goes, and why.
+
+    names: row → node name. listed: (N,) bool, the nodes that were looked at, of ``nodes_total``.
+    verdicts: (predicate, verdict on all N rows, on its own), in the order they run. idle: the same of those
+    that are selected but never run, if it was asked for.
+    with_nominated: row → the reasons for which the pod does not fit beside pods nominated there.
+    feasible: (n,) int64, the rows that fit, in list order. totals: (n,) int64, weighted sums.
+    scores, weights: by priority, before weights. host: the chosen node, None if there is none.
+    error: the text of an error that gave the attempt up; None if nodes simply did not fit.
+    """
+
+    pod: Pod
+    release: str
+    names: tuple[str, ...]
+    listed: Mask
+    nodes_total: int
+    verdicts: tuple[tuple[str, Verdict], ...] = ()
+    idle: tuple[tuple[str, Verdict], ...] = ()
+    with_nominated: Mapping[int, tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(factory=dict)
+    every_reason: bool = False
+    feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    scores: Mapping[str, Scores] = attrs.field(factory=dict)
+    weights: Mapping[str, int] = attrs.field(factory=dict)
+    extenders: tuple[ExtenderTrace, ...] = ()
+    host: str | None = None
+    error: str | None = None
+
+    @property
+    def scheduled(self) -> bool:
+        return self.host is not None
+
+    @property
+    def message(self) -> str:
+        """The release's own words for why there is no host; empty when there is one."""
+        if self.host is not None:
+            return ""
+        return self.error if self.error is not None else self.fit_message()
+
+    def fit_message(self) -> str:
+        """Upstream: 1.16 FitError. ``0/5 nodes are available: 3 Insufficient cpu, 2 …``, items sorted as texts."""
+        counts = Counter(reason for reasons in self.reasons().values() for reason in reasons)
+        items = sorted((f"{count} {reason}" for reason, count in counts.items()), key=str.encode)
+        return f"0/{self.nodes_total} nodes are available: {', '.join(items)}."
+
+    def fits(self) -> list[str]:
+        """The nodes that fit, sorted by name."""
+        return sorted(self.names[row] for row in self.feasible.tolist())
+
+    def best(self) -> list[str]:
+        """The nodes with the highest total, sorted by name."""
+        if not len(self.totals):
+            return []
+        return sorted(self.names[row] for row in self.feasible[self.totals == self.totals.max()].tolist())
+
+    def total(self) -> dict[str, int]:
+        """Node → weighted sum."""
+        return {self.names[row]: total for row, total in zip(self.feasible.tolist(), self.totals.tolist(), strict=True)}
+
+    def score(self, priority: str) -> dict[str, int]:
+        """Node → one priority's score before its weight."""
+        scores = self.scores[priority]
+        values = [scores] * len(self.feasible) if isinstance(scores, int) else scores.tolist()
+        return {self.names[row]: value for row, value in zip(self.feasible.tolist(), values, strict=True)}
+
+    def reasons(self) -> dict[str, list[str]]:
+        """Node that was refused → the reasons as the release reports them, in its order."""
+        out: dict[str, list[str]] = {}
+        for row, found in self._failures():
+            out.setdefault(self.names[row], []).extend(found)
+        for trace in self.extenders:
+            for name, message in (trace.failed or {}).items():
+                out.setdefault(name, []).append(message)
+        return out
+
+    def checks(self) -> dict[str, dict[str, list[str]]]:
+        """Node → predicate → its reasons, each predicate on its own; an error as ``error: text``."""
+        out: dict[str, dict[str, list[str]]] = {}
+        for name, verdict in (*self.verdicts, *self.idle):
+            for row, reasons in _by_row(verdict, self.listed):
+                texts = [f"error: {r}" if isinstance(r, NodeError) else r for r in reasons]
+                out.setdefault(self.names[row], {})[name] = texts
+        return out
+
+    def _failures(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        for row, found in self.with_nominated.items():
+            yield row, tuple(reason for _, reasons in found for reason in reasons)
+        left = self.listed.copy()
+        left[list(self.with_nominated)] = False
+        for _, verdict in self.verdicts:
+            for row, reasons in _by_row(verdict, left):
+                if not self.every_reason:
+                    left[row] = False
+                yield row, reasons
+
+
+def _by_row(verdict: Verdict, rows: Mask) -> list[tuple[int, tuple[str, ...]]]:
+    """(row, its reasons) of the failing ones among ``rows``."""
+    found: dict[int, list[str]] = {}
+    for reason, mask in verdict.items():
+        for row in np.flatnonzero(mask & rows).tolist():
+            found.setdefault(row, []).append(reason)
+    return [(row, tuple(reasons)) for row, reasons in sorted(found.items())]

@@ -1,0 +1,93 @@
+"""The part of a scheduling attempt that HTTP extenders have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import attrs
+import numpy as np
+
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.objects import Node, Pod
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.decision import ExtenderTrace
+from kubescheduler.core.scoring import wrap
+
+
+def filter_with_extenders(
+    pod: Pod, extenders: Sequence[Extender], snapshot: Snapshot, feasible: IntArray
+) -> tuple[IntArray, tuple[ExtenderTrace, ...]]:
+    """The rows that are left after every interested extender, in the order the last one gave, and the traces.
+
+    Extenders are asked one after the other until no node is left; an ignorable one that fails changes nothing.
+    Raises SchedulingError when another fails. Upstream: 1.16 findNodesThatFit.
+    """
+    traces: list[ExtenderTrace] = []
+    for extender in extenders:
+        config = extender.config
+        trace = ExtenderTrace(config.url_prefix, config.weight)
+        if len(feasible) and config.filter_verb and extender.is_interested(pod):
+            try:
+                answer = extender.filter(pod, _nodes(snapshot, feasible), snapshot.known_names)
+            except SchedulingError as error:
+                if not config.ignorable:
+                    raise
+                trace = attrs.evolve(trace, filter_error=str(error))
+            else:
+                feasible = np.array([_row(snapshot, name) for name in answer.nodes], np.int64)
+                trace = attrs.evolve(trace, failed=dict(answer.failed))
+        traces.append(trace)
+    return feasible, tuple(traces)
+
+
+def _row(snapshot: Snapshot, name: str) -> int:
+    row = snapshot.row_of(name)
+    if row is None or snapshot.node(row) is None:
+        raise SchedulingError(f"node not found: an extender passed {name!r}, which is not in the cluster")
+    return row
+
+
+def _nodes(snapshot: Snapshot, rows: IntArray) -> list[Node]:
+    return [node for row in rows.tolist() if (node := snapshot.node(row)) is not None]
+
+
+def score_with_extenders(
+    pod: Pod,
+    extenders: Sequence[Extender],
+    traces: Sequence[ExtenderTrace],
+    snapshot: Snapshot,
+    feasible: IntArray,
+) -> tuple[IntArray, tuple[ExtenderTrace, ...]]:
+    """((n,) int64 Σ weight·score on the feasible rows, the traces completed).
+
+    All calls run at once; one that fails adds nothing. Scores are used as they come, hosts that are not
+    feasible are passed over. Upstream: 1.16 PrioritizeNodes.
+    """
+    position: dict[str, list[int]] = {}
+    names = snapshot.names
+    for at, row in enumerate(feasible.tolist()):
+        position.setdefault(names[row], []).append(at)
+    nodes = _nodes(snapshot, feasible)
+    asked = [bool(e.config.prioritize_verb) and e.is_interested(pod) for e in extenders]
+    with ThreadPoolExecutor(max(1, sum(asked))) as pool:
+        calls = [
+            pool.submit(e.prioritize, pod, nodes) if ask else None for e, ask in zip(extenders, asked, strict=True)
+        ]
+    sums, completed = [0] * len(feasible), []
+    for extender, trace, call in zip(extenders, traces, calls, strict=True):
+        if call is None:
+            completed.append(trace)
+            continue
+        try:
+            scores = call.result()
+        except SchedulingError as error:
+            completed.append(attrs.evolve(trace, prioritize_error=str(error)))
+            continue
+        for host, score in scores:
+            for at in position.get(host, ()):
+                sums[at] += extender.config.weight * score
+        completed.append(attrs.evolve(trace, scores=tuple(scores)))
+    return np.array([wrap(value) for value in sums], np.int64), tuple(completed)

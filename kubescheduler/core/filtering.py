@@ -1,0 +1,138 @@
+"""Which nodes fit: all predicates, in order, with the pods nominated to a node and without them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import PodChange, Snapshot
+from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.core.verdicts import ClassState
+from predicates.types import FitPredicate, NodeError, Verdict
+
+Found = tuple[tuple[str, tuple[str, ...]], ...]
+"""(predicate, its reasons) of one node."""
+
+
+@attrs.define(eq=False)
+class Filtered:
+    """See Decision for the fields."""
+
+    listed: Mask
+    feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    verdicts: tuple[tuple[str, Verdict], ...] = ()
+    with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
+
+
+def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> Filtered:
+    """Judges every node. Raises SchedulingError with the aggregated texts when a predicate erred on a node.
+
+    Upstream: 1.16 findNodesThatFit and podFitsOnNode.
+    """
+    snapshot, log = cache.snapshot(), cache.columns.log
+    _, listed = cache.columns.published
+    refused = ~listed
+    state.check(snapshot, log)
+    for check in state.checks:
+        if check.failing is not None:
+            refused |= check.failing
+    nominated = judge_with_nominated(pod, state, cache, algorithm)
+    if nominated:
+        refused[list(nominated)] = True
+    if algorithm.percentage_of_nodes_to_score < 100:
+        feasible, listed = _sample(cache, refused, algorithm.percentage_of_nodes_to_score)
+    else:
+        feasible = np.flatnonzero(~refused)
+    if any(check.erring for check in state.checks):
+        _raise_errors(state, listed, nominated, algorithm.always_check_all_predicates)
+    verdicts = tuple((check.predicate.name, check.verdict) for check in state.checks)
+    return Filtered(listed, feasible, verdicts, nominated)
+
+
+def _raise_errors(state: ClassState, listed: Mask, nominated: Mapping[int, Found], every: bool) -> None:
+    """Errors count where no earlier predicate has refused the node."""
+    alive = listed.copy()
+    alive[list(nominated)] = False
+    errors: Counter[str] = Counter()
+    for check in state.checks:
+        for reason, mask in check.verdict.items():
+            if isinstance(reason, NodeError):
+                hit = mask & alive
+                errors[str(reason)] += int(hit.sum())
+                alive = alive & ~hit
+        if check.failing is not None and not every:
+            alive = alive & ~check.failing
+    raise_aggregated(errors)
+
+
+def raise_aggregated(errors: Counter[str]) -> None:
+    """Raises what several nodes' errors read as together; nothing if there are none. Upstream: 1.16 NewAggregate."""
+    texts = [text if count == 1 else f"{text} (repeated {count} times)" for text, count in errors.items() if count]
+    if texts:
+        raise SchedulingError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+
+
+def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> dict[int, Found]:
+    """The rows where the pod does not fit beside the pods that are nominated there, and why.
+
+    Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
+    """
+    out: dict[int, Found] = {}
+    for name, waiting in cache.nominated().items():
+        row = cache.columns.row_of.get(name)
+        added = [p for p in waiting if p.priority >= pod.priority and p.metadata.uid != pod.metadata.uid]
+        if row is None or cache.columns.nodes[row] is None or not added:
+            continue
+        changes = [PodChange(row, cache.info(p), 1, nominated=True, pod=p) for p in added]
+        found = judge(
+            state.info,
+            cache.snapshot().take(np.array([row])).what_if(changes),
+            [check.predicate for check in state.checks],
+            every=algorithm.always_check_all_predicates,
+        )
+        if found:
+            out[row] = found
+    return out
+
+
+def judge(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool = False) -> Found:
+    """The reasons on a snapshot of one row: the first failing predicate's, or all; () when the pod fits.
+
+    Raises SchedulingError when a predicate errs.
+    """
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for predicate in predicates:
+        reasons = [reason for reason, mask in predicate.check(info, snapshot).items() if mask[0]]
+        for reason in reasons:
+            if isinstance(reason, NodeError):
+                raise SchedulingError(str(reason))
+        if reasons:
+            found.append((predicate.name, tuple(reasons)))
+            if not every:
+                break
+    return tuple(found)
+
+
+def _sample(cache: ClusterCache, refused: Mask, percentage: int) -> tuple[IntArray, Mask]:
+    """(the fitting rows met first, in tree order; the rows looked at). Upstream: 1.16 findNodesThatFit."""
+    row_of, total = cache.columns.row_of, cache.columns.node_count
+    enough = nodes_to_find(total, percentage)
+    feasible: list[int] = []
+    seen = np.zeros(len(refused), np.bool_)
+    for _ in range(total):
+        row = row_of[cache.tree.next()]
+        if not refused[row]:
+            if len(feasible) == enough:
+                break
+            feasible.append(row)
+        seen[row] = True
+    return np.array(feasible, np.int64), seen

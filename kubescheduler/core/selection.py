@@ -1,0 +1,58 @@
+"""Which of the nodes with the highest total is chosen."""
+
+from __future__ import annotations
+
+import random
+from typing import Protocol
+
+from clusterstate.growable import IntArray
+
+
+class TieBreak(Protocol):
+    """Chooses among tied rows.
+
+    tied: (k,) the rows with the highest total, in list order, k ≥ 1. ranks: (N,) row → place by name.
+    """
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int: ...
+
+
+class FirstByName:
+    """The bytewise first name. The default: the same input gives the same output."""
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        return int(tied[0]) if len(tied) == 1 else int(tied[ranks[tied].argmin()])
+
+
+class RandomTie:
+    """Any of them with equal chance; by name order, so that a seed means the same whatever the list order."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        by_name = tied[ranks[tied].argsort()]
+        return int(by_name[self._rng.randrange(len(by_name))])
+
+
+class ReservoirTie:
+    """One pass, switching to the j-th tied node with probability 1/j. Upstream: 1.16 selectHost."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:  # noqa: ARG002
+        chosen = int(tied[0])
+        for seen, row in enumerate(tied[1:].tolist(), start=2):
+            if self._rng.randrange(seen) == 0:
+                chosen = row
+        return chosen
+
+
+def nodes_to_find(nodes: int, percentage: int) -> int:
+    """How many fitting nodes are enough. Upstream: 1.16 numFeasibleNodesToFind (0: adaptive)."""
+    if nodes < 100 or percentage >= 100:
+        return nodes
+    if percentage <= 0:
+        percentage = max(5, 50 - nodes // 125)
+    return max(100, nodes * percentage // 100)

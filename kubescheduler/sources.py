@@ -1,0 +1,183 @@
+"""Reading a cluster, or pods to place, from files, folders and standard input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO
+
+import attrs
+
+from clusterstate.decode import Decoder, UnknownKindError, notes_on
+from clusterstate.defaulting import admit_pod, default_manifest, global_default_of
+from clusterstate.documents import Item, Manifest
+from clusterstate.errors import DecodeError
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from kubescheduler.sources_files import read_items
+
+Progress = Callable[[int, int], None]
+"""Called with (objects decoded, objects in all)."""
+PROGRESS_STEP = 1000
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+@attrs.frozen
+class ClusterInput:
+    """What was read: objects in the order of the input, and notes on what was left out.
+
+    sources: the file of each object, parallel to ``objects``.
+    """
+
+    objects: list[ClusterObject]
+    notes: list[str]
+    sources: list[str]
+
+    def with_sources(self) -> Iterator[tuple[str, ClusterObject]]:
+        """(file, object) pairs."""
+        return zip(self.sources, self.objects, strict=True)
+
+
+def read_cluster(
+    paths: Sequence[str],
+    *,
+    stdin: IO[bytes] | None = None,
+    defaulting: bool = True,
+    keep_manifests: bool = False,
+    progress: Progress | None = None,
+) -> ClusterInput:
+    """The objects of files (.json, .yaml, .yml, also gzipped), folders and ``-``, standard input.
+
+    defaulting: fill in what an API server would, with the priority classes of the same input.
+    keep_manifests: as for ``clusterstate.decode.Decoder``.
+    Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
+    """
+    items, problems = read_items(paths, stdin)
+    reading = _Reading(items, defaulting, keep_manifests, progress, problems)
+    found = reading.run(())
+    problems += _duplicates(found.with_sources())
+    if problems:
+        raise DecodeError(problems)
+    return found
+
+
+def read_pods(
+    paths: Sequence[str],
+    *,
+    stdin: IO[bytes] | None = None,
+    defaulting: bool = True,
+    priority_classes: Iterable[PriorityClass] = (),
+    keep_manifests: bool = True,
+) -> list[Pod]:
+    """The pods to place, in order. Other kinds in the input are passed over.
+
+    priority_classes: those of the cluster; classes in the input come on top.
+    Raises one DecodeError with every fault; input without a pod is one.
+    """
+    items, problems = read_items(paths, stdin)
+    found = _Reading(items, defaulting, keep_manifests, None, problems).run(priority_classes)
+    pods = [obj for obj in found.objects if isinstance(obj, Pod)]
+    if not pods and not problems:
+        problems.append(_no_pods(paths, found))
+    problems += _duplicates((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
+    if problems:
+        raise DecodeError(problems)
+    return pods
+
+
+def _no_pods(paths: Sequence[str], found: ClusterInput) -> str:
+    kinds = Counter(type(obj).__name__ for obj in found.objects)
+    others = [f"{n} {kind}" for kind, n in kinds.items()] + found.notes
+    holds = f" (found: {'; '.join(others)})" if others else ""
+    return f"{', '.join(paths)}: no pods in it{holds}; give a manifest of kind Pod"
+
+
+class _Reading:
+    """One pass over items: first everything but pods, then pods with the priority classes found."""
+
+    def __init__(
+        self, items: list[Item], defaulting: bool, keep: bool, progress: Progress | None, problems: list[str]
+    ) -> None:
+        self._items = items
+        self._defaulting = defaulting
+        self._keep = keep
+        self._progress = progress
+        self._problems = problems
+        self._found: list[ClusterObject | None] = [None] * len(items)
+        self._unknown: Counter[str] = Counter()
+        self._done = 0
+
+    def run(self, classes: Iterable[PriorityClass]) -> ClusterInput:
+        pods = [_is_pod(item) for item in self._items]
+        first = Decoder(keep_manifests=self._keep, prepare=default_manifest if self._defaulting else None)
+        self._decode(first, (i for i, pod in enumerate(pods) if not pod))
+        own = (obj for obj in self._found if isinstance(obj, PriorityClass))
+        by_name = {cls.metadata.name: cls for cls in (*classes, *own)}
+        prepare = _admission(by_name) if self._defaulting else None
+        self._decode(Decoder(keep_manifests=self._keep, prepare=prepare), (i for i, pod in enumerate(pods) if pod))
+        if self._progress is not None:
+            self._progress(self._done, len(self._items))
+        both = [(obj, item.source) for obj, item in zip(self._found, self._items, strict=True) if obj is not None]
+        return ClusterInput([obj for obj, _ in both], notes_on(self._unknown), [source for _, source in both])
+
+    def _decode(self, decoder: Decoder, which: Iterable[int]) -> None:
+        for index in which:
+            try:
+                self._found[index] = decoder.decode_item(self._items[index])
+            except UnknownKindError as error:
+                self._unknown[error.name] += 1
+            except DecodeError as error:
+                self._problems += error.problems
+            self._done += 1
+            if self._progress is not None and not self._done % PROGRESS_STEP:
+                self._progress(self._done, len(self._items))
+
+
+def _is_pod(item: Item) -> bool:
+    kind = item.content.get("kind") if isinstance(item.content, Mapping) else None
+    return (kind or item.kind) == "Pod"
+
+
+def _admission(classes: Mapping[str, PriorityClass]) -> Callable[[Manifest], Manifest]:
+    global_default = global_default_of(classes.values())
+
+    def prepare(manifest: Manifest) -> Manifest:
+        return admit_pod(default_manifest(manifest), classes, global_default)
+
+    return prepare
+
+
+# --- across objects --------------------------------------------------------------------------
+
+
+def _duplicates(objects: Iterable[tuple[str, ClusterObject]]) -> list[str]:
+    """Nodes and pods that are there more than once."""
+    seen: dict[tuple[type, str], str] = {}
+    problems = []
+    for source, obj in objects:
+        if not isinstance(obj, Pod | Node):
+            continue
+        name = obj.key.removeprefix("/") if isinstance(obj, Pod) else obj.name
+        first = seen.get((type(obj), name))
+        if first is None:
+            seen[type(obj), name] = source
+        else:
+            problems.append(_twice(source, f"{type(obj).__name__} {name}", first))
+    return problems
+
+
+def _twice(source: str, name: str, first: str) -> str:
+    place = "the same file" if first == source else first
+    return f"{source}: {name}: metadata.name: already in {place}; remove one of the two"
+
+
+def check_references(objects_with_sources: Iterable[tuple[str, ClusterObject]]) -> list[str]:
+    """One fault for each pod that runs on a node that is not there. Finished pods may: their node may be gone."""
+    pairs = list(objects_with_sources)
+    nodes = {obj.name for _, obj in pairs if isinstance(obj, Node)}
+    return [
+        f'{source}: Pod {obj.key.removeprefix("/")}: spec.nodeName: node "{obj.node_name}" is not in the cluster; '
+        "add the node or remove the pod"
+        for source, obj in pairs
+        if isinstance(obj, Pod) and obj.node_name and obj.node_name not in nodes and obj.phase not in _FINISHED
+    ]

@@ -1,0 +1,115 @@
+"""MaxCSIVolumeCountPred: a node attaches no more volumes of a CSI driver than it can."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.cluster import ClusterObjects
+from clusterstate.growable import IntArray, Mask
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.validation import is_attachable_volume_resource
+from clusterstate.volumes import CLAIM_WITHOUT_NAME, csi_limit_key, csi_volumes, has_claims, unnamed_claims
+from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+
+TOO_MANY_VOLUMES = "node(s) exceed max volume count"
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+@attrs.define
+class CSINodeLimits:
+    """What the CSINode objects say, by limit key and row; read again only when they or the nodes change.
+
+    counts: limit key → row → volumes.
+    """
+
+    counts: dict[str, dict[int, int]] = attrs.field(factory=dict)
+    _objects: ClusterObjects | None = None
+    _version: int = -1
+
+    def update(self, snapshot: Snapshot) -> None:
+        objects, version = snapshot.objects, snapshot.version(Reads.STORAGE | Reads.ALL_NODES)
+        if objects is self._objects and version == self._version:
+            return
+        self._objects, self._version, self.counts = objects, version, {}
+        for name, csi_node in objects.csi_nodes.items():
+            row = snapshot.row_of(name)
+            for driver in csi_node.drivers if row is not None else ():
+                if row is not None and driver.count is not None:
+                    self.counts.setdefault(csi_limit_key(driver.name), {})[row] = driver.count
+
+
+def attach_limits(snapshot: Snapshot, csi_nodes: CSINodeLimits, key: str) -> IntArray:
+    """(n,) volumes: the CSINode's limit where it has one, else the node's allocatable, else NO_LIMIT."""
+    rows = snapshot.row_numbers
+    limits: IntArray = np.full(int(rows.max(initial=-1)) + 1, NO_LIMIT, np.int64)
+    index = snapshot.resource(key)
+    if index is not None:
+        limits[rows] = np.where(snapshot.allocatable_set[index], snapshot.allocatable[index], NO_LIMIT)
+    _write(limits, csi_nodes.counts.get(key, {}))
+    return limits[rows]
+
+
+def _write(table: IntArray, counts: dict[int, int]) -> None:
+    """Puts the counts of the rows that the table has into it."""
+    rows = np.fromiter(counts.keys(), np.int64, len(counts))
+    values = np.fromiter(counts.values(), np.int64, len(counts))
+    inside = rows < len(table)
+    table[rows[inside]] = values[inside]
+
+
+def has_limits(snapshot: Snapshot, csi_nodes: CSINodeLimits) -> Mask:
+    """(n,) bool: the node or its CSINode limits any kind of volume."""
+    indices = [index for name, index in snapshot.resources.items() if is_attachable_volume_resource(name)]
+    out: Mask = np.logical_or.reduce(snapshot.allocatable_set[indices], axis=0)
+    for counts in csi_nodes.counts.values():
+        out |= np.isin(snapshot.row_numbers, list(counts))
+    return out
+
+
+def max_csi_volume_count(pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLimits) -> Verdict:
+    """Fails where volumes that are not there yet raise a driver above its limit; an error where a claim has no name.
+
+    ``csi_nodes`` is brought up to date first. Upstream: 1.16 CSIMaxVolumeLimitChecker.
+    """
+    if unnamed_claims(pod):
+        return {NodeError(CLAIM_WITHOUT_NAME): np.ones(len(snapshot), np.bool_)}
+    new = csi_volumes(pod, snapshot.objects)
+    if not new:
+        return PASS
+    csi_nodes.update(snapshot)
+    exceeded = np.zeros(len(snapshot), np.bool_)
+    for key, names in new.items():
+        limits = attach_limits(snapshot, csi_nodes, key)
+        if (limits != NO_LIMIT).any():
+            there, together = _used(snapshot, key, frozenset()), _used(snapshot, key, names)
+            exceeded |= (together > there) & (together > limits)
+    unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
+    if unnamed.any():
+        unnamed &= has_limits(snapshot, csi_nodes)
+    return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
+
+
+def _used(snapshot: Snapshot, key: str, new: frozenset[str]) -> IntArray:
+    """(n,) the distinct volumes under a limit key with ``new`` on top."""
+    objects = snapshot.objects
+
+    def ids(info: PodInfo) -> frozenset[str]:
+        return csi_volumes(info, objects).get(key, frozenset())
+
+    return snapshot.union_sizes(("MaxCSIVolumeCount", key), ids, new, snapshot.version(Reads.STORAGE))
+
+
+def _make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
+    csi_nodes = CSINodeLimits()
+
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return max_csi_volume_count(pod, snapshot, csi_nodes)
+
+    return FitPredicate("MaxCSIVolumeCountPred", check, LOCAL | Reads.STORAGE, has_claims)
+
+
+CSI_VOLUMES: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": _make_max_csi_volume_count}

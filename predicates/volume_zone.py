@@ -1,0 +1,85 @@
+"""NoVolumeZoneConflict: the volumes behind a pod's claims are in the node's zone and region."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.cluster import ClusterObjects
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import PersistentVolume
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.validation import go_quote
+from clusterstate.volumes import (
+    CLAIM_WITHOUT_NAME,
+    VolumeError,
+    claim_class,
+    claim_names,
+    has_claims,
+    waits_for_consumer,
+)
+from predicates.types import FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+
+ZONE_CONFLICT = "node(s) had no available volume zone"
+
+ZONE_KEYS = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+
+
+def label_zones(value: str) -> frozenset[str]:
+    """The zones of a volume's label, separated by ``__``; none at all if one of them is empty.
+
+    Upstream: 1.16 LabelZonesToSet.
+    """
+    zones = frozenset(zone.strip() for zone in value.split("__"))
+    return frozenset() if "" in zones else zones
+
+
+def bound_volume(namespace: str, claim_name: str, objects: ClusterObjects) -> PersistentVolume | None:
+    """The volume that a claim is bound to; None for a claim that waits for its first consumer.
+
+    Raises VolumeError when claim or volume are not there, or the claim should have been bound.
+    """
+    if not claim_name:
+        raise VolumeError(CLAIM_WITHOUT_NAME)
+    claim = objects.persistent_volume_claims.get((namespace, claim_name))
+    if claim is None:
+        raise VolumeError(f"persistentvolumeclaim {go_quote(claim_name)} not found")
+    if not claim.volume_name:
+        if waits_for_consumer(claim_class(claim), objects):
+            return None
+        raise VolumeError(f"PersistentVolumeClaim was not found: {go_quote(claim_name)}")
+    volume = objects.persistent_volumes.get(claim.volume_name)
+    if volume is None:
+        raise VolumeError(f"persistentvolume {go_quote(claim.volume_name)} not found")
+    return volume
+
+
+def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Volumes count in order: a node fails at the first conflict, and only nodes without one see a later error.
+
+    A node without zone and region labels passes. Upstream: 1.16 VolumeZoneChecker.
+    """
+    undecided = np.zeros(len(snapshot), np.bool_)
+    for key in ZONE_KEYS:
+        undecided |= snapshot.label_codes(key)[0] != ABSENT
+    conflict = np.zeros(len(snapshot), np.bool_)
+    for name in claim_names(pod.spec):
+        try:
+            volume = bound_volume(pod.namespace, name, snapshot.objects)
+        except VolumeError as error:
+            return {ZONE_CONFLICT: conflict, NodeError(str(error)): undecided}
+        for key in ZONE_KEYS if volume else ():
+            zones = label_zones(volume.metadata.labels.get(key, "")) if volume else frozenset()
+            if zones:
+                differs = undecided & ~snapshot.spread_label(key, zones.__contains__)
+                conflict |= differs
+                undecided &= ~differs
+    return {ZONE_CONFLICT: conflict}
+
+
+def _make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
+    return FitPredicate("NoVolumeZoneConflict", no_volume_zone_conflict, Reads.NODE | Reads.STORAGE, has_claims)
+
+
+VOLUME_ZONE: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": _make_no_volume_zone_conflict}

@@ -1,0 +1,141 @@
+"""RequestedToCapacityRatioPriority: a score read off a curve of how full each resource would be.
+
+    utilization = 100 - (A - T)·100 / A        (100 where A is 0 or T exceeds it)
+    score = Σ weight·curve(utilization) / Σ weight        over the resources whose curve is above 0
+
+in integers, but for the last division, which is rounded, halves away from zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterstate.errors import ConfigError
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.usage import CPU, MEMORY
+from priorities.normalize import idiv
+from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityFactory
+
+MAX_UTILIZATION = 100
+
+Point = tuple[int, int]
+"""(utilization in percent, score)."""
+
+DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
+DEFAULT_RESOURCES: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))
+DEFAULT_WEIGHT = 1
+
+
+def shape_error(shape: Sequence[Point]) -> str | None:
+    """The first fault of a curve, in the release's words; None when it has none. Upstream: 1.16 NewFunctionShape."""
+    if not shape:
+        return "at least one point must be specified"
+    for i in range(1, len(shape)):
+        before, here = shape[i - 1][0], shape[i][0]
+        if before >= here:
+            return f"utilization values must be sorted. Utilization[{i - 1}]=={before} >= Utilization[{i}]=={here}"
+    for i, (utilization, score) in enumerate(shape):
+        if utilization < 0:
+            return f"utilization values must not be less than 0. Utilization[{i}]=={utilization}"
+        if utilization > MAX_UTILIZATION:
+            return f"utilization values must not be greater than {MAX_UTILIZATION}. Utilization[{i}]=={utilization}"
+        if score < 0:
+            return f"score values must not be less than 0. Score[{i}]=={score}"
+        if score > MAX_PRIORITY:
+            return f"score valuses not be greater than {MAX_PRIORITY}. Score[{i}]=={score}"
+    return None
+
+
+def curve(shape: Sequence[Point]) -> IntArray:
+    """(101,) the score at each utilization: straight between the points, level before the first and after the last.
+
+    Values between points are cut off toward zero, counted from the point on the left. ``shape`` has no fault.
+    """
+    table = np.empty(MAX_UTILIZATION + 1, np.int64)
+    table[: shape[0][0] + 1] = shape[0][1]
+    for (left, low), (right, high) in zip(shape, shape[1:], strict=False):
+        steps = np.arange(1, right - left + 1)
+        table[left + 1 : right + 1] = low + idiv((high - low) * steps, right - left)
+    table[shape[-1][0] + 1 :] = shape[-1][1]
+    return table
+
+
+def resource_weights(resources: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Resource → weight: cpu and memory alike when none is given, 1 for a weight of 0, the last of two wins."""
+    return {name: weight or DEFAULT_WEIGHT for name, weight in resources} or dict(DEFAULT_RESOURCES)
+
+
+def utilization(pod: PodInfo, snapshot: Snapshot, resource: str) -> IntArray:
+    """(n,) percent of a resource in use with the pod; 100 where none is allocatable or too much is asked for.
+
+    cpu and memory count with the defaults of pods that do not say. A name that is no resource is 100 everywhere.
+    """
+    index = snapshot.resource(resource)
+    if index is None:
+        return np.full(len(snapshot), MAX_UTILIZATION, np.int64)
+    allocatable = snapshot.allocatable[index]
+    if resource in (CPU, MEMORY):
+        requested = snapshot.nonzero[index] + pod.usage.scored[index]
+    else:
+        requested = snapshot.requested[index] + pod.usage.used.get(resource, 0)
+    fits = (allocatable != 0) & (requested <= allocatable)
+    unused = idiv((allocatable - requested) * MAX_UTILIZATION, np.where(fits, allocatable, 1))
+    return np.where(fits, MAX_UTILIZATION - unused, MAX_UTILIZATION)
+
+
+def capacity_ratio(table: IntArray, weights: dict[str, int], pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) score by the curve ``table`` (see ``curve``). Upstream: 1.16 RequestedToCapacityRatioResourceAllocation.
+
+    A resource whose curve is at 0 has no say; where none has any, the score is 0.
+    """
+    scores, total = np.zeros(len(snapshot), np.int64), np.zeros(len(snapshot), np.int64)
+    for resource, weight in weights.items():
+        score = table[np.clip(utilization(pod, snapshot, resource), 0, MAX_UTILIZATION)]
+        scores += score * np.int64(weight)
+        total += (score > 0) * np.int64(weight)
+    some = total != 0
+    return np.where(some, round_half_away(scores / np.where(some, total, 1)), 0)
+
+
+def round_half_away(numbers: NDArray[np.float64]) -> IntArray:
+    """The nearest whole numbers, halves away from zero; float64 in, int64 out, -2^63 for what int64 cannot hold."""
+    whole = np.trunc(numbers)
+    half = np.abs(numbers - whole) >= 0.5
+    with np.errstate(invalid="ignore"):
+        rounded: IntArray = np.where(half, whole + np.sign(numbers), whole).astype(np.int64)
+    return rounded
+
+
+def capacity_ratio_factory(
+    name: str, shape: Sequence[Point] = DEFAULT_SHAPE, resources: Iterable[tuple[str, int]] = ()
+) -> PriorityFactory:
+    """The priority that a policy entry with ``requestedToCapacityRatioArguments`` builds under its own name.
+
+    shape: points of (utilization, score); resources: (name, weight). Raises ConfigError for a faulty shape.
+    """
+    error = shape_error(shape)
+    if error:
+        raise ConfigError(f"invalid RequestedToCapacityRatioPriority arguments: {error}")
+    weights = resource_weights(resources)
+
+    def make(_: PriorityArgs) -> PriorityConfig:
+        table = curve(shape)
+
+        def score(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+            return capacity_ratio(table, weights, pod, snapshot)
+
+        return PriorityConfig(name, score)
+
+    return make
+
+
+CAPACITY_RATIO: dict[str, PriorityConfigFactory] = {
+    "RequestedToCapacityRatioPriority": PriorityConfigFactory(
+        capacity_ratio_factory("RequestedToCapacityRatioPriority")
+    )
+}

@@ -1,0 +1,52 @@
+"""ServiceAntiAffinity: away from the label values where most pods of the pod's first service run.
+
+With k pods of the service on the feasible nodes and c of them on nodes with the node's value of the label, the score
+is 10·((k - c)/k) in float64, truncated; 10 if k = 0, and 0 without the label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.growable import IntArray
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.podinfo import PodInfo
+from clusterstate.services import count_matching, services_of
+from clusterstate.snapshot import Snapshot
+from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityFactory
+
+
+def service_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of the pod's first service there, not being deleted; 0 everywhere without a service.
+
+    Upstream: 1.16 CalculateAntiAffinityPriorityMap.
+    """
+    selectors = tuple(s.selector for s in services_of(pod, snapshot)[:1] if s.selector is not None)
+    return count_matching(pod.namespace, selectors, snapshot)
+
+
+def anti_affinity_scores(label: str, snapshot: Snapshot, counts: IntArray) -> IntArray:
+    """(n,) 0–10 from the counts of all feasible rows. Upstream: 1.16 CalculateAntiAffinityPriorityReduce."""
+    codes, index = snapshot.label_codes(label)
+    total = int(counts.sum())
+    if total:
+        per_value = np.bincount(codes, weights=counts, minlength=len(index) + 1)
+        table = (MAX_PRIORITY * ((total - per_value) / total)).astype(np.int64)
+    else:
+        table = np.full(len(index) + 1, MAX_PRIORITY, np.int64)
+    table[ABSENT] = 0
+    scores: IntArray = table[codes]
+    return scores
+
+
+def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
+    """The priority that a policy entry with ``serviceAntiAffinity`` builds under its own name."""
+
+    def reduce(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+        return anti_affinity_scores(label, snapshot, counts)
+
+    def make(_: PriorityArgs) -> PriorityConfig:
+        return PriorityConfig(name, service_pods, reduce, LOCAL | Reads.SERVICES)
+
+    return make

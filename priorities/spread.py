@@ -1,0 +1,69 @@
+"""EvenPodsSpreadPriority: fewer of the pods that a soft spread constraint counts in the node's domains is better.
+
+With q = Σ over constraints of the pods in the node's domain, total = Σ q and low = min q of the nodes that carry every
+key, the score is 10·(total - q)/(total - low), truncated; 10 where total = low.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors import SelectorError
+from clusterstate.snapshot import Snapshot
+from clusterstate.topologyspread import SOFT, any_pods, carrying, constraints_of, spread_over
+from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
+
+UNQUALIFIED = -1
+"""Stands for a row that lacks a topology key; sums of pods are never negative."""
+
+
+def spread_sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: q of each row, UNQUALIFIED where the node lacks a key.
+
+    Pods of every namespace count, on all nodes that carry every key and that the pod's node affinity picks,
+    feasible or not. Raises PriorityError for an invalid selector that is tried on a pod.
+    """
+    constraints = constraints_of(pod, SOFT)
+    out = np.zeros(len(snapshot), np.int64)
+    if not constraints:
+        return out
+    try:
+        spreads = spread_over(pod, snapshot, constraints, None)
+    except SelectorError as error:
+        if any_pods(pod, snapshot, constraints, None):
+            raise PriorityError(str(error)) from None
+        spreads = None
+    if spreads is not None:
+        for constraint in constraints:
+            out += spreads[constraint.topology_key].totals[snapshot.label_codes(constraint.topology_key)[0]]
+    out[~carrying(snapshot, (constraint.topology_key for constraint in constraints))] = UNQUALIFIED
+    return out
+
+
+def spread_scores(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
+    """(n,) 0–10; 0 where the row is UNQUALIFIED. Upstream: 1.16 CalculateEvenPodsSpreadPriority."""
+    qualified = sums != UNQUALIFIED
+    counted = sums[qualified]
+    scores = np.zeros(len(sums), np.int64)
+    if counted.size:
+        total, low = int(counted.sum()), int(counted.min())
+        if total == low:
+            scores[qualified] = MAX_PRIORITY
+        else:
+            scores[qualified] = (MAX_PRIORITY * ((total - counted) / (total - low))).astype(np.int64)
+    return scores
+
+
+def _constant(pod: PodInfo) -> int | None:
+    return None if pod.spec.topology_spread_constraints and constraints_of(pod, SOFT) else 0
+
+
+def _make(_: PriorityArgs) -> PriorityConfig:
+    reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
+    return PriorityConfig("EvenPodsSpreadPriority", spread_sums, spread_scores, reads, _constant)
+
+
+SPREAD: dict[str, PriorityConfigFactory] = {"EvenPodsSpreadPriority": PriorityConfigFactory(_make)}

@@ -1,0 +1,67 @@
+"""What a priority is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+
+MAX_PRIORITY = 10
+
+
+class PriorityError(SchedulingError):
+    """An error in a priority; it gives up the whole attempt."""
+
+
+def never_constant(_: PodInfo) -> int | None:
+    return None
+
+
+Map = Callable[[PodInfo, Snapshot], IntArray]
+"""(n,) int64, one number per row; a subset of rows gives the same numbers for those rows."""
+
+Reduce = Callable[[PodInfo, Snapshot, IntArray], IntArray]
+"""Scores from the numbers of all feasible rows: the snapshot is over exactly those, (n,) in, (n,) out."""
+
+
+@attrs.frozen
+class PriorityConfig:
+    """One priority, ready to run: ``map``, then ``reduce`` if there is one.
+
+    reads: what ``map`` depends on; if only NODE and PODS, rows are mapped again only when they change.
+    constant: the score of every node when the pod alone decides it; None otherwise.
+    valuewise: ``reduce`` looks at nothing but the numbers, each score follows from its own number and the
+        set of all numbers; equal numbers everywhere then give one score everywhere.
+    """
+
+    name: str
+    map: Map
+    reduce: Reduce | None = None
+    reads: Reads = LOCAL
+    constant: Callable[[PodInfo], int | None] = never_constant
+    valuewise: bool = False
+
+
+@attrs.frozen
+class PriorityArgs:
+    """What a factory may look at besides the policy entry's own argument."""
+
+    hard_pod_affinity_symmetric_weight: int = 1
+    feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+
+
+PriorityFactory = Callable[[PriorityArgs], PriorityConfig]
+
+
+@attrs.frozen
+class PriorityConfigFactory:
+    """How a priority is made, and its weight when nobody names another."""
+
+    make: PriorityFactory
+    weight: int = 1
