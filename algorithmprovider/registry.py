@@ -32,6 +32,7 @@ class Registry:
     providers: name → the keys it bundles.
     ordering: the order in which predicates run on a node; a name that is not in it never runs.
     mandatory: predicates that join whatever was selected.
+    unresolvable: reasons that taking pods away cannot mend.
     """
 
     fit_predicates: dict[str, FitPredicateFactory]
@@ -39,6 +40,7 @@ class Registry:
     providers: dict[str, Provider]
     ordering: list[str]
     mandatory: frozenset[str] = frozenset()
+    unresolvable: frozenset[str] = frozenset()
 
     def add_predicate(self, name: str, factory: FitPredicateFactory) -> None:
         """Registers or replaces; a name new to the ordering goes to its end, so that it runs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithmprovider.registry import Provider, Registry
-from predicates import FIT_PREDICATES
+from predicates import FIT_PREDICATES, conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
 from priorities import PRIORITIES
 
 FEATURE_GATES: dict[str, bool] = {
@@ -107,6 +107,27 @@ PRIORITY_NAMES: frozenset[str] = DEFAULT_PRIORITIES | {
 }
 
 
+UNRESOLVABLE: frozenset[str] = frozenset(
+    {
+        node_identity.NOT_SELECTED,
+        node_identity.WRONG_HOST,
+        interpod.AFFINITY_RULES,
+        taints.NOT_TOLERATED,
+        labels.LABEL_PRESENCE,
+        conditions.NOT_READY,
+        conditions.NETWORK_UNAVAILABLE,
+        conditions.DISK_PRESSURE,
+        conditions.PID_PRESSURE,
+        conditions.MEMORY_PRESSURE,
+        conditions.UNSCHEDULABLE,
+        volume_zone.ZONE_CONFLICT,
+        volume_binding.NODE_CONFLICT,
+        volume_binding.BIND_CONFLICT,
+    }
+)
+"""Reasons that taking pods away cannot mend. Upstream: 1.16 unresolvablePredicateFailureErrors."""
+
+
 def registry(gates: Mapping[str, bool]) -> Registry:
     """What 1.16 registers under these feature gates. Upstream: 1.16 defaults.ApplyFeatureGates."""
     predicates, in_providers = set(PREDICATES), set(DEFAULT_PREDICATES)
@@ -136,4 +157,5 @@ def registry(gates: Mapping[str, bool]) -> Registry:
         },
         ordering=list(ORDERING),
         mandatory=mandatory,
+        unresolvable=UNRESOLVABLE,
     )

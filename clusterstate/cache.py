@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from clusterstate.changes import Reads
 from clusterstate.cluster import KEPT, ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.errors import ClusterStateError
@@ -36,6 +35,7 @@ class ClusterCache:
         self._places: dict[str, tuple[int, Pod]] = {}
         self._assumed: set[str] = set()
         self._nominated: dict[str, tuple[str, Pod]] = {}
+        self._by_node: dict[str, list[Pod]] | None = {}
 
     @classmethod
     def of(cls, objects: Iterable[Any], **settings: Any) -> ClusterCache:
@@ -113,7 +113,7 @@ class ClusterCache:
     def remove_pod(self, pod: Pod) -> None:
         """Removes an added pod, and its nomination."""
         uid = self._uid(pod)
-        self._nominated.pop(uid, None)
+        self._forget_nomination(uid)
         if uid not in self._places or uid in self._assumed:
             raise ClusterStateError(f"pod {uid} is not found in scheduler cache, so cannot be removed from it")
         self._take(uid)
@@ -126,7 +126,7 @@ class ClusterCache:
         placed = attrs.evolve(pod, node_name=node_name)
         self._place(uid, placed)
         self._assumed.add(uid)
-        self._nominated.pop(uid, None)
+        self._forget_nomination(uid)
         return placed
 
     def forget_pod(self, pod: Pod) -> None:
@@ -166,17 +166,22 @@ class ClusterCache:
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Notes that a pending pod waits for room on a node; an empty name takes the note back."""
         uid = self._uid(pod)
-        self._nominated.pop(uid, None)
+        self._forget_nomination(uid)
         if node_name:
             self._nominated[uid] = (node_name, pod)
-        self.columns.log.whole(Reads.NAMESPACES)
+            self._by_node = None
 
-    def nominated(self) -> dict[str, list[Pod]]:
+    def nominated(self) -> Mapping[str, Sequence[Pod]]:
         """Node name → the pods nominated to it, in order of nomination."""
-        out: dict[str, list[Pod]] = {}
-        for node_name, pod in self._nominated.values():
-            out.setdefault(node_name, []).append(pod)
-        return out
+        if self._by_node is None:
+            self._by_node = {}
+            for node_name, pod in self._nominated.values():
+                self._by_node.setdefault(node_name, []).append(pod)
+        return self._by_node
+
+    def _forget_nomination(self, uid: str) -> None:
+        if self._nominated.pop(uid, None) is not None:
+            self._by_node = None
 
     # --- reading ---------------------------------------------------------------------------
 

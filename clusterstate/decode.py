@@ -11,7 +11,7 @@ import msgspec
 
 from clusterstate.decode_kinds import KINDS, Kind
 from clusterstate.decode_pods import PodDecoder
-from clusterstate.documents import Item, Manifest, split
+from clusterstate.documents import Item, Manifest, parse_json, split
 from clusterstate.errors import DecodeError
 from clusterstate.fields import Fields, describe
 from clusterstate.objects import ClusterObject, Node, Pod
@@ -149,7 +149,7 @@ def _where(item: Item) -> str:
 def _manifest(item: Item, kind: Kind) -> dict[str, Any]:
     """The whole manifest, with apiVersion and kind."""
     raw = item.content
-    content = msgspec.json.decode(raw) if isinstance(raw, msgspec.Raw) else raw
+    content = parse_json(_where(item), raw) if isinstance(raw, msgspec.Raw) else raw
     given = {key: value for key, value in content.items() if value is not None or key not in ("apiVersion", "kind")}
     return {"apiVersion": item.api_version or kind.api_version, "kind": kind.name, **given}
 

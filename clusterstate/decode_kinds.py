@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import attrs
+import msgspec
 
 from clusterstate.decode_meta import decode_label_selector, decode_labels, decode_metadata
 from clusterstate.decode_pod import decode_pod_spec
@@ -74,9 +76,23 @@ def decode_node(manifest: Fields) -> Node:
         allocatable=status.resources("allocatable"),
         capacity=status.resources("capacity"),
         conditions=tuple(NodeCondition(c.text("type"), c.text("status")) for c in status.children("conditions")),
-        images=tuple(ContainerImage(i.texts("names"), i.integer("sizeBytes")) for i in status.children("images")),
+        images=_images(status),
         declared_features=status.texts("declaredFeatures"),
     )
+
+
+class _Image(msgspec.Struct, rename="camel"):
+    names: tuple[str, ...] = ()
+    size_bytes: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
+
+
+def _images(status: Fields) -> tuple[ContainerImage, ...]:
+    """The images of a node. There are many, so they are read one by one only when one is not as it should be."""
+    try:
+        images = msgspec.convert(status.sequence("images"), list[_Image])
+    except msgspec.ValidationError:
+        return tuple(ContainerImage(i.texts("names"), i.integer("sizeBytes")) for i in status.children("images"))
+    return tuple(ContainerImage(image.names, image.size_bytes) for image in images)
 
 
 def decode_service(manifest: Fields) -> Service:

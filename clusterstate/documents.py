@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -47,6 +48,10 @@ class Item:
     place: str = ""
     kind: str = ""
     api_version: str = ""
+
+
+_OPENING = re.compile(rb'\{\s*"apiVersion":\s*"([\w./-]*)",\s*"kind":\s*"(\w*)"\s*[,}]')
+"""How the JSON of an object begins that kubectl or an API server wrote."""
 
 
 class _Header(msgspec.Struct):
@@ -120,7 +125,7 @@ def split_json(source: str, data: bytes) -> list[Item]:
         return _split_raw(source, data)
     except msgspec.ValidationError:
         return list(split(source, parse_json(source, data)))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         parse_json(source, data)
         raise
 
@@ -144,7 +149,7 @@ def _split_raw(source: str, data: bytes) -> list[Item]:
 def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api_version: str) -> list[Item]:
     out: list[Item] = []
     for index, raw in enumerate(items):
-        header = msgspec.json.decode(raw, type=_Header)
+        header = _header(raw)
         where = f"{place}[{index}]"
         if _list_kind(header.kind) is not None:
             out += split(source, msgspec.json.decode(raw), where)
@@ -154,27 +159,35 @@ def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api
     return out
 
 
+def _header(raw: msgspec.Raw) -> _Header:
+    """apiVersion and kind, from the first bytes if they tell."""
+    opening = _OPENING.match(memoryview(raw))
+    if opening is None:
+        return msgspec.json.decode(raw, type=_Header)
+    return _Header(kind=opening[2].decode(), apiVersion=opening[1].decode())
+
+
 def _version(header: _Header, default: str) -> str:
     return header.apiVersion if isinstance(header.apiVersion, str) else default
 
 
-def parse_json(source: str, data: bytes) -> Any:
+def parse_json(source: str, data: bytes | msgspec.Raw) -> Any:
     """A JSON document as dictionaries and lists. Raises DecodeError with line and column."""
     try:
         return msgspec.json.decode(data)
     except msgspec.MsgspecError as error:
-        raise DecodeError(f"{source}: {_position(str(error), data)}") from None
+        raise DecodeError(f"{source}: {_position(str(error), bytes(data))}") from None
     except UnicodeDecodeError as error:
-        raise DecodeError(f"{source}: byte {error.start} is not UTF-8: {error.reason}") from None
+        raise DecodeError(f"{source}: it is not UTF-8 text: {error.reason}") from None
     except RecursionError:
         raise DecodeError(f"{source}: nested too deeply to be read") from None
 
 
 def _position(text: str, data: bytes) -> str:
-    """msgspec's ``JSON is malformed: … (byte 12)`` with line and column instead of the byte."""
+    """``JSON is malformed: … (byte 12)`` with line and column instead of the byte."""
     message, _, tail = text.removesuffix(")").rpartition(" (byte ")
     if not tail.isdigit():
-        return f"{text} at the end, line {data.count(10) + 1}"
+        return f"line {data.count(10) + 1}: {text}"
     before = data[: int(tail)]
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
     return f"line {line}, column {column}: {message}"

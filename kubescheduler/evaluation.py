@@ -16,7 +16,7 @@ from clusterstate.objects import Pod
 from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
 from kubescheduler.config.gates import gates_from
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import Decision, ExtenderTrace
+from kubescheduler.core.decision import Decision, ExtenderTrace, Preemption
 from kubescheduler.core.scheduler import GenericScheduler
 
 CONFIGURATION_KEYS = ("provider", "policy", "componentConfig")
@@ -51,7 +51,7 @@ class Scenario:
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
         scheduler = self._scheduler({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})
-        decision = scheduler.schedule(pod, thorough=True)
+        decision = scheduler.schedule(pod, thorough=True, preempt=bool(query.get("preempt")))
         best = decision.best()
         if self.sequence and best:
             self.cache.assume_pod(pod, best[0])
@@ -89,7 +89,7 @@ def result_of(decision: Decision) -> dict[str, Any]:
         "weights": dict(decision.weights),
         "total": decision.total(),
         "best": decision.best(),
-        "preemption": None,
+        "preemption": _preemption(decision.preemption),
         "error": None,
         **({"extenders": _extenders(decision.extenders)} if decision.extenders else {}),
     }
@@ -106,6 +106,19 @@ def _nothing() -> dict[str, Any]:
         "best": [],
         "preemption": None,
         "error": None,
+    }
+
+
+def _preemption(found: Preemption | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "candidates": {
+            name: {"victims": [pod.key for pod in victims.pods], "pdbViolations": victims.violations}
+            for name, victims in found.candidates.items()
+        },
+        "chosen": list(found.chosen),
+        "clearedNominations": [pod.key for pod in found.cleared],
     }
 
 

@@ -1,8 +1,9 @@
-"""An HTTP extender to start from: it refuses retiring nodes and likes fast disks.
+"""An HTTP extender to start from: it knows how warm the racks are, which no Kubernetes object says.
 
     python policy_examples/extender.py --port 8888
 
-Standard library only. It answers the calls that `extenders.json` asks for, in the wire format of 1.16.
+It refuses the nodes of racks that are too warm and scores the others by how cool they are. Standard library only.
+It answers the two calls that `extenders.json` asks for, in the wire format of 1.16.
 """
 
 from __future__ import annotations
@@ -12,24 +13,31 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+CELSIUS = {"r1": 33, "r2": 22, "r3": 26}
+"""Rack → its temperature. A real extender would ask a monitoring system."""
+TOO_WARM = 30
 
-def labels(node: dict[str, Any]) -> dict[str, str]:
-    return node["metadata"].get("labels") or {}
+MAX_SCORE = 10
+"""What an extender may give a node; the policy's weight multiplies it."""
+
+
+def temperature(node: dict[str, Any]) -> int:
+    return CELSIUS[node["metadata"]["labels"]["rack"]]
 
 
 def filter_nodes(asked: dict[str, Any]) -> dict[str, Any]:
-    """The nodes that stay, and a message for each that does not."""
+    """The nodes that stay, and for each that does not the reason that users will read."""
     nodes = asked["Nodes"]["items"]
-    retiring = {n["metadata"]["name"]: f"retires in {labels(n)['retiring']}" for n in nodes if "retiring" in labels(n)}
-    kept = [n for n in nodes if n["metadata"]["name"] not in retiring]
-    return {"nodes": {"metadata": {}, "items": kept}, "failedNodes": retiring, "error": ""}
+    refused = {n["metadata"]["name"]: f"rack at {temperature(n)} C" for n in nodes if temperature(n) > TOO_WARM}
+    kept = [n for n in nodes if n["metadata"]["name"] not in refused]
+    return {"nodes": {"metadata": {}, "items": kept}, "failedNodes": refused, "error": ""}
 
 
 def prioritize_nodes(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """10 for an ssd, 0 for anything else."""
+    """One point per degree below the limit, at most 10. Scores must be integers."""
     return [
-        {"host": node["metadata"]["name"], "score": 10 if labels(node).get("disk") == "ssd" else 0}
-        for node in asked["Nodes"]["items"]
+        {"host": n["metadata"]["name"], "score": max(0, min(MAX_SCORE, TOO_WARM - temperature(n)))}
+        for n in asked["Nodes"]["items"]
     ]
 
 
@@ -46,12 +54,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: object) -> None:
         """Says nothing: a workshop's terminal has enough to read."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=8888)
     server = ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Handler)
     print(f"listening on http://127.0.0.1:{server.server_port}", flush=True)

@@ -174,7 +174,7 @@ def _invalid(pod: PodInfo, snapshot: Snapshot, kept_out: Mask | None) -> Verdict
     if error is None or not snapshot.running():
         reason = ANTI_AFFINITY_RULES if error is None else AFFINITY_RULES
         return _verdict({EXISTING_ANTI_AFFINITY: kept_out, reason: everywhere})
-    verdict = _verdict({EXISTING_ANTI_AFFINITY: kept_out})
+    verdict = dict(_verdict({EXISTING_ANTI_AFFINITY: kept_out}))
     left = everywhere if kept_out is None else ~kept_out
     names = snapshot.names
     for at in np.flatnonzero(left):

@@ -8,7 +8,8 @@ in integers, but for the last division, which is rounded, halves away from zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,20 +36,25 @@ def shape_error(shape: Sequence[Point]) -> str | None:
     """The first fault of a curve, in the release's words; None when it has none. Upstream: 1.16 NewFunctionShape."""
     if not shape:
         return "at least one point must be specified"
-    for i in range(1, len(shape)):
-        before, here = shape[i - 1][0], shape[i][0]
+    return next(chain(_order_errors(shape), _range_errors(shape)), None)
+
+
+def _order_errors(shape: Sequence[Point]) -> Iterator[str]:
+    for i, ((before, _), (here, _)) in enumerate(pairwise(shape)):
         if before >= here:
-            return f"utilization values must be sorted. Utilization[{i - 1}]=={before} >= Utilization[{i}]=={here}"
+            yield f"utilization values must be sorted. Utilization[{i}]=={before} >= Utilization[{i + 1}]=={here}"
+
+
+def _range_errors(shape: Sequence[Point]) -> Iterator[str]:
     for i, (utilization, score) in enumerate(shape):
         if utilization < 0:
-            return f"utilization values must not be less than 0. Utilization[{i}]=={utilization}"
+            yield f"utilization values must not be less than 0. Utilization[{i}]=={utilization}"
         if utilization > MAX_UTILIZATION:
-            return f"utilization values must not be greater than {MAX_UTILIZATION}. Utilization[{i}]=={utilization}"
+            yield f"utilization values must not be greater than {MAX_UTILIZATION}. Utilization[{i}]=={utilization}"
         if score < 0:
-            return f"score values must not be less than 0. Score[{i}]=={score}"
+            yield f"score values must not be less than 0. Score[{i}]=={score}"
         if score > MAX_PRIORITY:
-            return f"score valuses not be greater than {MAX_PRIORITY}. Score[{i}]=={score}"
-    return None
+            yield f"score valuses not be greater than {MAX_PRIORITY}. Score[{i}]=={score}"
 
 
 def curve(shape: Sequence[Point]) -> IntArray:
@@ -58,7 +64,7 @@ def curve(shape: Sequence[Point]) -> IntArray:
     """
     table = np.empty(MAX_UTILIZATION + 1, np.int64)
     table[: shape[0][0] + 1] = shape[0][1]
-    for (left, low), (right, high) in zip(shape, shape[1:], strict=False):
+    for (left, low), (right, high) in pairwise(shape):
         steps = np.arange(1, right - left + 1)
         table[left + 1 : right + 1] = low + idiv((high - low) * steps, right - left)
     table[shape[-1][0] + 1 :] = shape[-1][1]

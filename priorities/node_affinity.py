@@ -1,4 +1,4 @@
-"""NodeAffinityPriority: the summed weights of the preferred node affinity terms that a node meets, ·10 / the best sum."""
+"""NodeAffinityPriority: the weights of the preferred node affinity terms that a node meets, ·10 / the best node's."""
 
 from __future__ import annotations
 

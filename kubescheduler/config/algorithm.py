@@ -67,8 +67,7 @@ def algorithm_from_provider(options: AlgorithmOptions, name: str) -> Algorithm:
             for key in sorted(provider.predicates - known.fit_predicates.keys())
         ),
         *(
-            f"invalid priority name {key} specified - no corresponding function found"
-            + nearest(key, known.priorities)
+            f"invalid priority name {key} specified - no corresponding function found" + nearest(key, known.priorities)
             for key in sorted(provider.priorities - known.priorities.keys())
         ),
     ]
@@ -145,6 +144,7 @@ def _assemble(
             WeightedPriority(known.priorities[name].make(priority_args), weight) for name, weight in weights.items()
         ),
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
+        unresolvable=known.unresolvable,
         extenders=tuple(HTTPExtender(config, encoder=encoder) for config in policy.ordered_extenders()),
         always_check_all_predicates=policy.always_check_all_predicates,
         percentage_of_nodes_to_score=options.percentage_of_nodes_to_score,

@@ -17,16 +17,17 @@ POLICY_KEY = "policy.cfg"
 """The key of a ConfigMap that holds the policy."""
 
 _FORMATS = {".json": "JSON", ".yaml": "YAML", ".yml": "YAML", ".toml": "TOML"}
-_TOML_LINE = re.compile(r"\s*(\[{1,2}[\w.\"' -]+\]{1,2}|[\w.-]+\s*=.*)\s*(#.*)?")
+_TOML_LINE = re.compile(r"""\s*(\[{1,2}\s*["'A-Za-z_][\w."' -]*\]{1,2}|[\w.-]+\s*=.*)\s*(#.*)?""")
+_TOML_TOKEN = re.compile(r""""{3}.*?"{3}|\'{3}.*?\'{3}|"(?:\\.|[^"\\])*"|\'[^\']*\'|#[^\n]*|[][]""", re.DOTALL)
 
 
-def parse_document(text: str, name: str) -> dict[str, Any]:
+def parse_document(text: str, name: str, file_format: str | None = None) -> dict[str, Any]:
     """The document in ``text``; empty text is an empty document.
 
-    The format is told by the ending of ``name`` (.json, .yaml, .yml, .toml), else by the text itself. Raises
-    ConfigError with ``name:line:column`` for text that cannot be read, and for a document that is no mapping.
+    The format (JSON, YAML, TOML) is told by the ending of ``name``, else by the text itself. Raises ConfigError with
+    ``name:line:column`` for text that cannot be read, and for a document that is no mapping.
     """
-    file_format = _FORMATS.get(Path(name).suffix.lower()) or _sniff(text)
+    file_format = file_format or _FORMATS.get(Path(name).suffix.lower()) or _sniff(text)
     if not text.strip():
         return {}
     parse = {"JSON": _parse_json, "YAML": _parse_yaml, "TOML": _parse_toml}[file_format]
@@ -104,9 +105,23 @@ def parse_toml(text: str) -> dict[str, Any]:
     import toml
 
     try:
-        return toml.loads(text)
+        document = toml.loads(text)
     except (IndexError, KeyError, TypeError, AttributeError) as error:  # how the parser fails on some faulty texts
         raise ValueError(f"this is no TOML that can be read: {error}") from error
+    if line := _unclosed(text):
+        raise ValueError(f"the [ of line {line} is never closed")
+    return document
+
+
+def _unclosed(text: str) -> int | None:
+    """The line of a bracket without its partner, which the parser passes over when the text ends there."""
+    opened: list[int] = []
+    for token in _TOML_TOKEN.finditer(text):
+        if token[0] == "[":
+            opened.append(text.count("\n", 0, token.start()) + 1)
+        elif token[0] == "]" and opened:
+            opened.pop()
+    return opened[-1] if opened else None
 
 
 def _sniff(text: str) -> str:

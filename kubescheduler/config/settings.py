@@ -33,7 +33,7 @@ def load_settings(path: str | None, cwd: Path, commands: Iterable[str]) -> Setti
     file = cwd / (path or FILE_NAME)
     if path is None and not file.exists():
         return {}
-    document = parse_document(read_text(file), f"{file}" if file.suffix == ".toml" else f"{file}.toml")
+    document = parse_document(read_text(file), str(file), "TOML")
     tables = {name: document.pop(name) for name in names if name in document}
     if problems := [f"{name}: expected a table [{name}]" for name, table in tables.items() if type(table) is not dict]:
         raise ConfigError(f"{file}: {problem}" for problem in problems)

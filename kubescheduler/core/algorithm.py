@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Protocol
 
 import attrs
@@ -34,6 +34,8 @@ class ExtenderSettings(Protocol):
     @property
     def prioritize_verb(self) -> str: ...
     @property
+    def preempt_verb(self) -> str: ...
+    @property
     def weight(self) -> int: ...
     @property
     def ignorable(self) -> bool: ...
@@ -50,6 +52,7 @@ class Extender(Protocol):
     def is_interested(self, pod: Pod) -> bool: ...
     def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str]) -> FilterAnswer: ...
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]: ...
+    def preempt(self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]) -> dict[str, tuple[str, ...]]: ...
 
 
 @attrs.frozen
@@ -63,7 +66,8 @@ class Algorithm:
     """One configuration of a release, ready to decide.
 
     predicates: in the order they run on a node. idle: selected, but the release never runs them.
-    priorities: empty means that every node scores 1, or 0 when there are extenders.
+    priorities: empty means that every node scores 1, or 0 when there are extenders. unresolvable: reasons
+    that taking pods away cannot mend.
     """
 
     release: str
@@ -71,6 +75,7 @@ class Algorithm:
     priorities: tuple[WeightedPriority, ...]
     extenders: tuple[Extender, ...] = ()
     idle: tuple[FitPredicate, ...] = ()
+    unresolvable: frozenset[str] = frozenset()
     always_check_all_predicates: bool = False
     percentage_of_nodes_to_score: int = 100
     """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""

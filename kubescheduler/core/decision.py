@@ -32,6 +32,27 @@ class ExtenderTrace:
 
 
 @attrs.frozen(eq=False)
+class Victims:
+    """The pods that would leave one node, violating budgets first, and how many of them violate one."""
+
+    pods: tuple[Pod, ...]
+    violations: int
+
+
+@attrs.frozen(eq=False)
+class Preemption:
+    """What preemption would do.
+
+    candidates: node → victims, of every node where the pod would fit. chosen: the nodes that the release's rules
+    may pick, sorted. cleared: the pods whose nomination is taken back.
+    """
+
+    candidates: Mapping[str, Victims] = attrs.field(factory=dict)
+    chosen: tuple[str, ...] = ()
+    cleared: tuple[Pod, ...] = ()
+
+
+@attrs.frozen(eq=False)
 class Decision:
     """Where one pod goes, and why.
 
@@ -42,6 +63,7 @@ class Decision:
     feasible: (n,) int64, the rows that fit, in list order. totals: (n,) int64, weighted sums.
     scores, weights: by priority, before weights. host: the chosen node, None if there is none.
     error: the text of an error that gave the attempt up; None if nodes simply did not fit.
+    preemption: what taking pods away would do; None when it was not asked for or not needed.
     """
 
     pod: Pod
@@ -60,6 +82,7 @@ class Decision:
     extenders: tuple[ExtenderTrace, ...] = ()
     host: str | None = None
     error: str | None = None
+    preemption: Preemption | None = None
 
     @property
     def scheduled(self) -> bool:
@@ -100,12 +123,17 @@ class Decision:
 
     def reasons(self) -> dict[str, list[str]]:
         """Node that was refused → the reasons as the release reports them, in its order."""
-        out: dict[str, list[str]] = {}
-        for row, found in self._failures():
-            out.setdefault(self.names[row], []).extend(found)
+        out = self.predicate_reasons()
         for trace in self.extenders:
             for name, message in (trace.failed or {}).items():
                 out.setdefault(name, []).append(message)
+        return out
+
+    def predicate_reasons(self) -> dict[str, list[str]]:
+        """The same without what extenders said."""
+        out: dict[str, list[str]] = {}
+        for row, found in self._failures():
+            out.setdefault(self.names[row], []).extend(found)
         return out
 
     def checks(self) -> dict[str, dict[str, list[str]]]:

@@ -87,21 +87,28 @@ def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algor
     Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
     """
     out: dict[int, Found] = {}
-    for name, waiting in cache.nominated().items():
+    predicates = [check.predicate for check in state.checks]
+    for name in cache.nominated():
         row = cache.columns.row_of.get(name)
-        added = [p for p in waiting if p.priority >= pod.priority and p.metadata.uid != pod.metadata.uid]
-        if row is None or cache.columns.nodes[row] is None or not added:
+        if row is None or cache.columns.nodes[row] is None:
             continue
-        changes = [PodChange(row, cache.info(p), 1, nominated=True, pod=p) for p in added]
-        found = judge(
-            state.info,
-            cache.snapshot().take(np.array([row])).what_if(changes),
-            [check.predicate for check in state.checks],
-            every=algorithm.always_check_all_predicates,
-        )
-        if found:
-            out[row] = found
+        changes = nominated_beside(pod, row, cache)
+        if changes:
+            there = cache.snapshot().take(np.array([row])).what_if(changes)
+            found = judge(state.info, there, predicates, every=algorithm.always_check_all_predicates)
+            if found:
+                out[row] = found
     return out
+
+
+def nominated_beside(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange]:
+    """The pods nominated to a row that ``pod`` has to leave room for, as changes: those of at least its priority."""
+    waiting = cache.nominated().get(cache.columns.names[row], ())
+    return [
+        PodChange(row, cache.info(p), 1, nominated=True, pod=p)
+        for p in waiting
+        if p.priority >= pod.priority and p.metadata.uid != pod.metadata.uid
+    ]
 
 
 def judge(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool = False) -> Found:

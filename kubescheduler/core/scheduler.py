@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -14,6 +15,7 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision, ExtenderTrace
 from kubescheduler.core.extending import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.verdicts import ClassState, Memory
@@ -35,12 +37,22 @@ class GenericScheduler:
         self._memory = Memory()
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
 
-    def schedule(self, pod: Pod, *, thorough: bool = False) -> Decision:
+    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
         """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
 
         thorough: score also when just one node fits (releases return that node unscored), and judge by idle
-        predicates too.
+        predicates too. preempt: when nothing fits, also say what preemption would do.
         """
+        decision = self._decide(pod, thorough)
+        if not preempt or decision.host is not None or decision.error is not None:
+            return decision
+        try:
+            found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm)
+        except SchedulingError as error:
+            return attrs.evolve(decision, error=str(error))
+        return attrs.evolve(decision, preemption=found)
+
+    def _decide(self, pod: Pod, thorough: bool) -> Decision:
         columns = self.cache.columns
         names, listed = columns.published
         filtered, scored = Filtered(listed=listed), Scored()
@@ -55,14 +67,13 @@ class GenericScheduler:
             if thorough:
                 idle = tuple((predicate.name, predicate.check(info, snapshot)) for predicate in self.algorithm.idle)
             if self.algorithm.extenders:
-                feasible, traces = filter_with_extenders(pod, self.algorithm.extenders, snapshot, filtered.feasible)
-                filtered.feasible = feasible
+                extenders = self.algorithm.extenders
+                filtered.feasible, traces = filter_with_extenders(pod, extenders, snapshot, filtered.feasible)
             if len(filtered.feasible) > 1 or (thorough and len(filtered.feasible)):
                 scored = prioritize(info, state, snapshot, filtered.feasible, self.algorithm, columns.log)
                 if self.algorithm.extenders:
-                    sums, traces = score_with_extenders(
-                        pod, self.algorithm.extenders, traces, snapshot, filtered.feasible
-                    )
+                    extenders = self.algorithm.extenders
+                    sums, traces = score_with_extenders(pod, extenders, traces, snapshot, filtered.feasible)
                     scored.totals = scored.totals + sums
                 host = names[self._select(filtered.feasible, scored.totals)]
             elif len(filtered.feasible):
@@ -74,8 +85,8 @@ class GenericScheduler:
             pod=pod,
             release=self.algorithm.release,
             names=names,
-            nodes_total=columns.node_count,
             listed=filtered.listed,
+            nodes_total=columns.node_count,
             verdicts=filtered.verdicts,
             idle=idle,
             with_nominated=filtered.with_nominated,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubescheduler.extender.answers import ExtenderError, FilterResult, Score
-from kubescheduler.extender.client import HTTPExtender, prioritize_all
+from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.extender.encoding import NodeEncoder
 from kubescheduler.extender.wire import WIRE_1_4, WIRE_1_16, WireFormat
@@ -20,5 +20,4 @@ __all__ = [
     "Score",
     "TLSConfig",
     "WireFormat",
-    "prioritize_all",
 ]

@@ -163,3 +163,18 @@ def _score(members: dict[str, msgspec.Raw]) -> Score:
     if score is not None and not -(2**63) <= score < 2**63:
         raise ExtenderError(f"cannot read the extender's answer: score, a 64-bit integer: got {score}")
     return _text(members.get("host", MISSING), "host"), score or 0
+
+
+def read_victims(raw: msgspec.Raw) -> dict[str, tuple[str, ...]]:
+    """A preempt answer, node → uids of the pods that would go; ``null`` and anything unknown is an empty one.
+
+    Raises:
+        ExtenderError: a member has the wrong type.
+    """
+    nodes = _mapping(_members(raw, "preempt").get("nodenametometavictims", MISSING), "nodeNameToMetaVictims")
+    return {name: _uids(_members(victims, "victims").get("pods", MISSING)) for name, victims in nodes.items()}
+
+
+def _uids(raw: msgspec.Raw) -> tuple[str, ...]:
+    pods = _read(LIST, raw, "pods") or ()
+    return tuple(_text(_members(pod, "pods").get("uid", MISSING), "uid") for pod in pods)

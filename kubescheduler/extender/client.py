@@ -18,10 +18,11 @@ from kubescheduler.extender.answers import (
     read_error,
     read_filter,
     read_scores,
+    read_victims,
 )
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.extender.encoding import NodeEncoder, encode_pod
-from kubescheduler.extender.wire import WIRE_1_16, WireFormat
+from kubescheduler.extender.wire import WIRE_1_16, VictimsByNode, WireFormat
 
 if TYPE_CHECKING:
     from kubescheduler.extender.transport import Transport
@@ -97,6 +98,16 @@ class HTTPExtender:
         if error:
             raise ExtenderError(self.wire.refusal(error))
 
+    def preempt(self, pod: Pod, victims: VictimsByNode) -> dict[str, tuple[str, ...]]:
+        """The nodes the extender leaves of ``victims``, each with the uids of the pods that would go.
+
+        Raises:
+            ExtenderError: the call failed. An ``error`` member is not looked at: no node is left then.
+        """
+        meta = self.config.node_cache_capable
+        body = self.wire.preemption(encode_pod(pod, self.wire.pod), victims, meta)
+        return read_victims(self._post(self.config.preempt_verb, body))
+
     def close(self) -> None:
         """Closes the connections that are kept open; the next call opens new ones."""
         with self._lock:
@@ -125,25 +136,3 @@ class HTTPExtender:
 
                 self._opened = Transport(self.config)
             return self._opened
-
-
-def prioritize_all(
-    extenders: Sequence[HTTPExtender], pod: Pod, nodes: Sequence[Node]
-) -> list[list[Score] | ExtenderError]:
-    """What each extender answers to prioritize, or its error, in the extenders' order; all are asked at once.
-
-    The caller leaves out extenders that are not interested in the pod.
-    """
-
-    def ask(extender: HTTPExtender) -> list[Score] | ExtenderError:
-        try:
-            return extender.prioritize(pod, nodes)
-        except ExtenderError as e:
-            return e
-
-    if len(extenders) < 2:
-        return [ask(extender) for extender in extenders]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(len(extenders), thread_name_prefix="extender") as pool:
-        return list(pool.map(ask, extenders))

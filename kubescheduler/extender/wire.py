@@ -6,17 +6,20 @@ A release is one record of functions; a rule that changed stands as a second fun
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import msgspec
 
+from clusterstate.objects import Pod
 from kubescheduler.extender.answers import first_value, only_value
-from kubescheduler.extender.encoding import pod_as_read, pod_internal
+from kubescheduler.extender.encoding import encode_pod, pod_as_read, pod_internal
 from kubescheduler.extender.goformat import format_without_operands
 
 Raws = Sequence[msgspec.Raw]
+VictimsByNode = Mapping[str, tuple[Sequence[Pod], int]]
+"""Node → (the pods that would go, how many of them violate a budget)."""
 
 
 @attrs.frozen
@@ -27,6 +30,7 @@ class WireFormat:
     ``url(url_prefix, verb)``: the address of a call.
     ``pod(manifest)``: the pod as the release writes it.
     ``arguments(pod, nodes, names)``: the body of filter and prioritize; one of nodes and names is None.
+    ``preemption(pod, victims, meta)``: the body of preempt; victims by node, as uids if ``meta``.
     ``status_fault(verb, url, status)``: the text of a refused status, None when the body is read.
     ``document(body)``: the JSON value of a body; raises ExtenderError.
     ``refusal(error)``: the text that an answer's ``error`` becomes.
@@ -38,6 +42,7 @@ class WireFormat:
     url: Callable[[str, str], str]
     pod: Callable[[dict[str, Any]], dict[str, Any]]
     arguments: Callable[[msgspec.Raw, Raws | None, Sequence[str] | None], bytes]
+    preemption: Callable[[msgspec.Raw, VictimsByNode, bool], bytes]
     status_fault: Callable[[str, str, int], str | None]
     document: Callable[[bytes], msgspec.Raw]
     refusal: Callable[[str], str]
@@ -72,6 +77,20 @@ def _capitalised_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence
     return msgspec.json.encode({"Pod": pod, "Nodes": listed, "NodeNames": names})
 
 
+def _capitalised_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
+    """The short form leaves the number of violated budgets at 0."""
+    full, short = None, None
+    if meta:
+        short = {n: _victims([{"UID": p.metadata.uid} for p in pods], 0) for n, (pods, _) in victims.items()}
+    else:
+        full = {n: _victims([encode_pod(p, pod_as_read) for p in pods], k) for n, (pods, k) in victims.items()}
+    return msgspec.json.encode({"Pod": pod, "NodeNameToVictims": full, "NodeNameToMetaVictims": short})
+
+
+def _victims(pods: Sequence[Any], violations: int) -> dict[str, Any]:
+    return {"Pods": pods, "NumPDBViolations": violations}
+
+
 def _only_200(verb: str, url: str, status: int) -> str | None:
     return None if status == 200 else f"Failed {verb} with extender at URL {url}, code {status}"
 
@@ -95,6 +114,7 @@ WIRE_1_16 = WireFormat(
     url=_url_of_verb,
     pod=pod_as_read,
     arguments=_capitalised_arguments,
+    preemption=_capitalised_preemption,
     status_fault=_only_200,
     document=first_value,
     refusal=format_without_operands,

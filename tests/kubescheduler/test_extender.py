@@ -14,10 +14,8 @@ import pytest
 from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, PodSpec
 from kubescheduler.extender import (
     ExtenderConfig,
-    ExtenderError,
     HTTPExtender,
     ManagedResource,
-    prioritize_all,
     transport,
 )
 from tests.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of
@@ -188,23 +186,6 @@ def test_scores(asking: Asking, behaviour: str, scores: list[tuple[str, int]]) -
 def test_unreadable_scores(asking: Asking, behaviour: str) -> None:
     """A score that is no integer of 64 bits, and anything but a list, spoils the whole answer."""
     assert error_of(asking(behaviour).prioritize, POD, NODES).startswith("cannot read the extender's answer: ")
-
-
-def test_prioritize_all_keeps_the_order(asking: Asking) -> None:
-    """Answers and errors stand in the extenders' order."""
-    asked = [asking("slow", http_timeout_ns=50 * MS), asking("good"), asking("error"), asking("double")]
-    answers = prioritize_all(asked, POD, NODES)
-    assert isinstance(answers[0], ExtenderError)
-    assert answers[1] == [("n0", 0), ("n1", 1), ("n2", 2)]
-    assert isinstance(answers[2], ExtenderError)
-    assert answers[3] == [("n1", 1), ("n1", 2)]
-    assert prioritize_all([], POD, NODES) == []
-
-
-def test_prioritize_all_asks_at_once(asking: Asking) -> None:
-    """The same extender may be asked by many threads."""
-    good = asking("good")
-    assert prioritize_all([good] * 12, POD, NODES) == [[("n0", 0), ("n1", 1), ("n2", 2)]] * 12
 
 
 # --- interest --------------------------------------------------------------------------------

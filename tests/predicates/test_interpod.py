@@ -219,7 +219,7 @@ def test_a_pod_put_back_counts_for_all_anti_affinity_terms() -> None:
 
 
 def test_an_invalid_selector_of_a_running_pod_is_an_error() -> None:
-    """It gives up the attempt of every pod, unless the running pod's node is unknown."""
+    """The attempt of every pod is given up, unless the running pod's node is unknown."""
     bad = far(PodAffinityTerm("zone", BAD))
     cluster = Cluster(NODES, [make_pod("e", node="a1", affinity=bad)])
     (error,) = match_inter_pod_affinity(cluster.info(make_pod()), cluster.snapshot)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from algorithmprovider import RELEASES
+from clusterstate.errors import ConfigError
+from kubescheduler.config.gates import GATES, gates_from, parse_gates
+
+DEFAULTS = {name: gate.default for name, gate in GATES["1.16"].items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("", {}),
+        (",", {}),
+        ("EvenPodsSpread=true", {"EvenPodsSpread": True}),
+        (" EvenPodsSpread = T , TaintNodesByCondition=0", {"EvenPodsSpread": True, "TaintNodesByCondition": False}),
+        ("EvenPodsSpread=true,EvenPodsSpread=false", {}),
+        ("PodPriority=true", {}),
+        ("AllAlpha=false", {}),
+    ],
+    ids=["none", "comma", "one", "spaces", "last-wins", "locked-default", "all-alpha-off"],
+)
+def test_parse_gates(text: str, changed: dict[str, bool]) -> None:
+    """The flag changes just the gates it names."""
+    assert parse_gates("1.16", text) == {**DEFAULTS, **changed}
+
+
+def test_all_alpha() -> None:
+    """AllAlpha turns on every alpha gate but those set by name."""
+    gates = parse_gates("1.16", "AllAlpha=true,EvenPodsSpread=false")
+    assert gates["ResourceLimitsPriorityFunction"]
+    assert not gates["EvenPodsSpread"]
+    assert all(gates[name] for name, default in DEFAULTS.items() if default)
+
+
+def test_every_fault_of_the_flag() -> None:
+    """Each fault is told, with the nearest name."""
+    with pytest.raises(ConfigError) as caught:
+        parse_gates("1.16", "EvenPodSpread=true,PodPriority=false,CSIMigration,PodOverhead=on")
+    assert caught.value.problems == (
+        "--feature-gates: missing bool value for CSIMigration; write CSIMigration=true or CSIMigration=false",
+        "--feature-gates: invalid value of PodOverhead=on; write PodOverhead=true or PodOverhead=false",
+        "--feature-gates: unrecognized feature gate: EvenPodSpread; did you mean EvenPodsSpread?",
+        "--feature-gates: cannot set feature gate PodPriority to false, feature is locked to true",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"EvenPodsSpread": "true"}, "featureGates: EvenPodsSpread: expected true or false, found 'true'"),
+        ({"Nonsense": True}, "featureGates: unrecognized feature gate: Nonsense"),
+    ],
+)
+def test_gates_of_a_document(given: dict[str, Any], problem: str) -> None:
+    """A document's gates have to be known and boolean."""
+    with pytest.raises(ConfigError) as caught:
+        gates_from("1.16", given)
+    assert caught.value.problems == (problem,)
+    assert gates_from("1.16", {"PodOverhead": True}) == {**DEFAULTS, "PodOverhead": True}
+
+
+def test_unknown_release() -> None:
+    """A release without a table is refused."""
+    with pytest.raises(ConfigError, match=r"release 1\.5 is not known; known are 1\.16"):
+        parse_gates("1.5", "")
+
+
+def test_the_registry_reads_known_gates() -> None:
+    """Every gate a registry reads is known here, with the same default."""
+    for release, (_, gates) in RELEASES.items():
+        assert {name: GATES[release][name].default for name in gates} == dict(gates)

@@ -1,0 +1,324 @@
+"""CheckVolumeBinding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.objects import (
+    ClaimReference,
+    LabelSelector,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    Requirement,
+)
+from clusterstate.snapshot import Snapshot
+from predicates.types import PredicateArgs
+from predicates.volume_binding import BIND_CONFLICT, NODE_CONFLICT, VOLUME_BINDING, check_volume_binding
+from tests.build import Cluster, labels, make_node, make_pod
+from tests.storage import (
+    BOUND,
+    CLASS_ANNOTATION,
+    IMMEDIATE,
+    by_text,
+    claiming,
+    make_claim,
+    make_class,
+    make_volume,
+    on_nodes,
+)
+
+SELECTED = "volume.kubernetes.io/selected-node"
+NODES = [make_node(n, {"host": n}) for n in "abc"]
+LOCAL = make_class("local", "kubernetes.io/no-provisioner")
+OURS = ClaimReference("default", "c", "uid-c")
+
+
+def free(name: str, *hosts: str, storage: int = 10, **fields: Any) -> PersistentVolume:
+    """An available volume of class ``local`` on these hosts; without hosts it can be used anywhere."""
+    fields = {"storage_class_name": "local", "phase": "Available", "access_modes": ("RWO", "RWX")} | fields
+    return make_volume(name, storage=storage, node_affinity=on_nodes(*hosts) if hosts else None, **fields)
+
+
+def wanting(name: str = "c", storage: int = 5, **fields: Any) -> PersistentVolumeClaim:
+    """An unbound claim of class ``local``."""
+    return make_claim(name, storage=storage, access_modes=("RWO",), **{"storage_class": "local", **fields})
+
+
+def failing(pod: Pod, *others: Any, rows: list[int] | None = None) -> dict[str, list[str]]:
+    cluster = Cluster(NODES, [], others)
+    snapshot: Snapshot = cluster.snapshot if rows is None else cluster.snapshot.take(np.array(rows, np.int64))
+    return by_text(snapshot, check_volume_binding(cluster.info(pod), snapshot))
+
+
+def unbindable(*others: Any, claims: tuple[str, ...] = ("c",)) -> str:
+    """The nodes without volumes for the claims."""
+    found = failing(claiming(*claims), LOCAL, *others)
+    assert found.keys() <= {BIND_CONFLICT}
+    return "".join(found.get(BIND_CONFLICT, []))
+
+
+# --- bound claims and errors ---------------------------------------------------------------
+
+
+def bound(name: str, *hosts: str) -> list[Any]:
+    return [make_claim(name, f"pv-{name}", annotations=BOUND), free(f"pv-{name}", *hosts, phase="Bound")]
+
+
+@pytest.mark.parametrize(
+    ("claims", "expected"),
+    [
+        pytest.param(["any"], {}, id="anywhere"),
+        pytest.param(["on-a"], {NODE_CONFLICT: ["b", "c"]}, id="local"),
+        pytest.param(["on-a", "on-ab"], {NODE_CONFLICT: ["b", "c"]}, id="both-have-to-match"),
+        pytest.param(["on-a", "on-b"], {NODE_CONFLICT: ["a", "b", "c"]}, id="apart"),
+        pytest.param(["on-a", "c"], {NODE_CONFLICT: ["b", "c"], BIND_CONFLICT: ["a", "b", "c"]}, id="both-reasons"),
+        pytest.param(["lost"], {'error: could not find v1.PersistentVolume "gone"': ["a", "b", "c"]}, id="volume-gone"),
+        pytest.param(
+            ["on-ab", "lost", "c"],
+            {
+                NODE_CONFLICT: ["c"],
+                BIND_CONFLICT: ["c"],
+                'error: could not find v1.PersistentVolume "gone"': ["a", "b"],
+            },
+            id="an-error-only-where-no-mismatch-came-first",
+        ),
+    ],
+)
+def test_bound_claims(claims: list[str], expected: dict[str, list[str]]) -> None:
+    """The node affinity of each bound volume holds."""
+    others = [*bound("any"), *bound("on-a", "a"), *bound("on-b", "b"), *bound("on-ab", "a", "b"), wanting(), LOCAL]
+    lost = make_claim("lost", "gone", annotations=BOUND)
+    assert failing(claiming(*claims), *others, lost) == expected
+
+
+IMMEDIATE_TEXT = "pod has unbound immediate PersistentVolumeClaims"
+
+
+@pytest.mark.parametrize(
+    ("claims", "text"),
+    [
+        pytest.param(["now"], IMMEDIATE_TEXT, id="immediate"),
+        pytest.param(["prebound"], IMMEDIATE_TEXT, id="prebound-but-not-completed"),
+        pytest.param(["lost", "now"], IMMEDIATE_TEXT, id="before-bound-claims"),
+        pytest.param(["odd", "now"], 'VolumeBindingMode not set for StorageClass "odd"', id="class-without-mode"),
+        pytest.param(
+            ["now", "none"],
+            'error getting PVC "default/none": could not find v1.PersistentVolumeClaim "default/none"',
+            id="claim-missing",
+        ),
+        pytest.param(
+            ["selector"],
+            'error creating internal label selector for claim: default/selector: "Bad" is not a valid pod selector operator',
+            id="invalid-selector",
+        ),
+    ],
+)
+def test_errors(claims: list[str], text: str) -> None:
+    """They are met on every node."""
+    others = [
+        make_claim("now", storage_class="now"),
+        make_class("now", mode=IMMEDIATE),
+        wanting("prebound", volume="v"),
+        make_claim("lost", "gone", annotations=BOUND),
+        make_claim("odd", storage_class="odd"),
+        make_class("odd", mode=None),
+        wanting("selector", selector=LabelSelector(match_expressions=(Requirement("k", "Bad"),))),
+        LOCAL,
+    ]
+    assert failing(claiming(*claims), *others) == {f"error: {text}": ["a", "b", "c"]}
+
+
+def test_an_invalid_selector_is_an_error_where_it_is_reached() -> None:
+    """Another claim that has chosen its node spares the others the error; a bound mismatch does not."""
+    bad = wanting("bad", selector=LabelSelector(match_expressions=(Requirement("k", "Bad"),)))
+    elsewhere = wanting("elsewhere", annotations={SELECTED: "a"})
+    text = 'error creating internal label selector for claim: default/bad: "Bad" is not a valid pod selector operator'
+    found = failing(claiming("on-b", "bad", "elsewhere"), LOCAL, bad, elsewhere, *bound("on-b", "b"))
+    assert found == {NODE_CONFLICT: ["c"], BIND_CONFLICT: ["b", "c"], f"error: {text}": ["a"]}
+
+
+# --- claims to bind ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("volume", "nowhere"),
+    [
+        pytest.param(free("v", "a"), "bc", id="local"),
+        pytest.param(free("v"), "", id="anywhere"),
+        pytest.param(free("v", storage=5), "", id="just-large-enough"),
+        pytest.param(free("v", storage=4), "abc", id="too-small"),
+        pytest.param(free("v", phase="Bound"), "abc", id="not-available"),
+        pytest.param(free("v", deleting=True), "abc", id="being-deleted"),
+        pytest.param(free("v", storage_class_name="other"), "abc", id="another-class"),
+        pytest.param(free("v", annotations={CLASS_ANNOTATION: "other"}), "abc", id="another-class-by-annotation"),
+        pytest.param(
+            free("v", storage_class_name="", annotations={CLASS_ANNOTATION: "local"}),
+            "abc",
+            id="class-by-annotation-alone-is-not-found",
+        ),
+        pytest.param(free("v", access_modes=("ROX",)), "abc", id="other-access-modes"),
+        pytest.param(free("v", volume_mode="Filesystem"), "", id="default-mode"),
+        pytest.param(free("v", volume_mode="Block"), "abc", id="another-mode"),
+        pytest.param(free("v", claim_ref=ClaimReference("default", "x")), "abc", id="reserved-for-another"),
+        pytest.param(free("v", claim_ref=OURS, phase="Bound", access_modes=()), "", id="reserved"),
+        pytest.param(free("v", claim_ref=ClaimReference("default", "c"), phase=""), "", id="reserved-without-uid"),
+        pytest.param(free("v", claim_ref=ClaimReference("default", "c", "old")), "abc", id="reserved-for-an-older"),
+        pytest.param(free("v", claim_ref=OURS, storage=4), "abc", id="reserved-but-too-small"),
+    ],
+)
+def test_one_claim_one_volume(volume: PersistentVolume, nowhere: str) -> None:
+    """What a volume must be like to be chosen for a claim."""
+    assert unbindable(wanting(), volume) == nowhere
+
+
+@pytest.mark.parametrize(
+    ("selector", "nowhere"),
+    [
+        pytest.param(LabelSelector(labels({"disk": "ssd"})), "", id="match"),
+        pytest.param(LabelSelector(labels({"disk": "hdd"})), "abc", id="no-match"),
+        pytest.param(LabelSelector(), "", id="empty"),
+    ],
+)
+def test_selectors_of_claims(selector: LabelSelector, nowhere: str) -> None:
+    """The volume's labels match, except where it is reserved for the claim."""
+    volume = free("v", label={"disk": "ssd"})
+    assert unbindable(wanting(selector=selector), volume) == nowhere
+    assert unbindable(wanting(selector=selector), free("v", claim_ref=OURS)) == ""
+
+
+def test_the_smallest_volume_is_taken() -> None:
+    """So that the large one is left for the claim that needs it, whatever the order of claims and volumes."""
+    claims = [wanting("big", 9), wanting("small", 1)]
+    for volumes in ([free("v5", storage=5), free("v9", storage=9)], [free("v9", storage=9), free("v5", storage=5)]):
+        assert unbindable(*claims, *volumes, claims=("big", "small")) == ""
+        assert unbindable(*claims, *volumes, claims=("small", "big")) == ""
+
+
+def test_each_node_is_matched_on_its_own() -> None:
+    """A volume that is used up on one node is still there for another."""
+    volumes = [free("any", storage=5), free("a-small", "a", storage=2), free("b-large", "b", storage=9)]
+    claims = [wanting("one", 1), wanting("two", 5)]
+    assert unbindable(*claims, *volumes, claims=("one", "two")) == "c"
+    assert unbindable(*claims, *volumes, wanting("three", 1), claims=("one", "two", "three")) == "abc"
+
+
+def test_a_reserved_volume_decides() -> None:
+    """Where it cannot be used the claim gets none, even though another would do."""
+    others = [wanting(), free("free"), free("reserved", "a", claim_ref=OURS)]
+    assert unbindable(*others) == "bc"
+    assert unbindable(wanting(), free("free"), free("reserved", "a", claim_ref=OURS, storage=1)) == ""
+
+
+def test_a_claim_that_is_used_twice_needs_two_volumes() -> None:
+    """Each mount is matched on its own, and the reserved volume is used up by the first."""
+    assert unbindable(wanting(), free("v"), claims=("c", "c")) == "abc"
+    assert unbindable(wanting(), free("v"), free("w", "b", claim_ref=OURS), claims=("c", "c")) == "ac"
+
+
+# --- provisioning --------------------------------------------------------------------------
+
+TOPOLOGY = ((Requirement("host", "In", ("a", "b")),),)
+
+
+@pytest.mark.parametrize(
+    ("storage_class", "nowhere"),
+    [
+        pytest.param(make_class("local", "p.io"), "", id="anywhere"),
+        pytest.param(make_class("local", ""), "abc", id="no-provisioner"),
+        pytest.param(make_class("local", "kubernetes.io/no-provisioner"), "abc", id="not-supported"),
+        pytest.param(make_class("local", "p.io", allowed_topologies=TOPOLOGY), "c", id="topology"),
+        pytest.param(make_class("local", "p.io", allowed_topologies=((),)), "abc", id="an-empty-term-matches-nothing"),
+        pytest.param(make_class("local", "p.io", allowed_topologies=((), *TOPOLOGY)), "c", id="one-term-is-enough"),
+        pytest.param(
+            make_class("local", "p.io", allowed_topologies=((Requirement("host", "In", ()),),)),
+            "abc",
+            id="an-invalid-term-is-skipped",
+        ),
+    ],
+)
+def test_provisioning(storage_class: Any, nowhere: str) -> None:
+    """What no volume matches must be provisionable for the node; a volume that matches is enough."""
+    assert unbindable(storage_class, wanting()) == nowhere
+    assert unbindable(storage_class, wanting(), free("v", "c")) == nowhere.replace("c", "")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "storage_class", "nowhere"),
+    [
+        pytest.param({"b": "a"}, make_class("local", "p.io"), "bc", id="selected"),
+        pytest.param({"b": "a"}, LOCAL, "abc", id="selected-but-not-provisionable"),
+        pytest.param({"b": "a", "c": "b"}, make_class("local", "p.io"), "abc", id="selected-apart"),
+        pytest.param({"b": ""}, make_class("local", "p.io"), "abc", id="empty"),
+        pytest.param({"b": "gone"}, make_class("local", "p.io"), "abc", id="unknown-node"),
+    ],
+)
+def test_a_claim_that_has_chosen_its_node(annotations: dict[str, str], storage_class: Any, nowhere: str) -> None:
+    """Other nodes are out at once, and on its own no volume is looked for."""
+    claims = [
+        wanting(name, annotations={SELECTED: annotations[name]} if name in annotations else {}) for name in ("b", "c")
+    ]
+    assert unbindable(storage_class, *claims, free("v"), claims=("b", "c")) == nowhere
+
+
+# --- laws ----------------------------------------------------------------------------------
+
+VOLUMES = st.lists(
+    st.tuples(
+        st.sets(st.sampled_from("abc")),
+        st.integers(1, 4),
+        st.sampled_from([None, None, None, ClaimReference("default", "c0"), ClaimReference("default", "c1")]),
+    ),
+    max_size=6,
+)
+REQUESTS = st.lists(st.integers(1, 4), min_size=1, max_size=3)
+
+
+def slowly(host: str, requests: list[int], volumes: list[PersistentVolume]) -> bool:
+    """Whether one node has volumes for the claims c0, c1 …, one volume at a time."""
+    taken: set[str] = set()
+    for claim, request in sorted(enumerate(requests), key=lambda entry: entry[1]):
+        best: PersistentVolume | None = None
+        for volume in volumes:
+            here = volume.node_affinity is None or host in volume.node_affinity[0].match_expressions[0].values
+            if volume.metadata.name in taken or volume.storage < request:
+                continue
+            if volume.claim_ref is not None:
+                if volume.claim_ref.name == f"c{claim}":
+                    best = volume if here else None
+                    break
+            elif here and (best is None or volume.storage < best.storage):
+                best = volume
+        if best is None:
+            return False
+        taken.add(best.metadata.name)
+    return True
+
+
+@settings(deadline=None)
+@given(REQUESTS, VOLUMES, st.lists(st.integers(0, 2), unique=True))
+def test_it_agrees_with_matching_node_by_node(requests: list[int], drawn: Any, rows: list[int]) -> None:
+    """All nodes at once give what each gives alone, and a subset of rows gives the same."""
+    volumes = [
+        free(f"v{i}", *sorted(hosts), storage=storage, claim_ref=reference)
+        for i, (hosts, storage, reference) in enumerate(drawn)
+    ]
+    claims = [wanting(f"c{i}", request) for i, request in enumerate(requests)]
+    pod = claiming(*(claim.metadata.name for claim in claims))
+    expected = [host for host in "abc" if not slowly(host, requests, volumes)]
+    assert failing(pod, LOCAL, *claims, *volumes).get(BIND_CONFLICT, []) == expected
+    some = failing(pod, LOCAL, *claims, *volumes, rows=rows).get(BIND_CONFLICT, [])
+    assert some == ["abc"[row] for row in rows if "abc"[row] in expected]
+
+
+def test_it_applies_to_pods_with_claims_only() -> None:
+    """Other volumes are not bound."""
+    rule, cluster = VOLUME_BINDING["CheckVolumeBinding"](PredicateArgs()), Cluster(NODES)
+    assert rule.applies(cluster.info(claiming("c")))
+    assert not rule.applies(cluster.info(make_pod()))
+    assert rule.check(cluster.info(make_pod()), cluster.snapshot) == {}

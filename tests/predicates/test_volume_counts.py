@@ -1,0 +1,147 @@
+"""MaxEBSVolumeCount, MaxGCEPDVolumeCount, MaxAzureDiskVolumeCount and MaxCinderVolumeCount."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterstate.objects import AWSElasticBlockStore, AzureDisk, Cinder, ClaimVolume, GCEPersistentDisk, Node, Pod
+from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.volumes import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
+from predicates.types import PredicateArgs
+from predicates.volume_counts import TOO_MANY_VOLUMES, VOLUME_COUNTS, attach_limits
+from tests.build import Cluster, make_node, make_pod, resources
+from tests.storage import by_text, claiming, make_claim, make_class, make_volume
+
+NO_NAME = "error: PersistentVolumeClaim had no name"
+FULL = {TOO_MANY_VOLUMES: ["a"]}
+
+
+def ebs(*ids: str, name: str = "p", node: str = "") -> Pod:
+    return make_pod(name, node=node, volumes=tuple(AWSElasticBlockStore(i) for i in ids))
+
+
+def node_for(disks: int, name: str = "a") -> Node:
+    return make_node(name, allocatable=resources(**{"attachable-volumes-aws-ebs": disks}))
+
+
+def failing(cluster: Cluster, pod: Pod, snapshot: Snapshot | None = None, **args: Any) -> dict[str, list[str]]:
+    snapshot = snapshot or cluster.snapshot
+    rule = VOLUME_COUNTS["MaxEBSVolumeCount"](PredicateArgs(**args))
+    return by_text(snapshot, rule.check(cluster.info(pod), snapshot))
+
+
+@pytest.mark.parametrize(
+    ("limit", "pod", "expected"),
+    [
+        pytest.param(3, ebs("x"), {}, id="just-fits"),
+        pytest.param(2, ebs("x"), FULL, id="one-too-many"),
+        pytest.param(2, ebs("v1", "v2"), {}, id="all-there-already"),
+        pytest.param(1, ebs("v1"), FULL, id="over-the-limit-even-without-new-ones"),
+        pytest.param(3, ebs("v1", "x", "y"), FULL, id="some-there-already"),
+        pytest.param(0, ebs(), {}, id="no-volumes"),
+        pytest.param(0, make_pod(volumes=(GCEPersistentDisk("d"),)), {}, id="another-type"),
+        pytest.param(0, ebs("x"), FULL, id="allocatable-0-counts"),
+        pytest.param(2, claiming("bound"), {}, id="claim-of-a-disk-that-is-there"),
+        pytest.param(2, claiming("waiting"), FULL, id="unbound-claim-of-the-type"),
+        pytest.param(2, claiming("lost"), FULL, id="claim-whose-volume-is-gone"),
+        pytest.param(0, claiming("missing"), {}, id="missing-claim-is-ignored"),
+        pytest.param(0, claiming("plain"), {}, id="claim-without-class-is-ignored"),
+        pytest.param(9, claiming("bound", ""), {NO_NAME: ["a"]}, id="claim-without-name"),
+    ],
+)
+def test_too_many_disks(limit: int, pod: Pod, expected: dict[str, list[str]]) -> None:
+    """The union of the node's disks and the pod's stays within the limit."""
+    others = [
+        make_claim("bound", "v1"),
+        make_volume("v1"),
+        make_claim("waiting", storage_class="ebs"),
+        make_claim("lost", "gone", storage_class="ebs"),
+        make_claim("plain"),
+        make_class("ebs"),
+    ]
+    cluster = Cluster([node_for(limit)], [ebs("v1", "v2", name="old", node="a")], others)
+    assert failing(cluster, pod) == expected
+
+
+def test_an_unbound_claim_counts_once_on_a_node() -> None:
+    """Two pods with the same claim need one disk; the same name in another namespace is another."""
+    others = [make_class("ebs"), *(make_claim("c", storage_class="ebs", namespace=n) for n in ("default", "other"))]
+    cluster = Cluster([node_for(1)], [claiming("c", name="old", node="a")], others)
+    assert failing(cluster, claiming("c")) == {}
+    assert failing(cluster, claiming("c", namespace="other")) == FULL
+
+
+def test_a_running_pod_with_a_nameless_claim_is_an_error() -> None:
+    """Only for pods with disks of the type, and only on that node."""
+    cluster = Cluster([node_for(0), node_for(0, "b")], [claiming("", name="old", node="b")])
+    assert failing(cluster, ebs("x")) == {TOO_MANY_VOLUMES: ["a"], NO_NAME: ["b"]}
+    assert failing(cluster, claiming("missing")) == {}
+
+
+@pytest.mark.parametrize(
+    ("disk", "environment", "limits"),
+    [
+        pytest.param(EBS, None, [39, 25, 7, 0], id="ebs"),
+        pytest.param(EBS, 5, [5, 5, 7, 0], id="ebs-environment"),
+        pytest.param(GCE_PD, None, [16, 16, 16, 16], id="gce"),
+        pytest.param(AZURE_DISK, None, [16, 16, 16, 16], id="azure"),
+        pytest.param(CINDER, None, [256, 256, 256, 256], id="cinder"),
+        pytest.param(CINDER, 5, [5, 5, 5, 5], id="cinder-environment"),
+    ],
+)
+def test_limits(disk: DiskType, environment: int | None, limits: list[int]) -> None:
+    """The node's allocatable comes first, then the environment, then the default."""
+    nitro = {"beta.kubernetes.io/instance-type": "m5.large"}
+    allocatable = [resources(**{"attachable-volumes-aws-ebs": n}) for n in (7, 0)]
+    nodes = [
+        make_node("a"),
+        make_node("b", nitro),
+        *(make_node(f"c{i}", nitro, allocatable=a) for i, a in enumerate(allocatable)),
+    ]
+    assert attach_limits(Cluster(nodes).snapshot, disk, environment).tolist() == limits
+
+
+@pytest.mark.parametrize(
+    ("name", "volume"),
+    [
+        ("MaxEBSVolumeCount", AWSElasticBlockStore("v")),
+        ("MaxGCEPDVolumeCount", GCEPersistentDisk("v")),
+        ("MaxAzureDiskVolumeCount", AzureDisk("v")),
+        ("MaxCinderVolumeCount", Cinder("v")),
+    ],
+)
+def test_each_rule_counts_its_own_type(name: str, volume: Any) -> None:
+    """Every other type lets it be skipped, but a claim may lead to any type."""
+    rule = VOLUME_COUNTS[name](PredicateArgs(max_pd_volumes=1))
+    cluster = Cluster([make_node("a")], [make_pod("old", node="a", volumes=(type(volume)("w"),))])
+    info = cluster.info(make_pod(volumes=(volume,)))
+    assert rule.name == name
+    assert by_text(cluster.snapshot, rule.check(info, cluster.snapshot)) == FULL
+    assert [n for n, make in VOLUME_COUNTS.items() if make(PredicateArgs()).applies(info)] == [name]
+    assert rule.applies(cluster.info(make_pod(volumes=(ClaimVolume("c"),))))
+
+
+def test_it_follows_pods_and_storage() -> None:
+    """Pods that go give disks back, and a claim that is bound later leads to its volume."""
+    cluster = Cluster([node_for(1)], [ebs("v", name="old", node="a")], [make_claim("c")])
+    old = cluster.info(ebs("v"))
+    assert failing(cluster, ebs("x")) == FULL
+    assert failing(cluster, ebs("x"), cluster.snapshot.what_if([PodChange(0, old, -1)])) == {}
+    assert failing(cluster, claiming("c")) == {}
+    cluster.columns.log.whole(cluster.objects.put(make_claim("c", "w")))
+    cluster.columns.log.whole(cluster.objects.put(make_volume("w")))
+    assert failing(cluster, claiming("c")) == FULL
+    cluster.columns.take_pod(0, "default/old")
+    assert failing(cluster, claiming("c")) == {}
+
+
+def test_a_subset_of_rows_gives_the_same() -> None:
+    """A row's verdict does not depend on which others are asked about."""
+    nodes = [node_for(i % 3, f"n{i}") for i in range(6)]
+    pods = [ebs("v", name=f"p{i}", node=f"n{i}") for i in range(4)]
+    cluster = Cluster(nodes, pods)
+    assert failing(cluster, ebs("x"))[TOO_MANY_VOLUMES] == ["n0", "n1", "n3"]
+    assert failing(cluster, ebs("x"), cluster.snapshot.take(np.array([5, 3, 1]))) == {TOO_MANY_VOLUMES: ["n3", "n1"]}

@@ -1,0 +1,117 @@
+"""NoVolumeZoneConflict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clusterstate.objects import Pod
+from clusterstate.snapshot import Snapshot
+from predicates.types import PredicateArgs
+from predicates.volume_zone import VOLUME_ZONE, ZONE_CONFLICT, label_zones, no_volume_zone_conflict
+from tests.build import Cluster, make_node, make_pod
+from tests.storage import IMMEDIATE, REGION, ZONE, by_text, claiming, make_claim, make_class, make_volume
+
+NODES = [
+    make_node("east-1", {ZONE: "e1", REGION: "east"}),
+    make_node("east-2", {ZONE: "e2", REGION: "east"}),
+    make_node("zone-only", {ZONE: "e1"}),
+    make_node("nowhere", {"topology.kubernetes.io/zone": "e1"}),
+]
+LABELLED = NODES[:3]
+ZONED = ["east-1", "east-2", "zone-only"]
+
+
+def volume_in(name: str, **where: str) -> list[object]:
+    """A claim and the volume of the same name, with these zone and region labels."""
+    keys = {"zone": ZONE, "region": REGION}
+    return [make_claim(name, name), make_volume(name, label={keys[k]: v for k, v in where.items()})]
+
+
+STORAGE = [
+    *volume_in("e1", zone="e1"),
+    *volume_in("both", zone="e1__e2"),
+    *volume_in("spaced", zone=" e2 __ e9"),
+    *volume_in("bad", zone="e9__"),
+    *volume_in("empty", zone=""),
+    *volume_in("east", region="east"),
+    *volume_in("e2-west", zone="e2", region="west"),
+    *volume_in("free"),
+    make_claim("waiting", storage_class="wait"),
+    make_claim("late", storage_class="now"),
+    make_claim("odd", storage_class="odd"),
+    make_claim("classless"),
+    make_claim("lost", "gone"),
+    make_class("wait"),
+    make_class("now", mode=IMMEDIATE),
+    make_class("odd", mode=None),
+]
+
+
+def failing(pod: Pod, snapshot: Snapshot | None = None) -> dict[str, list[str]]:
+    cluster = Cluster(NODES, [], STORAGE)
+    snapshot = snapshot or cluster.snapshot
+    return by_text(snapshot, no_volume_zone_conflict(cluster.info(pod), snapshot))
+
+
+@pytest.mark.parametrize(
+    ("claims", "conflict"),
+    [
+        pytest.param([], [], id="no-claims"),
+        pytest.param(["free"], [], id="volume-without-labels"),
+        pytest.param(["e1"], ["east-2"], id="zone"),
+        pytest.param(["both"], [], id="several-zones"),
+        pytest.param(["spaced"], ["east-1", "zone-only"], id="zones-are-trimmed"),
+        pytest.param(["bad"], [], id="an-empty-zone-makes-the-label-ignored"),
+        pytest.param(["empty"], [], id="an-empty-label-is-ignored"),
+        pytest.param(["east"], ["zone-only"], id="a-node-without-the-key-conflicts"),
+        pytest.param(["e2-west"], ZONED, id="both-keys-have-to-agree"),
+        pytest.param(["e1", "spaced"], ZONED, id="every-claim-counts"),
+        pytest.param(["waiting", "e1"], ["east-2"], id="waiting-claims-are-passed-over"),
+    ],
+)
+def test_zones(claims: list[str], conflict: list[str]) -> None:
+    """Zone and region labels of the volumes hold for the node; a node with neither label passes."""
+    assert failing(claiming(*claims)) == ({ZONE_CONFLICT: conflict} if conflict else {})
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        pytest.param("", "PersistentVolumeClaim had no name", id="no-name"),
+        pytest.param("missing", 'persistentvolumeclaim "missing" not found', id="claim-missing"),
+        pytest.param("late", 'PersistentVolumeClaim was not found: "late"', id="unbound-immediate"),
+        pytest.param("classless", 'PersistentVolumeClaim was not found: "classless"', id="unbound-without-class"),
+        pytest.param("odd", 'VolumeBindingMode not set for StorageClass "odd"', id="class-without-mode"),
+        pytest.param("lost", 'persistentvolume "gone" not found', id="volume-missing"),
+    ],
+)
+def test_errors(claim: str, text: str) -> None:
+    """Only nodes with zone labels that met no conflict before see an error."""
+    assert failing(claiming(claim)) == {f"error: {text}": ZONED}
+    assert failing(claiming("e1", claim)) == {ZONE_CONFLICT: ["east-2"], f"error: {text}": ["east-1", "zone-only"]}
+
+
+def test_a_subset_of_rows_gives_the_same() -> None:
+    """A row's verdict does not depend on which others are asked about."""
+    some = Cluster(NODES, [], STORAGE).snapshot.take(np.array([3, 2, 1]))
+    assert failing(claiming("e1", "missing"), some) == {
+        ZONE_CONFLICT: ["east-2"],
+        'error: persistentvolumeclaim "missing" not found': ["zone-only"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "zones"),
+    [("a", {"a"}), ("a__b", {"a", "b"}), (" a ", {"a"}), ("", set()), ("a__", set()), ("a_b", {"a_b"})],
+)
+def test_zones_of_a_label(value: str, zones: set[str]) -> None:
+    """Zones are separated by two underscores; one that is empty spoils them all."""
+    assert label_zones(value) == zones
+
+
+def test_it_applies_to_pods_with_claims_only() -> None:
+    """Other volumes have no zones."""
+    rule, cluster = VOLUME_ZONE["NoVolumeZoneConflict"](PredicateArgs()), Cluster()
+    assert rule.applies(cluster.info(claiming("c")))
+    assert not rule.applies(cluster.info(make_pod()))

@@ -1,0 +1,172 @@
+"""Laws that every priority obeys, over random clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.objects import (
+    Affinity,
+    Container,
+    ContainerImage,
+    LabelSelector,
+    Node,
+    NodeAffinity,
+    NodeSelectorTerm,
+    ObjectMeta,
+    OwnerReference,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PreferredSchedulingTerm,
+    Requirement,
+    Service,
+    Taint,
+    Toleration,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from clusterstate.snapshot import PodChange
+from priorities import PRIORITIES
+from priorities.node_label import node_label_factory
+from priorities.prefer_avoid import ANNOTATION
+from priorities.service_anti_affinity import service_anti_affinity_factory
+from priorities.types import PriorityArgs, PriorityConfig
+from tests.build import Cluster, labels, make_node, make_pod, resources
+
+FACTORIES = {
+    **{name: factory.make for name, factory in PRIORITIES.items()},
+    "NodeLabel": node_label_factory("NodeLabel", "disk", True),
+    "ServiceAntiAffinity": service_anti_affinity_factory("ServiceAntiAffinity", "zone"),
+}
+PRIORITY_CONFIGS = [make(PriorityArgs()) for make in FACTORIES.values()]
+ZONE = "failure-domain.beta.kubernetes.io/zone"
+AVOIDED = '{"preferAvoidPods":[{"podSignature":{"podController":{"kind":"ReplicaSet","uid":"u"}}}]}'
+WEB = LabelSelector(labels({"app": "web"}))
+NEAR_WEB = PodAffinity(preferred=(WeightedPodAffinityTerm(3, PodAffinityTerm("zone", WEB)),))
+
+KEYS = st.sampled_from(["zone", "disk", ZONE])
+TAINTS = st.lists(st.builds(Taint, st.sampled_from("kl"), effect=st.just("PreferNoSchedule")), max_size=2)
+NODE_PARTS = st.fixed_dictionaries(
+    {
+        "label": st.dictionaries(KEYS, st.sampled_from("ab")),
+        "annotations": st.sampled_from([None, {ANNOTATION: AVOIDED}]),
+        "taints": TAINTS.map(tuple),
+        "allocatable": st.builds(resources, cpu=st.integers(0, 1000), memory=st.integers(0, 1 << 30)),
+        "images": st.sampled_from([(), (ContainerImage(("app:latest",), 1 << 29),)]),
+    }
+)
+AFFINITIES = st.builds(
+    Affinity,
+    st.none()
+    | st.builds(
+        lambda key, weight: NodeAffinity(
+            preferred=(PreferredSchedulingTerm(weight, NodeSelectorTerm((Requirement(key, "Exists"),))),)
+        ),
+        KEYS,
+        st.integers(0, 5),
+    ),
+    st.sampled_from([None, NEAR_WEB]),
+    st.sampled_from([None, NEAR_WEB]),
+)
+POD_PARTS = st.fixed_dictionaries(
+    {
+        "label": st.sampled_from([{"app": "web"}, {}]),
+        "containers": st.builds(
+            lambda cpu, limit: (Container("c", "app", resources(cpu=cpu), resources(memory=limit)),),
+            st.integers(0, 300),
+            st.integers(0, 1 << 30),
+        ),
+        "affinity": st.none() | AFFINITIES,
+        "tolerations": st.sampled_from([(), (Toleration("k", "Exists"),), (Toleration("", "Exists"),)]),
+        "owners": st.sampled_from([(), (OwnerReference("ReplicaSet", "r", "u", True),)]),
+        "topology_spread_constraints": st.sampled_from(
+            [(), (TopologySpreadConstraint(1, "zone", "ScheduleAnyway", WEB),)]
+        ),
+    }
+)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Service]]:
+    """Up to six nodes, running pods and perhaps a service."""
+    nodes = [
+        make_node(f"n{i}", **fields) for i, fields in enumerate(draw(st.lists(NODE_PARTS, min_size=1, max_size=6)))
+    ]
+    places = st.integers(0, len(nodes) - 1).map(lambda i: f"n{i}")
+    placed = draw(st.lists(st.tuples(places, POD_PARTS), max_size=5))
+    pods = [make_pod(f"p{i}", node=place, **fields) for i, (place, fields) in enumerate(placed)]
+    service = Service(ObjectMeta("s", "default"), labels({"app": "web"}))
+    return nodes, pods, draw(st.sampled_from([[], [service]]))
+
+
+def scores(priority: PriorityConfig, pod: Pod, cluster: Cluster, rows: Any) -> list[int]:
+    """Mapped and reduced over some rows, as if just those were feasible."""
+    info, snapshot = cluster.info(pod), cluster.snapshot.take(rows)
+    raw = priority.map(info, snapshot)
+    assert raw.dtype == np.int64
+    assert raw.shape == (len(rows),)
+    reduced = raw if priority.reduce is None else priority.reduce(info, snapshot, raw)
+    assert reduced.dtype == np.int64
+    assert reduced.shape == (len(rows),)
+    out: list[int] = reduced.tolist()
+    return out
+
+
+def some_rows(data: st.DataObject, cluster: Cluster, least: int = 1) -> Any:
+    size = len(cluster.snapshot)
+    return np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=least, unique=True)), np.int64)
+
+
+@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
+@given(world=worlds(), fields=POD_PARTS, data=st.data())
+def test_a_subset_of_rows_maps_the_same(priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject) -> None:
+    """A row's number does not depend on which other rows are asked about, nor on their order."""
+    cluster = Cluster(*world)
+    info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster, 0)
+    whole = priority.map(info, cluster.snapshot)
+    assert priority.map(info, cluster.snapshot.take(rows)).tolist() == whole[rows].tolist()
+
+
+@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
+@given(world=worlds(), fields=POD_PARTS, data=st.data())
+def test_a_constant_is_what_would_come_out(
+    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
+) -> None:
+    """Skipping map and reduce changes nothing."""
+    cluster, pod = Cluster(*world), make_pod(**fields)
+    constant = priority.constant(cluster.info(pod))
+    if constant is not None:
+        rows = some_rows(data, cluster)
+        assert scores(priority, pod, cluster, rows) == [constant] * len(rows)
+
+
+@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
+@given(world=worlds(), fields=POD_PARTS, data=st.data())
+def test_equal_numbers_give_one_score(priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject) -> None:
+    """A valuewise reduce gives equal numbers the same score, however many rows there are."""
+    if not priority.valuewise or priority.reduce is None:
+        return
+    cluster = Cluster(*world)
+    info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster)
+    number = data.draw(st.integers(0, 9))
+    many = priority.reduce(info, cluster.snapshot.take(rows), np.full(len(rows), number, np.int64))
+    one = priority.reduce(info, cluster.snapshot.take(rows[:1]), np.array([number], np.int64))
+    assert many.tolist() == one.tolist() * len(rows)
+
+
+@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
+@given(world=worlds(), fields=POD_PARTS, more=POD_PARTS)
+def test_a_pod_thought_on_counts_like_one_that_is_there(
+    priority: PriorityConfig, world: Any, fields: Any, more: Any
+) -> None:
+    """What would be scored with one more pod is what is scored with it."""
+    nodes, pods, others = world
+    cluster, pod, extra = Cluster(*world), make_pod(**fields), make_pod("extra", node="n0", **more)
+    thought = cluster.snapshot.what_if([PodChange(0, cluster.info(extra), 1)])
+    real = Cluster(nodes, [*pods, extra], others)
+    assert priority.map(cluster.info(pod), thought).tolist() == priority.map(real.info(pod), real.snapshot).tolist()

@@ -1,0 +1,89 @@
+"""NodeAffinityPriority."""
+
+from __future__ import annotations
+
+import pytest
+
+from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from clusterstate.selectors import SelectorError
+from priorities.node_affinity import NODE_AFFINITY
+from priorities.types import PriorityArgs
+from tests.build import Cluster, make_node, make_pod
+
+PRIORITY = NODE_AFFINITY["NodeAffinityPriority"].make(PriorityArgs())
+NODES = [
+    make_node("a", {"zone": "z1", "disk": "ssd"}),
+    make_node("b", {"zone": "z1"}),
+    make_node("c", {"zone": "z2", "disk": "ssd"}),
+    make_node("d"),
+]
+ZONE1, SSD = Requirement("zone", "In", ("z1",)), Requirement("disk", "In", ("ssd",))
+
+
+def prefers(weight: int, *expressions: Requirement, fields: tuple[Requirement, ...] = ()) -> PreferredSchedulingTerm:
+    return PreferredSchedulingTerm(weight, NodeSelectorTerm(expressions, fields))
+
+
+# terms, mapped, reduced
+CASES = {
+    "one": ((prefers(5, ZONE1),), [5, 5, 0, 0], [10, 10, 0, 0]),
+    "summed": ((prefers(4, ZONE1), prefers(3, SSD)), [7, 4, 3, 0], [10, 5, 4, 0]),
+    "all-expressions-of-a-term": ((prefers(2, ZONE1, SSD), prefers(1, SSD)), [3, 0, 1, 0], [10, 0, 3, 0]),
+    "empty-term-matches-nothing": ((prefers(9), prefers(1, SSD)), [1, 0, 1, 0], [10, 0, 10, 0]),
+    "weight-0-is-not-looked-at": (
+        (prefers(0, Requirement("zone", "Bad")), prefers(1, SSD)),
+        [1, 0, 1, 0],
+        [10, 0, 10, 0],
+    ),
+    "fields-are-not-read": (
+        (prefers(1, fields=(Requirement("metadata.name", "In", ("d",)),)),),
+        [0, 0, 0, 0],
+        [0, 0, 0, 0],
+    ),
+    "met-nowhere": ((prefers(1, Requirement("zone", "In", ("z9",))),), [0, 0, 0, 0], [0, 0, 0, 0]),
+    "not-in-and-gone": ((prefers(1, Requirement("disk", "DoesNotExist")),), [0, 1, 0, 1], [0, 10, 0, 10]),
+}
+
+
+@pytest.mark.parametrize(("terms", "mapped", "reduced"), CASES.values(), ids=CASES)
+def test_weights_are_summed_then_compared_with_the_best(
+    terms: tuple[PreferredSchedulingTerm, ...], mapped: list[int], reduced: list[int]
+) -> None:
+    """The best node has 10, the others their share of it, cut off."""
+    cluster = Cluster(NODES)
+    pod = cluster.info(make_pod(affinity=Affinity(NodeAffinity(preferred=terms))))
+    raw = PRIORITY.map(pod, cluster.snapshot)
+    assert raw.tolist() == mapped
+    assert PRIORITY.reduce is not None
+    assert PRIORITY.reduce(pod, cluster.snapshot, raw).tolist() == reduced
+
+
+def test_an_invalid_expression_is_an_error() -> None:
+    """Upstream gives the attempt up."""
+    cluster = Cluster(NODES)
+    pod = cluster.info(make_pod(affinity=Affinity(NodeAffinity(preferred=(prefers(1, Requirement("zone", "Near")),)))))
+    with pytest.raises(SelectorError, match='"Near" is not a valid node selector operator'):
+        PRIORITY.map(pod, cluster.snapshot)
+
+
+NO_PREFERENCE = {
+    "no-affinity": None,
+    "no-node-affinity": Affinity(),
+    "no-term": Affinity(NodeAffinity()),
+    "weightless": Affinity(NodeAffinity(preferred=(prefers(0, ZONE1),))),
+}
+
+
+@pytest.mark.parametrize("affinity", NO_PREFERENCE.values(), ids=NO_PREFERENCE)
+def test_a_pod_without_preference_scores_0_everywhere(affinity: Affinity | None) -> None:
+    """The pod alone decides."""
+    cluster = Cluster(NODES)
+    pod = cluster.info(make_pod(affinity=affinity))
+    assert PRIORITY.constant(pod) == 0
+    assert PRIORITY.map(pod, cluster.snapshot).tolist() == [0, 0, 0, 0]
+
+
+def test_a_pod_with_a_preference_is_not_constant() -> None:
+    """Its score depends on nodes."""
+    pod = Cluster().info(make_pod(affinity=Affinity(NodeAffinity(preferred=(prefers(1, ZONE1),)))))
+    assert PRIORITY.constant(pod) is None
