@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from clusterstate.cluster import KEPT, ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.errors import ClusterStateError
@@ -123,7 +121,7 @@ class ClusterCache:
         uid = self._uid(pod)
         if uid in self._places:
             raise ClusterStateError(f"pod {uid} is in the cache, so can't be assumed")
-        placed = attrs.evolve(pod, node_name=node_name)
+        placed = pod.on(node_name)
         self._place(uid, placed)
         self._assumed.add(uid)
         self._forget_nomination(uid)

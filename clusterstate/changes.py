@@ -34,8 +34,8 @@ LONGEST = 1 << 16
 class ChangeLog:
     """An append-only log of (row, what); a position in it is what a reader remembers.
 
-    versions: per flag of Reads, how often it changed. Old entries are forgotten: ``rows_since`` then
-    answers None, and the reader looks at every row.
+    versions: per flag of Reads, how often it changed. Old entries are forgotten: ``since`` then answers
+    None, and the reader looks at every row.
     """
 
     start: int = 0
@@ -77,14 +77,9 @@ class ChangeLog:
         versions = self.versions
         return sum([versions[flag] for flag in flags])
 
-    def rows_since(self, position: int, what: int) -> list[int] | None:
-        """The distinct rows whose node (1) or pods (2) changed after ``position``; None: too long ago."""
-        if position < self.start:
-            return None
-        if position == self.position:
-            return []
-        recent = self.entries[position - self.start :]
-        return list(dict.fromkeys([row for row, kind in recent if kind & what]))
+    def since(self, position: int) -> list[tuple[int, int]] | None:
+        """(row, 1 for its node or 2 for its pods) of every change after ``position``; None: too long ago."""
+        return None if position < self.start else self.entries[position - self.start :]
 
 
 def flags_of(reads: Reads) -> tuple[int, ...]:

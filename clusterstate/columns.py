@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,7 @@ class Columns:
         self.images = ImageStates()
         self.infos: dict[PodKey, PodInfo] = {}
         self.affinity_uses: Counter[Use] = Counter()
+        self.derived: dict[Hashable, tuple[int, Any]] = {}
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}

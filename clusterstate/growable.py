@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,12 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+
+@lru_cache(maxsize=256)
+def constant_row(value: int, size: int) -> IntArray:
+    """(size,) int64, ``value`` everywhere; read-only, and no larger than the one number."""
+    return np.broadcast_to(np.int64(value), (size,))
 
 
 class Growable:

@@ -308,6 +308,18 @@ class Pod:
         """spec.priority, absent = 0."""
         return self.spec.priority or 0
 
+    def on(self, node_name: str) -> Pod:
+        """The same pod with spec.nodeName set."""
+        return Pod(
+            self.metadata,
+            self.spec,
+            node_name,
+            self.phase,
+            self.nominated_node_name,
+            self.start_time,
+            self.manifest,
+        )
+
 
 # --- nodes ---------------------------------------------------------------------------------
 

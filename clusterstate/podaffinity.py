@@ -84,7 +84,7 @@ def affinity_uses(info: PodInfo) -> tuple[Use, ...]:
 
 def topology_keys(snapshot: Snapshot, *sorts: str) -> list[str]:
     """The distinct topology keys that terms of these sorts use, of running and of thought-on pods."""
-    uses = [use for use in snapshot._columns.affinity_uses if use[0] in sorts]
+    uses = [use for use in snapshot.affinity_uses if use[0] in sorts]
     for change in snapshot.changes:
         uses += [use for use in affinity_uses(change.info) if use[0] in sorts]
     return list(dict.fromkeys(key for _, key in uses if key))
@@ -92,7 +92,7 @@ def topology_keys(snapshot: Snapshot, *sorts: str) -> list[str]:
 
 def running_error(snapshot: Snapshot, *sorts: str) -> str | None:
     """The text of an invalid selector in a term of these sorts of a pod that runs on a known node."""
-    broken = {sort for sort, key in snapshot._columns.affinity_uses if key is None and sort in sorts}
+    broken = {sort for sort, key in snapshot.affinity_uses if key is None and sort in sorts}
     if not broken:
         return None
     for info in snapshot.running():

@@ -10,15 +10,12 @@ import enum
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import attrs
-import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster import ClusterObjects
-from clusterstate.columns import Columns
-from clusterstate.growable import IntArray
+from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels, LabelSelector, ReplicaSet, ReplicationController, Service, StatefulSet
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors import Matcher, SelectorError, compile_label_selector, compile_map
@@ -28,7 +25,6 @@ Selector = Labels | LabelSelector
 """A selector by content, so that it can be part of a key: a plain map, or a label selector."""
 
 MOST_REMEMBERED = 8192
-VERSION = (Reads.SERVICES.value,)
 
 
 class Kinds(enum.Flag):
@@ -78,7 +74,7 @@ def count_matching(namespace: str, selectors: tuple[Selector, ...], snapshot: Sn
     Upstream: 1.16 countMatchingPods.
     """
     if not selectors:
-        return np.zeros(len(snapshot), np.int64)
+        return constant_row(0, len(snapshot))
     matchers = [matcher_of(selector) for selector in selectors]
 
     def weight(info: PodInfo) -> int:
@@ -183,11 +179,9 @@ def _is_empty(selector: Selector) -> bool:
 
 
 class _Index:
-    """Every namespace's services and controllers at one version."""
+    """Every namespace's services and controllers."""
 
-    def __init__(self, objects: ClusterObjects, version: int) -> None:
-        self.objects = objects
-        self.version = version
+    def __init__(self, objects: ClusterObjects) -> None:
         self._namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
         self._memo: dict[tuple[str, Labels], _Owners] = {}
         for service in objects.services.values():
@@ -214,14 +208,5 @@ class _Index:
         return owners
 
 
-_INDEXES: WeakKeyDictionary[Columns, _Index] = WeakKeyDictionary()
-"""Each cluster's index; it goes when the cluster does."""
-
-
 def _index(snapshot: Snapshot) -> _Index:
-    columns = snapshot._columns
-    version = columns.log.version_of(VERSION)
-    index = _INDEXES.get(columns)
-    if index is None or index.version != version or index.objects is not snapshot.objects:
-        index = _INDEXES[columns] = _Index(snapshot.objects, version)
-    return index
+    return snapshot.derived("services and controllers", Reads.SERVICES, lambda: _Index(snapshot.objects))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import numpy as np
@@ -16,6 +16,11 @@ from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.tally import Tally, Weight
+
+if TYPE_CHECKING:
+    from clusterstate.podaffinity import Use
+
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -257,6 +262,20 @@ class Snapshot:
         """
         distinct = self._columns.distinct(key, ids, version)
         return distinct.union_sizes(new, self.row_numbers, [(c.row, c.info, c.sign) for c in self.changes])
+
+    def derived(self, key: Hashable, reads: Reads, build: Callable[[], T]) -> T:
+        """What ``build`` made, kept under ``key`` until something in ``reads`` changes."""
+        version = self.version(reads)
+        kept = self._columns.derived.get(key)
+        if kept is None or kept[0] != version:
+            kept = self._columns.derived[key] = version, build()
+        value: T = kept[1]
+        return value
+
+    @property
+    def affinity_uses(self) -> Collection[Use]:
+        """(sort of term, topology key) that the terms of running pods use; without the changes."""
+        return self._columns.affinity_uses.keys()
 
     def running(self) -> list[PodInfo]:
         """The classes of all running pods, each with ``rows`` (row → number of pods); without the changes."""

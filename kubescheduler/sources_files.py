@@ -95,7 +95,7 @@ def _items(source: str, data: bytes, problems: list[str]) -> list[Item]:
 
 def _json_or_yaml(source: str, data: bytes) -> list[Item]:
     """JSON when the name or the first character says so; a document that is no JSON may still be YAML."""
-    if not data.strip():
+    if not data or data.isspace():
         raise DecodeError(f"{source}: no objects in it: it is empty")
     named_json = source.removesuffix(COMPRESSED).endswith(".json")
     if not named_json and data.lstrip()[:1] not in (b"{", b"["):

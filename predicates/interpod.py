@@ -22,15 +22,12 @@ from clusterstate.podaffinity import (
 )
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+from predicates.types import PASS, POD, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_NOT_MATCH = "node(s) didn't match pod affinity/anti-affinity"
 AFFINITY_RULES = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_RULES = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
-
-POD = "{pod}"
-"""Stands in error texts for the pod's namespace/name, which a pod class does not have."""
 
 Terms = tuple[PodAffinityTerm, ...]
 

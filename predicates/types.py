@@ -18,13 +18,21 @@ A key that is a NodeError is no reason but an error: it gives up the whole attem
 """
 
 PASS: Verdict = {}
-"""Every row passes."""
+"""Every row passes. Not to be written to."""
+
+
+POD = "{pod}"
+"""Stands in the text of a NodeError for the pod's namespace/name, which a pod class does not have."""
 
 
 class NodeError(str):
     """The text of an error that a predicate met on a node."""
 
     __slots__ = ()
+
+    def about(self, pod: str) -> str:
+        """The text with the pod's namespace/name in it."""
+        return self.replace(POD, pod)
 
 
 def applies_always(_: PodInfo) -> bool:

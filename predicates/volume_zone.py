@@ -7,7 +7,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.cluster import ClusterObjects
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.objects import PersistentVolume
+from clusterstate.objects import NO_LABELS, PersistentVolume
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.validation import go_quote
@@ -69,8 +69,9 @@ def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
             volume = bound_volume(pod.namespace, name, snapshot.objects)
         except VolumeError as error:
             return {ZONE_CONFLICT: conflict, NodeError(str(error)): undecided}
-        for key in ZONE_KEYS if volume else ():
-            zones = label_zones(volume.metadata.labels.get(key, "")) if volume else frozenset()
+        labels = volume.metadata.labels if volume else NO_LABELS
+        for key in ZONE_KEYS:
+            zones = label_zones(labels.get(key, ""))
             if zones:
                 differs = undecided & ~snapshot.spread_label(key, zones.__contains__)
                 conflict |= differs

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.growable import IntArray
+from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
@@ -44,7 +44,7 @@ def matching_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 def spread_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
     """(n,) 0–10 from the counts of all feasible rows. Upstream: 1.16 CalculateSpreadPriorityReduce."""
     if not counts.any():
-        return np.full(len(counts), MAX_PRIORITY, np.int64)
+        return constant_row(MAX_PRIORITY, len(counts))
     scores = _part(counts)
     codes, zones = snapshot.property_codes(zone_of)
     if codes.any():

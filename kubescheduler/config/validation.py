@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from algorithmprovider.registry import nearest, valid_name
 from clusterstate.errors import ConfigError, RegistryError
 from clusterstate.validation import is_extended_resource, qualified_name_errors
-from kubescheduler.config.policy_model import Policy, PredicatePolicy, PriorityPolicy, UtilizationPoint
+from kubescheduler.config.policy_model import Policy, PredicatePolicy, PriorityPolicy
+from priorities.capacity_ratio import shape_error
 
 FROM_POLICY = "couldn't create scheduler from policy: "
 """What the release puts before the texts of its checks; the fatal ones stand alone."""
@@ -94,30 +95,6 @@ def priority_error(entry: PriorityPolicy, known: Collection[str]) -> str | None:
     if ratio is not None and (error := shape_error(ratio.shape)):
         return f"invalid RequestedToCapacityRatioPriority arguments: {error}"
     return _name_error(entry.name)
-
-
-def shape_error(shape: tuple[UtilizationPoint, ...]) -> str | None:
-    """The first fault of a RequestedToCapacityRatio shape: its length, then its order, then each point."""
-    if not shape:
-        return "at least one point must be specified"
-    for at in range(1, len(shape)):
-        before, here = shape[at - 1].utilization, shape[at].utilization
-        if before >= here:
-            return f"utilization values must be sorted. Utilization[{at - 1}]=={before} >= Utilization[{at}]=={here}"
-    return next((error for at, point in enumerate(shape) if (error := _point_error(at, point))), None)
-
-
-def _point_error(at: int, point: UtilizationPoint) -> str | None:
-    utilization, score = f"Utilization[{at}]=={point.utilization}", f"Score[{at}]=={point.score}"
-    if point.utilization < 0:
-        return f"utilization values must not be less than 0. {utilization}"
-    if point.utilization > 100:
-        return f"utilization values must not be greater than 100. {utilization}"
-    if point.score < 0:
-        return f"score values must not be less than 0. {score}"
-    if point.score > MAX_PRIORITY:
-        return f"score valuses not be greater than {MAX_PRIORITY}. {score}"
-    return None
 
 
 def _name_error(name: str) -> str | None:

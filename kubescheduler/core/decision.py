@@ -141,7 +141,7 @@ class Decision:
         out: dict[str, dict[str, list[str]]] = {}
         for name, verdict in (*self.verdicts, *self.idle):
             for row, reasons in _by_row(verdict, self.listed):
-                texts = [f"error: {r}" if isinstance(r, NodeError) else r for r in reasons]
+                texts = [f"error: {r.about(self.pod.key)}" if isinstance(r, NodeError) else r for r in reasons]
                 out.setdefault(self.names[row], {})[name] = texts
         return out
 

@@ -25,10 +25,11 @@ Found = tuple[tuple[str, tuple[str, ...]], ...]
 
 @attrs.define(eq=False)
 class Filtered:
-    """See Decision for the fields."""
+    """See Decision for the fields. everywhere: ``feasible`` are all rows there are, in order."""
 
     listed: Mask
     feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    everywhere: bool = False
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
 
@@ -38,27 +39,22 @@ def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: A
 
     Upstream: 1.16 findNodesThatFit and podFitsOnNode.
     """
-    snapshot, log = cache.snapshot(), cache.columns.log
     _, listed = cache.columns.published
-    refused = ~listed
-    state.check(snapshot, log)
-    for check in state.checks:
-        if check.failing is not None:
-            refused |= check.failing
+    state.check(cache.snapshot(), cache.columns.log, listed)
+    feasible, everywhere = state.feasible, state.everywhere
     nominated = judge_with_nominated(pod, state, cache, algorithm)
     if nominated:
-        refused[list(nominated)] = True
+        feasible, everywhere = np.setdiff1d(feasible, list(nominated)), False
     if algorithm.percentage_of_nodes_to_score < 100:
-        feasible, listed = _sample(cache, refused, algorithm.percentage_of_nodes_to_score)
-    else:
-        feasible = np.flatnonzero(~refused)
+        feasible, listed = _sample(cache, feasible, algorithm.percentage_of_nodes_to_score)
+        everywhere = False
     if any(check.erring for check in state.checks):
-        _raise_errors(state, listed, nominated, algorithm.always_check_all_predicates)
-    verdicts = tuple((check.predicate.name, check.verdict) for check in state.checks)
-    return Filtered(listed, feasible, verdicts, nominated)
+        _raise_errors(pod, state, listed, nominated, algorithm.always_check_all_predicates)
+    verdicts = tuple([(check.predicate.name, check.verdict) for check in state.checks])
+    return Filtered(listed, feasible, everywhere, verdicts, nominated)
 
 
-def _raise_errors(state: ClassState, listed: Mask, nominated: Mapping[int, Found], every: bool) -> None:
+def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: Mapping[int, Found], every: bool) -> None:
     """Errors count where no earlier predicate has refused the node."""
     alive = listed.copy()
     alive[list(nominated)] = False
@@ -67,7 +63,7 @@ def _raise_errors(state: ClassState, listed: Mask, nominated: Mapping[int, Found
         for reason, mask in check.verdict.items():
             if isinstance(reason, NodeError):
                 hit = mask & alive
-                errors[str(reason)] += int(hit.sum())
+                errors[reason.about(pod.key)] += int(hit.sum())
                 alive = alive & ~hit
         if check.failing is not None and not every:
             alive = alive & ~check.failing
@@ -95,7 +91,7 @@ def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algor
         changes = nominated_beside(pod, row, cache)
         if changes:
             there = cache.snapshot().take(np.array([row])).what_if(changes)
-            found = judge(state.info, there, predicates, every=algorithm.always_check_all_predicates)
+            found = judge(pod, state.info, there, predicates, every=algorithm.always_check_all_predicates)
             if found:
                 out[row] = found
     return out
@@ -111,7 +107,9 @@ def nominated_beside(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange]
     ]
 
 
-def judge(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool = False) -> Found:
+def judge(
+    pod: Pod, info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool = False
+) -> Found:
     """The reasons on a snapshot of one row: the first failing predicate's, or all; () when the pod fits.
 
     Raises SchedulingError when a predicate errs.
@@ -121,7 +119,7 @@ def judge(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate],
         reasons = [reason for reason, mask in predicate.check(info, snapshot).items() if mask[0]]
         for reason in reasons:
             if isinstance(reason, NodeError):
-                raise SchedulingError(str(reason))
+                raise SchedulingError(reason.about(pod.key))
         if reasons:
             found.append((predicate.name, tuple(reasons)))
             if not every:
@@ -129,15 +127,17 @@ def judge(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate],
     return tuple(found)
 
 
-def _sample(cache: ClusterCache, refused: Mask, percentage: int) -> tuple[IntArray, Mask]:
+def _sample(cache: ClusterCache, fitting: IntArray, percentage: int) -> tuple[IntArray, Mask]:
     """(the fitting rows met first, in tree order; the rows looked at). Upstream: 1.16 findNodesThatFit."""
     row_of, total = cache.columns.row_of, cache.columns.node_count
     enough = nodes_to_find(total, percentage)
     feasible: list[int] = []
-    seen = np.zeros(len(refused), np.bool_)
+    seen = np.zeros(len(cache.columns), np.bool_)
+    fits = np.zeros(len(seen), np.bool_)
+    fits[fitting] = True
     for _ in range(total):
         row = row_of[cache.tree.next()]
-        if not refused[row]:
+        if fits[row]:
             if len(feasible) == enough:
                 break
             feasible.append(row)

@@ -87,7 +87,7 @@ def victims_on(
     nominated = nominated_beside(pod, row, cache)
     lower = [p for p in cache.columns.pods[row].values() if p.priority < pod.priority]
     changes = [PodChange(row, cache.info(p), -1, pod=p) for p in lower]
-    if not _fits(info, here, changes, nominated, predicates):
+    if not _fits(pod, info, here, changes, nominated, predicates):
         return None
     protected, others = split_by_budgets(by_importance(lower), budgets)
     victims: list[Pod] = []
@@ -95,7 +95,7 @@ def victims_on(
     for at, candidate in enumerate((*protected, *others)):
         back = PodChange(row, cache.info(candidate), 1, pod=candidate)
         changes.append(back)
-        if not _fits(info, here, changes, nominated, predicates):
+        if not _fits(pod, info, here, changes, nominated, predicates):
             changes.append(attrs.evolve(back, sign=-1))
             victims.append(candidate)
             violations += at < len(protected)
@@ -103,6 +103,7 @@ def victims_on(
 
 
 def _fits(
+    pod: Pod,
     info: PodInfo,
     here: Snapshot,
     changes: Sequence[PodChange],
@@ -111,9 +112,9 @@ def _fits(
 ) -> bool:
     """Errors count as not fitting; the pods nominated to the node are added in a first pass."""
     try:
-        if nominated and judge(info, here.what_if((*changes, *nominated)), predicates):
+        if nominated and judge(pod, info, here.what_if((*changes, *nominated)), predicates):
             return False
-        return not judge(info, here.what_if(changes), predicates)
+        return not judge(pod, info, here.what_if(changes), predicates)
     except SchedulingError:
         return False
 

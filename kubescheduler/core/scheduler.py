@@ -69,8 +69,9 @@ class GenericScheduler:
             if self.algorithm.extenders:
                 extenders = self.algorithm.extenders
                 filtered.feasible, traces = filter_with_extenders(pod, extenders, snapshot, filtered.feasible)
+                filtered.everywhere = False
             if len(filtered.feasible) > 1 or (thorough and len(filtered.feasible)):
-                scored = prioritize(info, state, snapshot, filtered.feasible, self.algorithm, columns.log)
+                scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
                 if self.algorithm.extenders:
                     extenders = self.algorithm.extenders
                     sums, traces = score_with_extenders(pod, extenders, traces, snapshot, filtered.feasible)
@@ -118,5 +119,8 @@ class GenericScheduler:
         return ClassState(info, self.algorithm)
 
     def _select(self, feasible: IntArray, totals: IntArray) -> int:
-        tied = feasible[totals == totals.max()]
-        return self.tie_break.choose(tied, self.cache.columns.ranks)
+        first = int(totals.argmax())
+        tied = np.flatnonzero(totals == totals[first])
+        if len(tied) == 1:
+            return int(feasible[first])
+        return self.tie_break.choose(feasible[tied], self.cache.columns.ranks)

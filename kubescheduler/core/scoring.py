@@ -11,6 +11,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Scores
+from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.verdicts import ClassState, ScoreState
 
 
@@ -23,49 +24,48 @@ class Scored:
 
 
 def prioritize(
-    info: PodInfo,
-    state: ClassState,
-    snapshot: Snapshot,
-    feasible: IntArray,
-    algorithm: Algorithm,
-    log: ChangeLog,
+    state: ClassState, snapshot: Snapshot, filtered: Filtered, algorithm: Algorithm, log: ChangeLog
 ) -> Scored:
     """Scores of every priority and their weighted sum, wrapping at 64 bits, over the feasible rows.
 
     Without any priority every node scores 1, or 0 when extenders follow. Upstream: 1.16 PrioritizeNodes.
     """
     state.score(snapshot, log)
-    scored = Scored()
+    feasible = None if filtered.everywhere else filtered.feasible
+    view = snapshot if feasible is None else snapshot.take(feasible)
     constant = 0 if algorithm.priorities or algorithm.extenders else 1
-    totals = np.zeros(len(feasible), np.int64)
-    everywhere = len(feasible) == len(snapshot) and bool((feasible[1:] > feasible[:-1]).all())
-    view = snapshot if everywhere else snapshot.take(feasible)
+    totals: IntArray | None = None
+    scored = Scored()
     for priority in algorithm.priorities:
         name, weight = priority.config.name, priority.weight
-        if name in state.constants:
-            scores: Scores = state.constants[name]
-        else:
-            scores = _reduced(info, state.scores[name], view, feasible, everywhere)
+        scores: Scores | None = state.constants.get(name)
+        if scores is None:
+            scores = _reduced(state.info, state.scores[name], view, feasible)
         scored.scores[name] = scores
         if isinstance(scores, int):
             constant += weight * scores
         else:
-            totals += scores if weight == 1 else np.int64(weight) * scores
+            weighted = scores if weight == 1 else np.int64(weight) * scores
+            totals = weighted if totals is None else totals + weighted
+    if totals is None:
+        totals = np.zeros(len(view), np.int64)
     scored.totals = totals + np.int64(wrap(constant))
     return scored
 
 
-def _reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray, everywhere: bool) -> Scores:
-    config = score.config
-    if config.reduce is None:
-        return score.raw if everywhere else score.raw[feasible]
-    if score.uniform is None:
-        return config.reduce(info, view, score.raw if everywhere else score.raw[feasible])
-    value = score.reduced.get(score.uniform)
+def _reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> Scores:
+    """One priority's scores of the feasible rows (None: all), or the one score that all of them have."""
+    reduce, uniform = score.config.reduce, score.uniform
+    if uniform is None:
+        raw = score.raw if feasible is None else score.raw[feasible]
+        scores = raw if reduce is None else reduce(info, view, raw)
+        return int(scores[0]) if scores.strides[0] == 0 else scores
+    if reduce is None:
+        return uniform
+    value = score.reduced.get(uniform)
     if value is None:
-        one = view.take(feasible[:1])
-        value = int(config.reduce(info, one, np.array([score.uniform], np.int64))[0])
-        score.reduced[score.uniform] = value
+        one = view.take(view.row_numbers[:1])
+        value = score.reduced[uniform] = int(reduce(info, one, np.array([uniform], np.int64))[0])
     return value
 
 

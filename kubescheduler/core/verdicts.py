@@ -7,6 +7,7 @@ handed out: bringing them up to date makes new ones.
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -32,29 +33,36 @@ Part = tuple[IntArray, Snapshot]
 class Refresh:
     """The rows that changed since a group of results was last brought up to date, by what changed on them."""
 
-    __slots__ = ("_parts", "log", "position", "snapshot")
+    __slots__ = ("_parts", "_recent", "log", "snapshot")
 
     def __init__(self, snapshot: Snapshot, log: ChangeLog, position: int) -> None:
         self.snapshot = snapshot
         self.log = log
-        self.position = position
-        self._parts: dict[int, Part | None] = {}
+        self._recent = log.since(position)
+        self._parts: dict[tuple[int, ...], Part] = {}
 
-    def part(self, local: int) -> Part | None:
-        """The changed rows for a rule that reads ``local`` (NODE, PODS or both) of them; None: all rows."""
-        if local in self._parts:
-            return self._parts[local]
-        rows = self.log.rows_since(self.position, local)
-        part = None
-        if rows is not None and len(rows) * PATCH_SHARE <= len(self.snapshot):
+    def rows(self, local: int) -> tuple[int, ...] | None:
+        """The distinct rows of which something in ``local`` (NODE, PODS or both) changed; None: all, or too many."""
+        recent = self._recent
+        if recent is None:
+            return None
+        if len(recent) == 1:
+            row, what = recent[0]
+            return (row,) if what & local else ()
+        rows = tuple(dict.fromkeys([row for row, what in recent if what & local]))
+        return rows if len(rows) * PATCH_SHARE <= len(self.snapshot) else None
+
+    def part(self, rows: tuple[int, ...]) -> Part:
+        """The snapshot over some rows; rules that ask for the same rows share it."""
+        part = self._parts.get(rows)
+        if part is None:
             at = np.array(rows, np.int64)
-            part = at, self.snapshot.take(at)
-        self._parts[local] = part
+            part = self._parts[rows] = at, self.snapshot.take(at)
         return part
 
 
 class Remembered:
-    """One rule's results. ``stale`` is the part to look at again; an empty one when nothing changed."""
+    """When one rule's results were worked out, apart from the position in the log."""
 
     __slots__ = ("_far", "_local", "_size", "_version")
 
@@ -64,14 +72,14 @@ class Remembered:
         self._version = -1
         self._size = -1
 
-    def stale(self, refresh: Refresh) -> Part | None:
-        """None: every row."""
+    def stale(self, refresh: Refresh) -> tuple[int, ...] | None:
+        """The rows to look at again, none when nothing changed; None: every row."""
         version = refresh.log.version_of(self._far) if self._far else 0
         size = len(refresh.snapshot)
         if self._size != size or self._version != version:
             self._version, self._size = version, size
             return None
-        return refresh.part(self._local)
+        return refresh.rows(self._local)
 
 
 class CheckState(Remembered):
@@ -90,13 +98,14 @@ class CheckState(Remembered):
         self.erring = False
 
     def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
-        part = self.stale(refresh)
-        if part is None:
+        rows = self.stale(refresh)
+        if rows is None:
             self.verdict = self.predicate.check(pod, refresh.snapshot)
-        elif not len(part[0]):
+        elif not rows:
             return
         else:
-            patched = _patched(self.verdict, self.predicate.check(pod, part[1]), part[0], len(refresh.snapshot))
+            at, part = refresh.part(rows)
+            patched = _patched(self.verdict, self.predicate.check(pod, part), at, len(refresh.snapshot))
             if patched is self.verdict:
                 return
             self.verdict = patched
@@ -133,7 +142,7 @@ def _patched(old: Verdict, new: Verdict, rows: IntArray, size: int) -> Verdict:
 class ScoreState(Remembered):
     """One priority's mapped numbers on all rows for one pod class.
 
-    raw: (N,) int64. uniform: the one number that every row has, None when they differ or nobody asked.
+    raw: (N,) int64. uniform: the one number that every row has, None when they differ or it does not help.
     """
 
     __slots__ = ("config", "raw", "reduced", "uniform")
@@ -146,37 +155,48 @@ class ScoreState(Remembered):
         self.reduced: dict[int, int] = {}
 
     def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
-        part = self.stale(refresh)
-        if part is None:
+        rows = self.stale(refresh)
+        if rows is None:
             self.raw = self.config.map(pod, refresh.snapshot)
-        elif not len(part[0]):
+        elif not rows:
             return
         else:
-            rows, over = part
-            now = self.config.map(pod, over)
-            if (self.raw[rows] == now).all():
+            at, part = refresh.part(rows)
+            now = self.config.map(pod, part)
+            if (self.raw[at] == now).all():
                 return
             self.raw = self.raw.copy()
-            self.raw[rows] = now
+            self.raw[at] = now
         self.uniform = None
-        if self.config.valuewise and len(self.raw) and _same_everywhere(self.raw):
+        if (self.config.valuewise or self.config.reduce is None) and len(self.raw) and same_everywhere(self.raw):
             self.uniform = int(self.raw[0])
 
 
-def _same_everywhere(numbers: IntArray) -> bool:
-    return numbers.strides[0] == 0 or bool((numbers == numbers[0]).all())
+def same_everywhere(numbers: IntArray) -> bool:
+    """Whether one or more numbers are all equal; mostly told from a few of them."""
+    if numbers.strides[0] == 0:
+        return True
+    first = numbers[0]
+    return bool(numbers[-1] == first and numbers[len(numbers) // 2] == first and (numbers == first).all())
 
 
 class ClassState:
-    """Everything remembered for one pod class under one algorithm."""
+    """Everything remembered for one pod class under one algorithm.
 
-    __slots__ = ("_checked", "_scored", "checks", "constants", "info", "scores")
+    feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
+    everywhere: these are all rows.
+    """
+
+    __slots__ = ("_checked", "_from", "_scored", "checks", "constants", "everywhere", "feasible", "info", "scores")
 
     def __init__(self, info: PodInfo, algorithm: Algorithm) -> None:
         self.info = info
         self.checks = [CheckState(p) for p in algorithm.predicates if p.applies(info)]
         self.constants: dict[str, int] = {}
         self.scores: dict[str, ScoreState] = {}
+        self.feasible: IntArray = np.zeros(0, np.int64)
+        self.everywhere = False
+        self._from: list[Mask] = []
         self._checked = self._scored = -1
         for priority in algorithm.priorities:
             constant = priority.config.constant(info)
@@ -185,12 +205,19 @@ class ClassState:
             else:
                 self.constants[priority.config.name] = constant
 
-    def check(self, snapshot: Snapshot, log: ChangeLog) -> None:
-        """Brings every verdict up to date."""
+    def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
+        """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
         refresh = Refresh(snapshot, log, self._checked)
         self._checked = log.position
         for state in self.checks:
             state.refresh(self.info, refresh)
+        masks = [listed, *(state.failing for state in self.checks if state.failing is not None)]
+        if len(masks) == len(self._from) and all(map(operator.is_, masks, self._from)):
+            return
+        self._from = masks
+        fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
+        self.feasible = np.flatnonzero(fits)
+        self.everywhere = len(self.feasible) == len(listed)
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Brings every priority's numbers up to date."""

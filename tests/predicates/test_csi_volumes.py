@@ -41,7 +41,7 @@ def rule() -> FitPredicate:
 def failing(
     cluster: Cluster, pod: Pod, snapshot: Snapshot | None = None, predicate: FitPredicate | None = None
 ) -> dict[str, list[str]]:
-    snapshot = snapshot or cluster.snapshot
+    snapshot = cluster.snapshot if snapshot is None else snapshot
     return by_text(snapshot, (predicate or rule()).check(cluster.info(pod), snapshot))
 
 

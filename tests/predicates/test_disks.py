@@ -24,7 +24,7 @@ def mounting(*volumes: VolumeSource, name: str = "p", node: str = "") -> Pod:
 
 
 def failing(cluster: Cluster, pod: Pod, snapshot: Snapshot | None = None) -> list[str]:
-    snapshot = snapshot or cluster.snapshot
+    snapshot = cluster.snapshot if snapshot is None else snapshot
     verdict = no_disk_conflict(cluster.info(pod), snapshot)
     return names_where(snapshot, verdict[DISK_CONFLICT]) if verdict else []
 

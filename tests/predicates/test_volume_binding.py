@@ -98,6 +98,8 @@ def test_bound_claims(claims: list[str], expected: dict[str, list[str]]) -> None
 
 
 IMMEDIATE_TEXT = "pod has unbound immediate PersistentVolumeClaims"
+BAD_SELECTOR_TEXT = "error creating internal label selector for claim"
+BAD_OPERATOR_TEXT = '"Bad" is not a valid pod selector operator'
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ IMMEDIATE_TEXT = "pod has unbound immediate PersistentVolumeClaims"
         ),
         pytest.param(
             ["selector"],
-            'error creating internal label selector for claim: default/selector: "Bad" is not a valid pod selector operator',
+            f"{BAD_SELECTOR_TEXT}: default/selector: {BAD_OPERATOR_TEXT}",
             id="invalid-selector",
         ),
     ],
@@ -138,7 +140,7 @@ def test_an_invalid_selector_is_an_error_where_it_is_reached() -> None:
     """Another claim that has chosen its node spares the others the error; a bound mismatch does not."""
     bad = wanting("bad", selector=LabelSelector(match_expressions=(Requirement("k", "Bad"),)))
     elsewhere = wanting("elsewhere", annotations={SELECTED: "a"})
-    text = 'error creating internal label selector for claim: default/bad: "Bad" is not a valid pod selector operator'
+    text = f"{BAD_SELECTOR_TEXT}: default/bad: {BAD_OPERATOR_TEXT}"
     found = failing(claiming("on-b", "bad", "elsewhere"), LOCAL, bad, elsewhere, *bound("on-b", "b"))
     assert found == {NODE_CONFLICT: ["c"], BIND_CONFLICT: ["b", "c"], f"error: {text}": ["a"]}
 

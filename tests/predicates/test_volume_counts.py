@@ -28,7 +28,7 @@ def node_for(disks: int, name: str = "a") -> Node:
 
 
 def failing(cluster: Cluster, pod: Pod, snapshot: Snapshot | None = None, **args: Any) -> dict[str, list[str]]:
-    snapshot = snapshot or cluster.snapshot
+    snapshot = cluster.snapshot if snapshot is None else snapshot
     rule = VOLUME_COUNTS["MaxEBSVolumeCount"](PredicateArgs(**args))
     return by_text(snapshot, rule.check(cluster.info(pod), snapshot))
 

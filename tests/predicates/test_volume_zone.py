@@ -50,7 +50,7 @@ STORAGE = [
 
 def failing(pod: Pod, snapshot: Snapshot | None = None) -> dict[str, list[str]]:
     cluster = Cluster(NODES, [], STORAGE)
-    snapshot = snapshot or cluster.snapshot
+    snapshot = cluster.snapshot if snapshot is None else snapshot
     return by_text(snapshot, no_volume_zone_conflict(cluster.info(pod), snapshot))
 
 

@@ -20,7 +20,6 @@ from kubescheduler.config.policy import (
     RequestedToCapacityRatio,
     ServiceAffinity,
     ServiceAntiAffinity,
-    UtilizationPoint,
     parse_policy,
 )
 from kubescheduler.config.validation import (
@@ -32,7 +31,6 @@ from kubescheduler.config.validation import (
     predicate_error,
     priority_error,
     priority_weights,
-    shape_error,
     total_weight_error,
     validate_policy,
 )
@@ -142,24 +140,6 @@ def test_predicate_error(entry: PredicatePolicy, error: str | None) -> None:
 def test_priority_error(entry: PriorityPolicy, error: str | None) -> None:
     """A priority entry that cannot be registered has the release's text."""
     assert priority_error(entry, PRIORITIES) == error
-
-
-@pytest.mark.parametrize(
-    ("points", "error"),
-    [
-        ([(0, 0), (100, 10)], None),
-        ([], "at least one point must be specified"),
-        ([(5, 99), (5, 0)], "utilization values must be sorted. Utilization[0]==5 >= Utilization[1]==5"),
-        ([(-1, 11)], "utilization values must not be less than 0. Utilization[0]==-1"),
-        ([(0, 0), (101, -1)], "utilization values must not be greater than 100. Utilization[1]==101"),
-        ([(0, -1)], "score values must not be less than 0. Score[0]==-1"),
-        ([(0, 0), (1, 11)], "score valuses not be greater than 10. Score[1]==11"),
-    ],
-    ids=["fine", "empty", "order-first", "low", "high", "low-score", "high-score"],
-)
-def test_shape_error(points: list[tuple[int, int]], error: str | None) -> None:
-    """The shape is checked for its length, its order, then point by point."""
-    assert shape_error(tuple(UtilizationPoint(*point) for point in points)) == error
 
 
 @pytest.mark.parametrize(("weight", "fits"), [(-1, False), (0, False), (1, True), (100, True), (101, False)])

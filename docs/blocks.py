@@ -1,0 +1,228 @@
+"""The examples in the documentation: found, run, and their outputs compared or written anew.
+
+A document's fenced blocks are run from top to bottom in one empty folder that has the project's
+``policy_examples``:
+
+- ``console``: each ``$ command`` is run by bash; the lines below it are its output (standard error included).
+  A line ``…`` stands for any lines. A command that ends in ``&`` runs on until the document ends.
+- ``python``: run after the earlier Python blocks of the document.
+
+A comment in the line before a block says more about it: ``<!-- file: NAME -->`` writes the block to a file instead
+of running it, ``<!-- append: NAME -->`` adds it to that file as another YAML document, ``<!-- output -->`` makes it
+the output of the Python block before, and ``<!-- not run -->`` leaves it alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import attrs
+import yaml
+
+ROOT = Path(__file__).parent.parent
+PORT = 8888
+"""The port that documents name; a free one takes its place when they are run."""
+
+FENCE = re.compile(r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+SECONDS = re.compile(r"\bin \d+\.\d+s")
+ANY_LINES = "…"
+RUN = ("console", "python")
+
+PYTHON = """
+import contextlib, io, json, sys
+space = {"__name__": "__main__"}
+*before, now = json.load(sys.stdin)
+with contextlib.redirect_stdout(io.StringIO()):
+    for code in before:
+        exec(code, space)
+exec(now, space)
+"""
+
+
+@attrs.frozen
+class Block:
+    """One fenced block. start, end: where its body is in the text. note: the comment before it, or empty."""
+
+    kind: str
+    note: str
+    body: str
+    start: int
+    end: int
+    line: int
+
+
+def documents() -> list[Path]:
+    """Every Markdown file whose examples are run."""
+    found = [*ROOT.glob("*.md"), *(ROOT / "policy_examples").glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return sorted(found)
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(
+            kind=match["kind"],
+            note=match["note"] or "",
+            body=match["body"],
+            start=match.start("body"),
+            end=match.end("body"),
+            line=text.count("\n", 0, match.start("body")) + 1,
+        )
+        for match in FENCE.finditer(text)
+    ]
+
+
+def refreshed(text: str, folder: Path) -> str:
+    """The text with every output as it really is; unchanged where it was right."""
+    out, done = [], 0
+    with Session(folder) as session:
+        for block in blocks(text):
+            out += [text[done : block.start], session.run(block)]
+            done = block.end
+    return "".join(out) + text[done:]
+
+
+class Session:
+    """A folder in which one document's blocks are run. Programs left running end with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._port = _free_port()
+        self._python: list[str] = []
+        self._printed = ""
+        self._status = 0
+        self._running: list[subprocess.Popen[str]] = []
+        shutil.copytree(ROOT / "policy_examples", folder / "policy_examples")
+        for path in (folder / "policy_examples").glob("*.*"):
+            self._write(path, path.read_text(encoding="utf-8"))
+        _fake_kubectl(folder / ".bin")
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        for process in self._running:
+            process.terminate()
+            process.communicate()
+
+    def run(self, block: Block) -> str:
+        """The body as it has to be."""
+        what, _, name = block.note.partition(": ")
+        if what == "not run":
+            return block.body
+        if what in ("file", "append"):
+            path = self.folder / name
+            before = path.read_text(encoding="utf-8") + "---\n" if what == "append" else ""
+            self._write(path, before + block.body)
+            return block.body
+        if what == "output":
+            return agreed(block.body, self._printed)
+        if block.kind == "python":
+            self._printed = self._run_python(block)
+        elif block.kind == "console":
+            return "".join(self._command(command, shown) for command, shown in commands(block.body))
+        return block.body
+
+    def _write(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace(str(PORT), str(self._port)), encoding="utf-8")
+
+    def _run_python(self, block: Block) -> str:
+        self._python.append(block.body.replace(str(PORT), str(self._port)))
+        done = self._process([sys.executable, "-c", PYTHON], json.dumps(self._python))
+        assert done.returncode == 0, f"line {block.line}: {done.stdout}"
+        return done.stdout.replace(str(self._port), str(PORT))
+
+    def _command(self, command: str, shown: str) -> str:
+        typed = command.replace("\n> ", "\n").replace(str(PORT), str(self._port))
+        if typed.endswith(" &"):
+            printed = self._start(typed.removesuffix(" &"))
+        else:
+            done = self._process(["bash", "-c", f"(exit {self._status}); {typed}"], "")
+            self._status, printed = done.returncode, done.stdout
+        return f"$ {command}\n" + agreed(shown, printed.replace(str(self._port), str(PORT)))
+
+    def _start(self, command: str) -> str:
+        """Starts a program and waits for its first line."""
+        process = subprocess.Popen(
+            ["bash", "-c", f"exec {command}"],
+            cwd=self.folder,
+            env=self._environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._running.append(process)
+        assert process.stdout is not None
+        return process.stdout.readline()
+
+    def _process(self, arguments: list[str], given: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            arguments,
+            cwd=self.folder,
+            env=self._environment(),
+            input=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV"))}
+        path = os.pathsep.join([str(self.folder / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+        return {**inherited, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+
+
+def commands(body: str) -> Iterator[tuple[str, str]]:
+    """(command, the output shown below it) of a console block; continued lines begin with ``> ``."""
+    lines = body.splitlines(keepends=True)
+    assert lines[0].startswith("$ "), f"a console block begins with a command: {lines[0]}"
+    starts = [i for i, line in enumerate(lines) if line.startswith("$ ")]
+    for start, end in itertools.pairwise([*starts, len(lines)]):
+        until = start + 1
+        while until < end and lines[until].startswith("> ") and lines[until - 1].endswith("\\\n"):
+            until += 1
+        yield "".join(lines[start:until]).removeprefix("$ ").rstrip("\n"), "".join(lines[until:end])
+
+
+def agreed(shown: str, printed: str) -> str:
+    """What is shown if it says what was printed, otherwise what was printed; durations do not count."""
+    pattern = "".join(
+        "(?:.*\n)*" if line == ANY_LINES else re.escape(line) + "\n" for line in _timeless(shown).splitlines()
+    )
+    return shown if re.fullmatch(pattern, _timeless(printed)) else _timeless(printed)
+
+
+def _timeless(text: str) -> str:
+    return SECONDS.sub("in 0.01s", text)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _fake_kubectl(folder: Path) -> None:
+    """A ``kubectl`` that prints the example cluster, web-3 pending in it, as ``kubectl get … -o json`` would."""
+    texts = [(ROOT / "policy_examples" / name).read_text(encoding="utf-8") for name in ("cluster.yaml", "pod.yaml")]
+    items = [item for text in texts for item in yaml.safe_load_all(text)]
+    for item in items:
+        item["metadata"]["uid"] = f"{item['kind']}-{item['metadata']['name']}"
+    folder.mkdir()
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    (folder / "list.json").write_text(json.dumps(listed), encoding="utf-8")
+    kubectl = folder / "kubectl"
+    kubectl.write_text(f'#!/bin/sh\ncat "{folder}/list.json"\n', encoding="utf-8")
+    kubectl.chmod(0o755)

@@ -1,0 +1,222 @@
+"""The parts of the reference that are written from the code: every predicate, every priority, every policy key.
+
+``python -m docs.update`` puts them between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from algorithmprovider import registry
+from algorithmprovider.registry import Registry
+from docs import rules
+from kubescheduler.config.decoding import Kind, ListOf, Scalar, Struct
+from kubescheduler.config.policy_schema import POLICY
+from predicates.labels import label_presence_factory
+from predicates.resources import insufficient
+from predicates.service_affinity import service_affinity_factory
+from predicates.types import FitPredicateFactory, PredicateArgs
+from priorities.capacity_ratio import capacity_ratio_factory
+from priorities.node_label import node_label_factory
+from priorities.service_anti_affinity import service_anti_affinity_factory
+from priorities.types import PriorityFactory
+
+RELEASE = "1.16"
+INSUFFICIENT = "Insufficient <resource>"
+GATES = ("EvenPodsSpread", "ResourceLimitsPriorityFunction", "TaintNodesByCondition")
+
+CUSTOM_PREDICATES: dict[str, FitPredicateFactory] = {
+    "CheckNodeLabelPresence": label_presence_factory("CheckNodeLabelPresence", (), True),
+    "CheckServiceAffinity": service_affinity_factory("CheckServiceAffinity", ()),
+}
+"""Made from ``labelsPresence`` and ``serviceAffinity``."""
+
+CUSTOM_PRIORITIES: dict[str, PriorityFactory] = {
+    "labelPreference": node_label_factory("labelPreference", "", True),
+    "requestedToCapacityRatioArguments": capacity_ratio_factory("requestedToCapacityRatioArguments"),
+    "serviceAntiAffinity": service_anti_affinity_factory("serviceAntiAffinity", ""),
+}
+"""Argument of a policy entry → what it builds, under any name."""
+
+
+def tables() -> dict[str, str]:
+    """Name → Markdown."""
+    return {
+        "predicate overview": predicate_overview(),
+        "predicates": "\n\n".join(_predicate_sections()),
+        "priority overview": priority_overview(),
+        "priorities": "\n\n".join(_priority_sections()),
+        "policy keys": policy_keys(),
+    }
+
+
+def filled(text: str) -> str:
+    """A document with its generated parts as they have to be."""
+    for name, table in tables().items():
+        begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+        if begin in text:
+            before, _, rest = text.partition(begin)
+            text = f"{before}{begin}\n{table}\n\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+# --- predicates ------------------------------------------------------------------------------
+
+
+def all_predicates() -> dict[str, FitPredicateFactory]:
+    """Every predicate of the release under any gates, and the two that policies make, in the order they run."""
+    found: dict[str, FitPredicateFactory] = {**CUSTOM_PREDICATES}
+    for known in _registries():
+        found |= known.fit_predicates
+    order = registry(RELEASE).ordering
+    return {name: found[name] for name in sorted(found, key=lambda n: (order.index(n) if n in order else 99, n))}
+
+
+def predicate_overview() -> str:
+    rows = ["| runs | predicate | who has it |", "|---:|---|---|"]
+    order = registry(RELEASE).ordering
+    for name in all_predicates():
+        place = str(order.index(name) + 1) if name in order else "never"
+        rows.append(f"| {place} | [{name}](#{name.lower()}) | {_membership(name)} |")
+    return "\n".join(rows)
+
+
+def _predicate_sections() -> Iterator[str]:
+    for name, factory in all_predicates().items():
+        check = factory(PredicateArgs()).check
+        found = "\n".join(f"- `{reason}`" for reason in reasons(check))
+        yield f"### {name}\n\n{_text(rules.PREDICATES[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
+
+
+def reasons(check: Callable[..., Any]) -> list[str]:
+    """The reasons that a predicate's code names, those of one family in the order it defines them."""
+    found: list[str] = []
+    for value in _globals_of(check, set()):
+        if value is insufficient:
+            found.append(INSUFFICIENT)
+        elif type(value) is str and value.startswith("node(s) "):
+            found.append(value)
+    family = [value for value in vars(sys.modules[check.__module__]).values() if type(value) is str]
+    place = {text: family.index(text) for text in found if text in family}
+    return sorted(dict.fromkeys(found), key=lambda text: place.get(text, 0) if len(place) == len(set(found)) else 0)
+
+
+def _globals_of(function: Any, seen: set[Any]) -> Iterator[Any]:
+    """What a function and the predicates' functions it calls refer to at module level."""
+    if function in seen:
+        return
+    seen.add(function)
+    space = vars(sys.modules[function.__module__])
+    closed = inspect.getclosurevars(function).nonlocals.values()
+    for value in [*closed, *(space[name] for name in _names(function.__code__) if name in space)]:
+        if isinstance(value, FunctionType):
+            yield value
+            if value.__module__.startswith("predicates."):
+                yield from _globals_of(value, seen)
+        elif isinstance(value, type) and value.__module__.startswith("predicates."):
+            for method in vars(value).values():
+                if isinstance(method, FunctionType):
+                    yield from _globals_of(method, seen)
+        elif isinstance(value, str):
+            yield value
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+# --- priorities ------------------------------------------------------------------------------
+
+
+def all_priorities() -> dict[str, tuple[PriorityFactory, int]]:
+    """Name → (factory, default weight), sorted, under any gates."""
+    found = {
+        name: (factory.make, factory.weight) for known in _registries() for name, factory in known.priorities.items()
+    }
+    return dict(sorted(found.items()))
+
+
+def priority_overview() -> str:
+    rows = ["| priority | default weight | who has it |", "|---|---:|---|"]
+    for name, (_, weight) in all_priorities().items():
+        rows.append(f"| [{name}](#{name.lower()}) | {weight} | {_membership(name)} |")
+    for name in CUSTOM_PRIORITIES:
+        rows.append(f"| [any name, argument `{name}`](#argument-{name.lower()}) | none | policies |")
+    return "\n".join(rows)
+
+
+def _priority_sections() -> Iterator[str]:
+    for name, (make, _) in all_priorities().items():
+        yield f"### {name}\n\n{_text(rules.PRIORITIES[name])}\n\n{_code(make)}."
+    for name, make in CUSTOM_PRIORITIES.items():
+        yield f"### Argument {name}\n\n{_text(rules.PRIORITIES[name])}\n\n{_code(make)}."
+
+
+# --- policies --------------------------------------------------------------------------------
+
+
+def policy_keys() -> str:
+    """Every key of a Policy with its type."""
+    return "\n".join(["| key | type |", "|---|---|", *(f"| `{path}` | {kind} |" for path, kind in _keys(POLICY, ""))])
+
+
+def _keys(kind: Kind, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(kind, ListOf):
+        yield from _keys(kind.item, f"{path}[]")
+    elif isinstance(kind, Struct):
+        for field in kind.fields:
+            inner = f"{path}.{field.key}".removeprefix(".")
+            yield inner, _type(field.kind)
+            yield from _keys(field.kind, inner)
+
+
+def _type(kind: Kind) -> str:
+    if isinstance(kind, ListOf):
+        return f"list of {_type(kind.item)}s"
+    return kind.wanted.removeprefix("a ").removeprefix("an ") if isinstance(kind, Scalar) else "object"
+
+
+# --- shared ----------------------------------------------------------------------------------
+
+
+def _registries() -> list[Registry]:
+    """The release's registry by default, with each gate turned over, and with all alpha gates on."""
+    default = registry(RELEASE)
+    turned = [registry(RELEASE, {gate: gate != "TaintNodesByCondition"}) for gate in GATES]
+    return [*turned, default]
+
+
+def _membership(name: str) -> str:
+    default = registry(RELEASE)
+    if name in CUSTOM_PREDICATES:
+        return "policies, with an argument"
+    if name not in {**default.fit_predicates, **default.priorities}:
+        gate = next(g for g in GATES if name in _all_names(registry(RELEASE, {g: g != "TaintNodesByCondition"})))
+        return f"both providers, when feature gate {gate} is {'off' if gate == 'TaintNodesByCondition' else 'on'}"
+    if name in default.mandatory:
+        return "everyone: mandatory"
+    having = [key for key, provider in default.providers.items() if name in provider.predicates | provider.priorities]
+    return {0: "policies", 2: "both providers"}.get(len(having), " and ".join(having))
+
+
+def _all_names(known: Registry) -> set[str]:
+    return {*known.fit_predicates, *known.priorities}
+
+
+def _text(text: str) -> str:
+    """Indented formulas as blocks."""
+    return re.sub(r"(?m)(^    .+\n?)+", lambda m: "```text\n" + inspect.cleandoc(m[0]) + "\n```\n", text.strip())
+
+
+def _code(factory: Callable[..., Any]) -> str:
+    """Where the rule is written."""
+    path = factory.__module__.replace(".", "/") + ".py"
+    return f"Code: [`{path}`](../../{path})"

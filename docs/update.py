@@ -1,0 +1,34 @@
+"""Writes anew what the documentation takes from the program: ``python -m docs.update [FILE.md …]``.
+
+That is the tables of the reference, the outputs shown in every document, and ``policy_examples/expected``.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from docs.blocks import documents, refreshed
+from docs.expected import decision, expected_file, names
+from docs.tables import filled
+
+
+def main(chosen: list[str]) -> None:
+    for path in [Path(name).resolve() for name in chosen] or documents():
+        with tempfile.TemporaryDirectory() as folder:
+            _write(path, refreshed(filled(path.read_text(encoding="utf-8")), Path(folder)))
+    for name in () if chosen else names():
+        with tempfile.TemporaryDirectory() as folder:
+            _write(expected_file(name), decision(name, Path(folder)))
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,134 @@
+"""Random objects of every kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from clusterstate import objects as o
+from clusterstate.quantity import MAX_MILLI
+
+names = st.sampled_from(["a", "b-1", "zone", "example.com/x", "app.kubernetes.io/name"])
+texts = st.text(alphabet="abé: '\"-#", max_size=4)
+filled = st.text(alphabet="abc1-", min_size=1, max_size=4)
+maybe = st.none() | filled
+int64 = st.integers(-(2**63), 2**63 - 1)
+labels = st.dictionaries(names, texts, max_size=2).map(o.FrozenMap)
+amounts = st.integers(-MAX_MILLI, MAX_MILLI) | st.integers(0, 10**7).map(lambda n: n * 1024)
+resources = st.dictionaries(st.sampled_from(["cpu", "memory", "example.com/gpu"]), amounts, max_size=2).map(o.FrozenMap)
+
+
+def tuples(items: st.SearchStrategy[Any], size: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(items, max_size=size).map(tuple)
+
+
+owners = st.builds(o.OwnerReference, texts, texts, texts, st.booleans(), texts)
+metadata = st.builds(o.ObjectMeta, filled, texts, texts, labels, labels, tuples(owners), maybe, maybe)
+requirements = st.builds(o.Requirement, texts, texts, tuples(texts))
+selectors = st.builds(o.LabelSelector, labels, tuples(requirements))
+maybe_selector = st.none() | selectors
+terms = st.builds(o.NodeSelectorTerm, tuples(requirements), tuples(requirements))
+pod_terms = st.builds(
+    o.PodAffinityTerm, texts, maybe_selector, st.none() | tuples(texts), maybe_selector, tuples(texts), tuples(texts)
+)
+pod_affinities = st.builds(
+    o.PodAffinity, tuples(pod_terms, 1), tuples(st.builds(o.WeightedPodAffinityTerm, int64, pod_terms), 1)
+)
+node_affinities = st.builds(
+    o.NodeAffinity, st.none() | tuples(terms), tuples(st.builds(o.PreferredSchedulingTerm, int64, terms), 1)
+)
+affinities = st.builds(o.Affinity, st.none() | node_affinities, st.none() | pod_affinities, st.none() | pod_affinities)
+sources = st.one_of(
+    st.builds(o.GCEPersistentDisk, texts, st.booleans()),
+    st.builds(o.AWSElasticBlockStore, texts, st.booleans()),
+    st.builds(o.RBD, tuples(texts), texts, texts, st.booleans()),
+    st.builds(o.ISCSI, texts, st.booleans()),
+    st.builds(o.AzureDisk, texts),
+    st.builds(o.Cinder, texts),
+    st.builds(o.CSI, texts, texts),
+)
+volumes = sources | st.builds(o.ClaimVolume, texts, st.booleans()) | st.builds(o.EphemeralVolume, texts)
+ports = st.builds(o.ContainerPort, st.integers(1, 65535), texts, texts)
+containers = st.builds(o.Container, texts, texts, resources, resources, tuples(ports, 1), maybe)
+tolerations = st.builds(o.Toleration, texts, texts, texts, texts, st.none() | int64)
+spreads = st.builds(
+    o.TopologySpreadConstraint,
+    int64,
+    texts,
+    texts,
+    maybe_selector,
+    st.none() | int64,
+    maybe,
+    maybe,
+    tuples(texts),
+)
+pod_specs = st.builds(
+    o.PodSpec,
+    containers=tuples(containers),
+    init_containers=tuples(containers, 1),
+    volumes=tuples(volumes),
+    node_selector=labels,
+    affinity=st.none() | affinities,
+    tolerations=tuples(tolerations),
+    topology_spread_constraints=tuples(spreads, 1),
+    priority=st.none() | int64,
+    priority_class_name=texts,
+    preemption_policy=maybe,
+    scheduler_name=texts,
+    host_network=st.booleans(),
+    overhead=resources,
+    resources=resources,
+    scheduling_gates=tuples(texts),
+)
+pods = st.builds(o.Pod, metadata, pod_specs, texts, texts, texts, maybe)
+nodes = st.builds(
+    o.Node,
+    metadata,
+    st.booleans(),
+    tuples(st.builds(o.Taint, texts, texts, texts)),
+    resources,
+    resources,
+    tuples(st.builds(o.NodeCondition, texts, texts)),
+    tuples(st.builds(o.ContainerImage, tuples(texts), int64)),
+    tuples(texts),
+)
+claim_references = st.builds(o.ClaimReference, texts, texts, texts)
+drivers = st.builds(o.CSINodeDriver, texts, texts, tuples(texts), st.none() | int64)
+topologies = tuples(st.builds(o.Requirement, texts, st.just("In"), tuples(texts)))
+
+OBJECTS: dict[str, st.SearchStrategy[Any]] = {
+    "Pod": pods,
+    "Node": nodes,
+    "Service": st.builds(o.Service, metadata, st.none() | labels),
+    "ReplicationController": st.builds(o.ReplicationController, metadata, labels, int64),
+    "ReplicaSet": st.builds(o.ReplicaSet, metadata, maybe_selector, int64),
+    "StatefulSet": st.builds(o.StatefulSet, metadata, maybe_selector, int64),
+    "PersistentVolume": st.builds(
+        o.PersistentVolume,
+        metadata,
+        st.none() | sources,
+        amounts,
+        tuples(texts),
+        texts,
+        maybe,
+        st.none() | claim_references,
+        st.none() | tuples(terms),
+        texts,
+    ),
+    "PersistentVolumeClaim": st.builds(
+        o.PersistentVolumeClaim, metadata, texts, amounts, tuples(texts), maybe, maybe, maybe_selector, texts
+    ),
+    "StorageClass": st.builds(o.StorageClass, metadata, texts, maybe, tuples(topologies)),
+    "CSINode": st.builds(o.CSINode, metadata, tuples(drivers)),
+    "CSIDriver": st.builds(o.CSIDriver, metadata, st.booleans(), st.booleans()),
+    "PriorityClass": st.builds(o.PriorityClass, metadata, int64, st.booleans(), maybe),
+    "PodDisruptionBudget": st.builds(
+        o.PodDisruptionBudget,
+        metadata,
+        maybe_selector,
+        int64,
+        st.sets(texts, max_size=2).map(sorted).map(tuple),
+    ),
+    "Namespace": st.builds(o.Namespace, metadata),
+}
