@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 
 import attrs
 
@@ -82,6 +83,7 @@ class ChangeLog:
         return None if position < self.start else self.entries[position - self.start :]
 
 
+@lru_cache
 def flags_of(reads: Reads) -> tuple[int, ...]:
     """The single flags of a combination, as plain numbers."""
     return tuple(flag.value for flag in Reads if flag & reads)

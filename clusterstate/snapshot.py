@@ -118,6 +118,9 @@ class Snapshot:
     def _pick(self, table: Growable) -> Any:
         if self.rows is None:
             return table.view
+        if self._size == 1:
+            row = self.rows[0]
+            return table.view[..., row : row + 1]
         picked = self._picked.get(table)
         if picked is None:
             picked = self._picked[table] = table.view[..., self.rows]

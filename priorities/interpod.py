@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.growable import IntArray
+from clusterstate.growable import IntArray, constant_row
 from clusterstate.podaffinity import HARD, SOFT, compile_term, domain_tally, first_error, running_error, topology_keys
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -36,7 +36,7 @@ def affinity_sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArra
         if snapshot.domain_sums(tally).any():
             counts = snapshot.counts(tally)
             out = counts if out is None else out + counts
-    return np.broadcast_to(np.int64(0), len(snapshot)) if out is None else out
+    return constant_row(0, len(snapshot)) if out is None else out
 
 
 def _error(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> str | None:

@@ -33,11 +33,12 @@ Part = tuple[IntArray, Snapshot]
 class Refresh:
     """The rows that changed since a group of results was last brought up to date, by what changed on them."""
 
-    __slots__ = ("_parts", "_recent", "log", "snapshot")
+    __slots__ = ("_parts", "_recent", "log", "since", "snapshot")
 
     def __init__(self, snapshot: Snapshot, log: ChangeLog, position: int) -> None:
         self.snapshot = snapshot
         self.log = log
+        self.since = position
         self._recent = log.since(position)
         self._parts: dict[tuple[int, ...], Part] = {}
 
@@ -187,7 +188,18 @@ class ClassState:
     everywhere: these are all rows.
     """
 
-    __slots__ = ("_checked", "_from", "_scored", "checks", "constants", "everywhere", "feasible", "info", "scores")
+    __slots__ = (
+        "_checked",
+        "_from",
+        "_refresh",
+        "_scored",
+        "checks",
+        "constants",
+        "everywhere",
+        "feasible",
+        "info",
+        "scores",
+    )
 
     def __init__(self, info: PodInfo, algorithm: Algorithm) -> None:
         self.info = info
@@ -197,6 +209,7 @@ class ClassState:
         self.feasible: IntArray = np.zeros(0, np.int64)
         self.everywhere = False
         self._from: list[Mask] = []
+        self._refresh: Refresh | None = None
         self._checked = self._scored = -1
         for priority in algorithm.priorities:
             constant = priority.config.constant(info)
@@ -207,7 +220,7 @@ class ClassState:
 
     def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
         """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
-        refresh = Refresh(snapshot, log, self._checked)
+        refresh = self._refresh = Refresh(snapshot, log, self._checked)
         self._checked = log.position
         for state in self.checks:
             state.refresh(self.info, refresh)
@@ -220,8 +233,11 @@ class ClassState:
         self.everywhere = len(self.feasible) == len(listed)
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
-        """Brings every priority's numbers up to date."""
-        refresh = Refresh(snapshot, log, self._scored)
+        """Brings every priority's numbers up to date, in the same cluster as ``check`` just before."""
+        refresh = self._refresh
+        if refresh is None or refresh.since != self._scored:
+            refresh = Refresh(snapshot, log, self._scored)
+        self._refresh = None
         self._scored = log.position
         for state in self.scores.values():
             state.refresh(self.info, refresh)
