@@ -11,8 +11,8 @@ from clusterstate.errors import ClusterStateError
 from clusterstate.nodetree import NodeTree
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
+from clusterstate.reading import READING_1_16, Reading
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import Accounting, account_1_16, tracked_1_16
 
 TERMINATED = ("Succeeded", "Failed")
 """Phases of pods that a scheduler is never shown."""

@@ -32,12 +32,12 @@ def decode_pod_spec(spec: Fields) -> PodSpec:
     """Everything of a pod's ``spec`` that scheduling reads, except ``nodeName``."""
     volumes = (decode_pod_volume(volume) for volume in spec.children("volumes"))
     return PodSpec(
-        containers=tuple(_container(c) for c in spec.children("containers")),
-        init_containers=tuple(_container(c) for c in spec.children("initContainers")),
+        containers=tuple(decode_container(c) for c in spec.children("containers")),
+        init_containers=tuple(decode_container(c) for c in spec.children("initContainers")),
         volumes=tuple(volume for volume in volumes if volume is not None),
         node_selector=decode_labels(spec, "nodeSelector"),
-        affinity=_affinity(spec.child("affinity")),
-        tolerations=tuple(_toleration(t) for t in spec.children("tolerations")),
+        affinity=decode_affinity(spec.child("affinity")),
+        tolerations=tuple(decode_toleration(t) for t in spec.children("tolerations")),
         topology_spread_constraints=tuple(_spread(c) for c in spec.children("topologySpreadConstraints")),
         priority=spec.integer_or_none("priority"),
         priority_class_name=spec.text("priorityClassName"),
@@ -50,7 +50,7 @@ def decode_pod_spec(spec: Fields) -> PodSpec:
     )
 
 
-def _container(container: Fields) -> Container:
+def decode_container(container: Fields) -> Container:
     resources = container.inside("resources")
     ports = (_port(port) for port in container.children("ports"))
     return Container(
@@ -67,7 +67,7 @@ def _port(port: Fields) -> ContainerPort:
     return ContainerPort(port.integer("hostPort"), port.text("hostIP"), port.text("protocol"))
 
 
-def _toleration(toleration: Fields) -> Toleration:
+def decode_toleration(toleration: Fields) -> Toleration:
     return Toleration(
         key=toleration.text("key"),
         operator=toleration.text("operator"),
@@ -90,7 +90,7 @@ def _spread(constraint: Fields) -> TopologySpreadConstraint:
     )
 
 
-def _affinity(affinity: Fields | None) -> Affinity | None:
+def decode_affinity(affinity: Fields | None) -> Affinity | None:
     if affinity is None:
         return None
     return Affinity(

@@ -125,7 +125,7 @@ def split_json(source: str, data: bytes) -> list[Item]:
         return _split_raw(source, data)
     except msgspec.ValidationError:
         return list(split(source, parse_json(source, data)))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         parse_json(source, data)
         raise
 

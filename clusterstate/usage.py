@@ -14,6 +14,8 @@ from clusterstate.validation import is_scalar_resource
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 
+NVIDIA_GPU = "alpha.kubernetes.io/nvidia-gpu"
+
 DEFAULT_MILLI_CPU = 100
 """Millicores that a container without a cpu request counts for in the resource priorities."""
 DEFAULT_MEMORY = 200 * 1024 * 1024
@@ -58,6 +60,11 @@ def amount(name: str, thousandths: int) -> int:
 def tracked_1_16(name: str) -> bool:
     """Whether 1.16 keeps account of a resource: cpu, memory, ephemeral-storage and the scalar ones."""
     return name in (CPU, MEMORY, EPHEMERAL_STORAGE) or (name != PODS and is_scalar_resource(name))
+
+
+def tracked_1_4(name: str) -> bool:
+    """Whether 1.4 keeps account of a resource: cpu, memory and GPUs."""
+    return name in (CPU, MEMORY, NVIDIA_GPU)
 
 
 def _sum(lists: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -115,6 +122,24 @@ def account_1_16(spec: PodSpec) -> PodUsage:
         nonzero=nonzero_request(spec.containers),
         limits=_limits(spec),
         best_effort=is_best_effort((*spec.containers, *spec.init_containers)),
+    )
+
+
+def account_1_4(spec: PodSpec) -> PodUsage:
+    """Init containers count for cpu and memory asked for, never for GPUs. Upstream: 1.4 GetResourceRequest."""
+    used = {name: total for name, total in _sum(c.requests for c in spec.containers).items() if tracked_1_4(name)}
+    request = dict(used)
+    for container in spec.init_containers:
+        for name in (CPU, MEMORY):
+            wanted = amount(name, container.requests.get(name, 0))
+            if wanted > request.get(name, 0):
+                request[name] = wanted
+    return PodUsage(
+        request=FrozenMap(request),
+        used=FrozenMap(used),
+        nonzero=nonzero_request(spec.containers),
+        limits=(0, 0),
+        best_effort=is_best_effort(spec.containers),
     )
 
 

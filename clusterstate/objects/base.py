@@ -1,0 +1,71 @@
+"""What all objects share: mappings that never change, and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Generic, NoReturn, TypeVar
+
+import attrs
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V", bound=Hashable)
+
+
+class FrozenMap(dict[K, V], Generic[K, V]):
+    """A mapping that never changes after it is made, and so can be a key itself."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = hash(frozenset(self.items()))
+            return self._hash
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({dict.__repr__(self)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (FrozenMap, (dict(self),))
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("a FrozenMap cannot be changed")
+
+    __setitem__ = __delitem__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+    __ior__ = _refuse
+
+
+Labels = FrozenMap[str, str]
+"""Labels or annotations: key → value."""
+
+ResourceList = FrozenMap[str, int]
+"""Resource name → amount in thousandths of the unit (cpu ``100m`` is 100, memory ``1Ki`` is 1,024,000)."""
+
+NO_LABELS: Labels = FrozenMap()
+NO_RESOURCES: ResourceList = FrozenMap()
+
+
+@attrs.frozen
+class OwnerReference:
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    api_version: str = ""
+
+
+@attrs.frozen
+class ObjectMeta:
+    """Names and labels. Timestamps are the API's RFC 3339 texts."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    labels: Labels = NO_LABELS
+    annotations: Labels = NO_LABELS
+    owner_references: tuple[OwnerReference, ...] = ()
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None

@@ -1,0 +1,103 @@
+"""Selectors, affinity, taints and tolerations, topology spread: what pods say about nodes and each other."""
+
+from __future__ import annotations
+
+import attrs
+
+from clusterstate.objects.base import NO_LABELS, Labels
+
+
+@attrs.frozen
+class Requirement:
+    """``key operator values``, as written: nothing is checked here."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@attrs.frozen(cache_hash=True)
+class LabelSelector:
+    match_labels: Labels = NO_LABELS
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+@attrs.frozen
+class NodeSelectorTerm:
+    match_expressions: tuple[Requirement, ...] = ()
+    match_fields: tuple[Requirement, ...] = ()
+
+
+@attrs.frozen
+class PreferredSchedulingTerm:
+    weight: int
+    preference: NodeSelectorTerm
+
+
+@attrs.frozen
+class NodeAffinity:
+    """``required`` is None when absent; an empty tuple is a present selector without terms."""
+
+    required: tuple[NodeSelectorTerm, ...] | None = None
+    preferred: tuple[PreferredSchedulingTerm, ...] = ()
+
+
+@attrs.frozen(cache_hash=True)
+class PodAffinityTerm:
+    """``namespaces`` is None when absent; ``namespace_selector`` is read by 1.36 only."""
+
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class WeightedPodAffinityTerm:
+    weight: int
+    term: PodAffinityTerm
+
+
+@attrs.frozen
+class PodAffinity:
+    """Pod affinity or pod anti-affinity."""
+
+    required: tuple[PodAffinityTerm, ...] = ()
+    preferred: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+@attrs.frozen(cache_hash=True)
+class Affinity:
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+@attrs.frozen
+class Taint:
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+@attrs.frozen
+class Toleration:
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+@attrs.frozen
+class TopologySpreadConstraint:
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] = ()

@@ -1,0 +1,40 @@
+"""Nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.objects.base import NO_RESOURCES, ObjectMeta, ResourceList
+from clusterstate.objects.constraints import Taint
+
+
+@attrs.frozen
+class NodeCondition:
+    type: str
+    status: str
+
+
+@attrs.frozen
+class ContainerImage:
+    names: tuple[str, ...]
+    size_bytes: int
+
+
+@attrs.frozen
+class Node:
+    metadata: ObjectMeta
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    allocatable: ResourceList = NO_RESOURCES
+    capacity: ResourceList = NO_RESOURCES
+    conditions: tuple[NodeCondition, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+    manifest: Mapping[str, Any] | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name

@@ -1,0 +1,78 @@
+"""Volumes, claims, classes and CSI."""
+
+from __future__ import annotations
+
+import attrs
+
+from clusterstate.objects.base import ObjectMeta
+from clusterstate.objects.constraints import LabelSelector, NodeSelectorTerm, Requirement
+from clusterstate.objects.volumes import VolumeSource
+
+
+@attrs.frozen
+class ClaimReference:
+    namespace: str
+    name: str
+    uid: str = ""
+
+
+@attrs.frozen
+class PersistentVolume:
+    """``node_affinity`` is None when absent; ``storage`` is capacity.storage in thousandths of a byte."""
+
+    metadata: ObjectMeta
+    source: VolumeSource | None = None
+    storage: int = 0
+    access_modes: tuple[str, ...] = ()
+    storage_class_name: str = ""
+    volume_mode: str | None = None
+    claim_ref: ClaimReference | None = None
+    node_affinity: tuple[NodeSelectorTerm, ...] | None = None
+    phase: str = ""
+
+
+@attrs.frozen
+class PersistentVolumeClaim:
+    """``storage_class_name`` is None when absent; ``storage`` is the request in thousandths of a byte."""
+
+    metadata: ObjectMeta
+    volume_name: str = ""
+    storage: int = 0
+    access_modes: tuple[str, ...] = ()
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    selector: LabelSelector | None = None
+    phase: str = ""
+
+
+@attrs.frozen
+class StorageClass:
+    """``allowed_topologies`` has one tuple of (key, values) per term."""
+
+    metadata: ObjectMeta
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+    allowed_topologies: tuple[tuple[Requirement, ...], ...] = ()
+
+
+@attrs.frozen
+class CSINodeDriver:
+    """``count`` is allocatable.count, None when absent."""
+
+    name: str
+    node_id: str = ""
+    topology_keys: tuple[str, ...] = ()
+    count: int | None = None
+
+
+@attrs.frozen
+class CSINode:
+    metadata: ObjectMeta
+    drivers: tuple[CSINodeDriver, ...] = ()
+
+
+@attrs.frozen
+class CSIDriver:
+    metadata: ObjectMeta
+    attach_required: bool = True
+    storage_capacity: bool = False

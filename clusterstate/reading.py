@@ -1,0 +1,44 @@
+"""How a release sees the objects it is given, and what it counts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from clusterstate.annotations_1_4 import name_key, node_1_4, pod_key_1_4
+from clusterstate.objects import Node, Pod
+from clusterstate.podaffinity import Use, affinity_uses
+from clusterstate.podaffinity_1_4 import affinity_uses_1_4
+from clusterstate.podinfo import PodInfo, PodKey, pod_key
+from clusterstate.usage import Accounting, account_1_4, account_1_16, tracked_1_4, tracked_1_16
+
+
+def uid_key(pod: Pod) -> str:
+    """What tells pods apart since release 1.16; empty for a pod that cannot be kept."""
+    return pod.metadata.uid
+
+
+def as_written(node: Node) -> Node:
+    return node
+
+
+@attrs.frozen
+class Reading:
+    """One release's eyes.
+
+    accounting: a spec's amounts. tracked: whether account is kept of a resource. pod_key: what makes two pods equal,
+    with the spec as rules see it. node: a node as rules see it. affinity_uses: the uses a pod class makes of
+    topologies. identity: what tells pods apart.
+    """
+
+    accounting: Accounting = account_1_16
+    tracked: Callable[[str], bool] = tracked_1_16
+    pod_key: Callable[[Pod], PodKey] = pod_key
+    node: Callable[[Node], Node] = as_written
+    affinity_uses: Callable[[PodInfo], tuple[Use, ...]] = affinity_uses
+    identity: Callable[[Pod], str] = uid_key
+
+
+READING_1_16 = Reading()
+READING_1_4 = Reading(account_1_4, tracked_1_4, pod_key_1_4, node_1_4, affinity_uses_1_4, name_key)
