@@ -88,6 +88,14 @@ def _giant(name: str, namespace: str) -> Manifest:
     return pod(name, namespace, cpu="9", priority=10)
 
 
+def _small(name: str, namespace: str) -> Manifest:
+    return pod(name, namespace, cpu="900m")
+
+
+def _important(name: str, namespace: str) -> Manifest:
+    return pod(name, namespace, cpu="3", priority=10)
+
+
 POD_ANTI_AFFINITY = _colored("green", _required("podAntiAffinity", _term("green", HOSTNAME, SCHED)))
 POD_AFFINITY = _colored("blue", _required("podAffinity", _term("blue", ZONE, SCHED)))
 PREFERRED_AFFINITY = _colored("red", _preferred("podAffinity", _term("red", HOSTNAME, SCHED)))
@@ -101,7 +109,7 @@ def _mixed(name: str, namespace: str) -> Manifest:
 
 @attrs.frozen
 class Workload:
-    """initial, measured: name and namespace of a pod → its manifest."""
+    """initial, measured: name and namespace of a pod → its manifest. preempts: pods that fit nowhere preempt."""
 
     initial: Callable[[str, str], Manifest]
     initial_namespace: str
@@ -109,6 +117,7 @@ class Workload:
     measured_namespace: str
     zones: tuple[str, ...] = ()
     feature_gates: dict[str, bool] = attrs.field(factory=dict)
+    preempts: bool = False
 
 
 def _same(make: Callable[[str, str], Manifest], first: str, then: str, zones: tuple[str, ...] = ()) -> Workload:
@@ -129,5 +138,6 @@ WORKLOADS: dict[str, Workload] = {
         _plain, "namespace-1", _spread("ScheduleAnyway"), "namespace-2", MOONS, EVEN_SPREAD
     ),
     "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2"),
+    "PreemptionBasic": Workload(_small, "namespace-1", _important, "namespace-2", preempts=True),
     "MixedSchedulingBasePod": Workload(_mixed, "sched-0", _plain, "namespace-7", ("zone1",)),
 }

@@ -180,9 +180,14 @@ def _invalid(pod: PodInfo, snapshot: Snapshot, kept_out: Mask | None) -> Verdict
     return verdict
 
 
+def _is_free(pod: PodInfo, snapshot: Snapshot) -> bool:
+    """Whether no pod that leaves makes a difference: the pod asks for nothing, and nothing keeps it out."""
+    return not pod.required_affinity and not pod.required_anti_affinity and _kept_out(pod, snapshot.whole()) is None
+
+
 def _make(_: PredicateArgs) -> FitPredicate:
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return FitPredicate("MatchInterPodAffinity", match_inter_pod_affinity, reads)
+    return FitPredicate("MatchInterPodAffinity", match_inter_pod_affinity, reads, alone=_is_free)
 
 
 INTERPOD: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}

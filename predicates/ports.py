@@ -12,6 +12,7 @@ from clusterstate.snapshot import PodChange, Snapshot
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
+PORTS_TAKEN_1_4 = "PodFitsHostPorts"
 ANY_IP = "0.0.0.0"
 
 HostPort = tuple[str, str, int]
@@ -75,9 +76,43 @@ def _still_taken(row: int, wanted: frozenset[HostPort], snapshot: Snapshot) -> b
     return bool(held)
 
 
+def wants_none(pod: PodInfo, _: Snapshot) -> bool:
+    """Whether freed ports do not matter to the pod: the order in which they are freed would."""
+    return not wants_host_ports(pod)
+
+
+# --- 1.4 -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8192)
+def host_port_numbers(spec: PodSpec) -> frozenset[int]:
+    """The host ports of the ordinary containers as bare numbers."""
+    return frozenset(p.host_port for container in spec.containers for p in container.ports if p.host_port)
+
+
+def wants_host_port_numbers(pod: PodInfo) -> bool:
+    return bool(host_port_numbers(pod.spec))
+
+
+def pod_fits_host_ports_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where a pod holds a wanted port, whatever IP and protocol are. Upstream: 1.4 PodFitsHostPorts."""
+    wanted = host_port_numbers(pod.spec)
+    if not wanted:
+        return PASS
+
+    def weight(info: PodInfo) -> int:
+        return len(host_port_numbers(info.spec) & wanted)
+
+    tally = snapshot.tally(("PodFitsHostPorts 1.4", wanted), None, weight)
+    return {PORTS_TAKEN_1_4: snapshot.counts(tally) > 0}
+
+
+# --- maps ----------------------------------------------------------------------------------
+
+
 def _named(name: str) -> FitPredicateFactory:
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, pod_fits_host_ports, Reads.PODS, wants_host_ports)
+        return FitPredicate(name, pod_fits_host_ports, Reads.PODS, wants_host_ports, wants_none)
 
     return make
 
@@ -85,4 +120,17 @@ def _named(name: str) -> FitPredicateFactory:
 PORTS: dict[str, FitPredicateFactory] = {
     "PodFitsHostPorts": _named("PodFitsHostPorts"),
     "PodFitsPorts": _named("PodFitsPorts"),
+}
+
+
+def _named_1_4(name: str) -> FitPredicateFactory:
+    def make(_: PredicateArgs) -> FitPredicate:
+        return FitPredicate(name, pod_fits_host_ports_1_4, Reads.PODS, wants_host_port_numbers)
+
+    return make
+
+
+PORTS_1_4: dict[str, FitPredicateFactory] = {
+    "PodFitsHostPorts": _named_1_4("PodFitsHostPorts"),
+    "PodFitsPorts": _named_1_4("PodFitsPorts"),
 }

@@ -47,12 +47,18 @@ class FitPredicate:
         verdict for those rows.
     reads: what the verdict depends on; if only NODE and PODS, rows are judged again only when they change.
     applies: False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run.
+    alone: whether each row's verdict would follow from that row alone if pods left it; by default what ``reads``
+        says. Preemption then tries many rows at once.
     """
 
     name: str
     check: Callable[[PodInfo, Snapshot], Verdict]
     reads: Reads = LOCAL
     applies: Callable[[PodInfo], bool] = applies_always
+    alone: Callable[[PodInfo, Snapshot], bool] | None = None
+
+    def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)
 
 
 @attrs.frozen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import attrs
 import numpy as np
@@ -123,17 +123,29 @@ class Decision:
 
     def reasons(self) -> dict[str, list[str]]:
         """Node that was refused → the reasons as the release reports them, in its order."""
-        out = self.predicate_reasons()
+        out: dict[str, list[str]] = {}
+        for row, found in self._failures():
+            out.setdefault(self.names[row], []).extend(found)
         for trace in self.extenders:
             for name, message in (trace.failed or {}).items():
                 out.setdefault(name, []).append(message)
         return out
 
-    def predicate_reasons(self) -> dict[str, list[str]]:
-        """The same without what extenders said."""
-        out: dict[str, list[str]] = {}
-        for row, found in self._failures():
-            out.setdefault(self.names[row], []).extend(found)
+    def refused_for(self, reasons: Collection[str]) -> Mask:
+        """(N,) bool: the nodes of which a predicate reported one of ``reasons``; extenders do not count."""
+        out = np.zeros(len(self.listed), np.bool_)
+        left = self.listed.copy()
+        for row, found in self.with_nominated.items():
+            out[row] = any(reason in reasons for _, texts in found for reason in texts)
+            left[row] = False
+        for _, verdict in self.verdicts:
+            failed = np.zeros(len(left), np.bool_)
+            for reason, mask in verdict.items():
+                failed |= mask
+                if reason in reasons:
+                    out |= mask & left
+            if not self.every_reason:
+                left &= ~failed
         return out
 
     def checks(self) -> dict[str, dict[str, list[str]]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -11,25 +10,105 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.cluster import ClusterObjects
 from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
+from clusterstate.roster import Roster, started
 from clusterstate.selectors import Matcher, SelectorError, compile_label_selector
-from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.decision import Decision, Preemption, Victims
-from kubescheduler.core.filtering import judge, nominated_beside
-from predicates.types import FitPredicate
+from kubescheduler.core.trials import Attempt, Trial, trials
 
 PRIORITY_OFFSET = 1 << 31
 """Makes every priority positive before they are summed, so that fewer victims weigh less."""
-NOW = float("inf")
-"""The start of a pod that does not say: later than any other."""
+LOWEST = np.iinfo(np.int64).min
 
 Budgets = Sequence[tuple[str, Matcher]]
 """(namespace, selector) of the PodDisruptionBudgets that allow no disruption."""
 
 
-def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: Algorithm) -> Preemption:
+@attrs.frozen(eq=False)
+class Candidates(Mapping[str, Victims]):
+    """Node → victims, of every node where the pod would fit; a node's victims are put together when asked for.
+
+    rows: (n,) the nodes. victims, protected: (K, n) bool, places of the roster: who leaves, whom a budget protects.
+    priorities, starts: (K, n) of the roster. pods: row → its pods by place.
+    """
+
+    names: tuple[str, ...]
+    rows: IntArray
+    victims: Mask
+    protected: Mask
+    priorities: IntArray
+    starts: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    pods: Sequence[Sequence[Pod]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self.names[row] for row in self.rows.tolist())
+
+    def __getitem__(self, name: str) -> Victims:
+        for at, row in enumerate(self.rows.tolist()):
+            if self.names[row] == name:
+                return self._victims(at, row)
+        raise KeyError(name)
+
+    def _victims(self, at: int, row: int) -> Victims:
+        leaving, kept = self.victims[:, at], self.protected[:, at]
+        first, then = np.flatnonzero(leaving & kept), np.flatnonzero(leaving & ~kept)
+        there = self.pods[row]
+        return Victims(tuple(there[place] for place in (*first.tolist(), *then.tolist())), len(first))
+
+    def choose(self) -> tuple[str, ...]:
+        """The nodes that the release may pick, sorted by name."""
+        leaving, violating = self.victims, self.victims & self.protected
+        if not leaving.any():
+            return tuple(sorted(self))
+        first = np.where(violating.any(axis=0), violating.argmax(axis=0), leaving.argmax(axis=0))
+        highest = np.where(leaving, self.priorities, LOWEST).max(axis=0, initial=LOWEST)
+        costs = Costs(
+            violations=violating.sum(axis=0),
+            first=np.take_along_axis(self.priorities, first[None], axis=0)[0],
+            total=np.where(leaving, self.priorities + PRIORITY_OFFSET, 0).sum(axis=0),
+            count=leaving.sum(axis=0),
+            start=np.where(leaving & (self.priorities == highest), self.starts, np.inf).min(axis=0, initial=np.inf),
+        )
+        return tuple(sorted(map(self.names.__getitem__, self.rows[costs.least()].tolist())))
+
+
+@attrs.frozen(eq=False)
+class Costs:
+    """What preemption on each of n nodes costs: (n,) int64 each, ``start`` float64.
+
+    first: the priority of the first victim, violating ones being first. start: the earliest start among the
+    victims of the highest priority.
+    """
+
+    violations: IntArray
+    first: IntArray
+    total: IntArray
+    count: IntArray
+    start: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+    def least(self) -> IntArray:
+        """The positions of the nodes that may be picked.
+
+        Those without victims; else by fewest violations, lowest first victim, lowest sum of priorities, fewest
+        victims, latest start. Upstream: 1.16 pickOneNodeForPreemption.
+        """
+        free = np.flatnonzero(self.count == 0)
+        if len(free):
+            return free
+        left = np.arange(len(self.count))
+        for cost in (self.violations, self.first, self.total, self.count, -self.start):
+            if len(left) > 1:
+                left = left[cost[left] == cost[left].min()]
+        return left
+
+
+def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: Algorithm, roster: Roster) -> Preemption:
     """What preemption would do for a pod that fits nowhere. Changes nothing.
 
     Raises SchedulingError when an extender that is not ignorable fails. Upstream: 1.16 Preempt.
@@ -38,18 +117,20 @@ def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: A
     if not is_eligible(pod, cache):
         return Preemption()
     rows = candidate_rows(decision, algorithm.unresolvable, cache)
-    if not rows:
+    if not len(rows):
         return Preemption(cleared=(pod,))
-    budgets = exhausted_budgets(cache.objects)
-    found: dict[str, Victims] = {}
-    for row in rows:
-        victims = victims_on(row, pod, info, cache, algorithm.predicates, budgets)
-        if victims is not None:
-            found[decision.names[row]] = victims
-    found = _after_extenders(pod, found, cache, algorithm.extenders)
-    chosen = choose(found)
-    cleared = [p for p in cache.nominated().get(chosen[0], ()) if p.priority < pod.priority] if chosen else []
-    return Preemption(found, chosen, tuple(cleared))
+    attempt = Attempt(pod, info, algorithm.predicates, cache, roster.refresh())
+    found = find_candidates(attempt, rows, exhausted_budgets(cache.objects))
+    interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
+    if interested and len(found):
+        after = _after_extenders(pod, dict(found), cache, interested)
+        return _preemption(pod, after, choose(after), cache)
+    return _preemption(pod, found, found.choose(), cache)
+
+
+def _preemption(pod: Pod, found: Mapping[str, Victims], chosen: tuple[str, ...], cache: ClusterCache) -> Preemption:
+    waiting = cache.nominated().get(chosen[0], ()) if chosen else ()
+    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < pod.priority))
 
 
 def is_eligible(pod: Pod, cache: ClusterCache) -> bool:
@@ -64,83 +145,77 @@ def is_eligible(pod: Pod, cache: ClusterCache) -> bool:
     return not any(p.metadata.deletion_timestamp is not None and p.priority < pod.priority for p in there)
 
 
-def candidate_rows(decision: Decision, unresolvable: Collection[str], cache: ClusterCache) -> list[int]:
-    """The rows where taking pods away may help: no reported reason is one that it cannot mend."""
-    reasons = decision.predicate_reasons()
-    hopeless = {name for name, found in reasons.items() if any(reason in unresolvable for reason in found)}
-    with_node = np.flatnonzero(cache.snapshot().has_node).tolist()
-    return [row for row in with_node if decision.names[row] not in hopeless]
+def candidate_rows(decision: Decision, unresolvable: Collection[str], cache: ClusterCache) -> IntArray:
+    """(n,) the rows where taking pods away may help: no reported reason is one that it cannot mend."""
+    return np.flatnonzero(cache.snapshot().has_node & ~decision.refused_for(unresolvable))
 
 
-# --- victims on one node -----------------------------------------------------------------------
+# --- victims -----------------------------------------------------------------------------------
 
 
-def victims_on(
-    row: int, pod: Pod, info: PodInfo, cache: ClusterCache, predicates: Sequence[FitPredicate], budgets: Budgets
-) -> Victims | None:
-    """The pods that have to leave a node so that ``pod`` fits; None when it does not fit without all lower ones.
+def find_candidates(attempt: Attempt, rows: IntArray, budgets: Budgets) -> Candidates:
+    """Where the pod would fit if lower ones left, and which of them have to."""
+    roster = attempt.roster
+    parts = [_find(attempt, part, trial, budgets) for part, trial in trials(attempt, rows)]
+    at = np.concatenate([part for part, _, _ in parts])
+    order = at.argsort()
+    at = at[order]
+    return Candidates(
+        names=attempt.cache.columns.published[0],
+        rows=at,
+        victims=np.concatenate([victims for _, victims, _ in parts], axis=1)[:, order],
+        protected=np.concatenate([protected for _, _, protected in parts], axis=1)[:, order],
+        priorities=roster.priorities[:, at],
+        starts=roster.starts[:, at],
+        pods=list(roster.pods),
+    )
+
+
+def _find(attempt: Attempt, rows: IntArray, trial: Trial, budgets: Budgets) -> tuple[IntArray, Mask, Mask]:
+    """(rows where the pod would fit, (K, n) victims there, (K, n) pods there that a budget protects).
 
     Every lower pod is thought away; then each is put back, those that a budget protects first, the important
-    before the others, if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
+    before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
     """
-    here = cache.snapshot().take(np.array([row]))
-    nominated = nominated_beside(pod, row, cache)
-    lower = [p for p in cache.columns.pods[row].values() if p.priority < pod.priority]
-    changes = [PodChange(row, cache.info(p), -1, pod=p) for p in lower]
-    if not _fits(pod, info, here, changes, nominated, predicates):
-        return None
-    protected, others = split_by_budgets(by_importance(lower), budgets)
-    victims: list[Pod] = []
-    violations = 0
-    for at, candidate in enumerate((*protected, *others)):
-        back = PodChange(row, cache.info(candidate), 1, pod=candidate)
-        changes.append(back)
-        if not _fits(pod, info, here, changes, nominated, predicates):
-            changes.append(attrs.evolve(back, sign=-1))
-            victims.append(candidate)
-            violations += at < len(protected)
-    return Victims(tuple(victims), violations)
+    roster = attempt.roster
+    codes = roster.codes[:, rows]
+    victims = (codes > 0) & (roster.priorities[:, rows] < attempt.pod.priority)
+    protected = _protected_classes(roster, budgets)[codes]
+    places = np.flatnonzero(victims.any(axis=1)).tolist()
+    for place in places:
+        trial.take_away(place, victims[place])
+    fits = trial.fits(np.ones(len(rows), np.bool_))
+    victims &= fits
+    for first in (protected, ~protected):
+        for place in places:
+            back = victims[place] & first[place]
+            if back.any():
+                trial.put_back(place, back)
+                leaves = back & ~trial.fits(back)
+                if leaves.any():
+                    trial.take_away(place, leaves)
+                victims[place] = (victims[place] & ~back) | leaves
+    return rows[fits], victims[:, fits], protected[:, fits]
 
 
-def _fits(
-    pod: Pod,
-    info: PodInfo,
-    here: Snapshot,
-    changes: Sequence[PodChange],
-    nominated: Sequence[PodChange],
-    predicates: Sequence[FitPredicate],
-) -> bool:
-    """Errors count as not fitting; the pods nominated to the node are added in a first pass."""
-    try:
-        if nominated and judge(pod, info, here.what_if((*changes, *nominated)), predicates):
+def _protected_classes(roster: Roster, budgets: Budgets) -> Mask:
+    """(classes,) bool: a budget that allows no disruption selects the class; every pod is judged alone."""
+
+    def is_protected(info: PodInfo | None) -> bool:
+        if info is None or not info.labels:
             return False
-        return not judge(pod, info, here.what_if(changes), predicates)
-    except SchedulingError:
-        return False
+        return any(namespace == info.namespace and matches(info.labels) for namespace, matches in budgets)
 
-
-def by_importance(pods: Sequence[Pod]) -> list[Pod]:
-    """Higher priority first, then earlier start. Pods that do not say when they started come last, latest first.
-
-    Upstream: 1.16 MoreImportantPod; for pods without a start the order that sorting a few of them has.
-    """
-    order = [(-pod.priority, started(pod), -at if pod.start_time is None else at) for at, pod in enumerate(pods)]
-    return [pods[at] for at in sorted(range(len(pods)), key=order.__getitem__)]
-
-
-def started(pod: Pod) -> float:
-    """status.startTime in seconds since the epoch; NOW when it is absent."""
-    return NOW if pod.start_time is None else datetime.fromisoformat(pod.start_time).timestamp()
+    return np.fromiter(map(is_protected, roster.infos), np.bool_, len(roster.infos))
 
 
 def exhausted_budgets(objects: ClusterObjects) -> Budgets:
     """The budgets that allow no disruption; a selector that is empty or invalid protects nothing."""
     out: list[tuple[str, Matcher]] = []
     for budget in objects.pod_disruption_budgets.values():
-        selector = budget.selector
-        if budget.disruptions_allowed <= 0 and selector is not None:
+        if budget.disruptions_allowed <= 0 and budget.selector is not None:
             try:
-                matcher = compile_label_selector(selector)
+                matcher = compile_label_selector(budget.selector)
             except SelectorError:
                 continue
             if not matcher.everything:
@@ -148,63 +223,35 @@ def exhausted_budgets(objects: ClusterObjects) -> Budgets:
     return out
 
 
-def split_by_budgets(pods: Sequence[Pod], budgets: Budgets) -> tuple[list[Pod], list[Pod]]:
-    """(pods whose leaving violates a budget, the others), each in order; every pod is judged alone."""
-    protected: list[Pod] = []
-    others: list[Pod] = []
-    for pod in pods:
-        meta = pod.metadata
-        hit = bool(meta.labels) and any(ns == meta.namespace and matches(meta.labels) for ns, matches in budgets)
-        (protected if hit else others).append(pod)
-    return protected, others
-
-
-# --- which node --------------------------------------------------------------------------------
+# --- extenders ---------------------------------------------------------------------------------
 
 
 def choose(found: Mapping[str, Victims]) -> tuple[str, ...]:
-    """The nodes that the release may pick, sorted by name; one unless they are alike in everything.
-
-    Any node without victims; else by fewest violations, lowest first victim, lowest sum of priorities, fewest
-    victims, latest start of the most important victims. Upstream: 1.16 pickOneNodeForPreemption.
-    """
-    free = [name for name, victims in found.items() if not victims.pods]
-    if free:
-        return tuple(sorted(free))
-    left = list(found)
-    criteria: tuple[Callable[[Victims], float], ...] = (
-        lambda v: v.violations,
-        lambda v: v.pods[0].priority,
-        lambda v: sum(pod.priority + PRIORITY_OFFSET for pod in v.pods),
-        lambda v: len(v.pods),
-        lambda v: -earliest_start(v.pods),
+    """The nodes that the release may pick, sorted by name, of victims in the order extenders gave them."""
+    names, victims = list(found), list(found.values())
+    costs = Costs(
+        violations=np.array([v.violations for v in victims], np.int64),
+        first=np.array([v.pods[0].priority if v.pods else 0 for v in victims], np.int64),
+        total=np.array([sum(pod.priority + PRIORITY_OFFSET for pod in v.pods) for v in victims], np.int64),
+        count=np.array([len(v.pods) for v in victims], np.int64),
+        start=np.array([earliest_start(v.pods) for v in victims], np.float64),
     )
-    for criterion in criteria:
-        if len(left) > 1:
-            values = {name: criterion(found[name]) for name in left}
-            lowest = min(values.values())
-            left = [name for name in left if values[name] == lowest]
-    return tuple(sorted(left))
+    return tuple(sorted(names[at] for at in costs.least().tolist()))
 
 
 def earliest_start(pods: Sequence[Pod]) -> float:
     """The earliest start among the pods of the highest priority."""
-    highest = max(pod.priority for pod in pods)
-    return min(started(pod) for pod in pods if pod.priority == highest)
-
-
-# --- extenders ---------------------------------------------------------------------------------
+    highest = max((pod.priority for pod in pods), default=0)
+    return min((started(pod) for pod in pods if pod.priority == highest), default=np.inf)
 
 
 def _after_extenders(
     pod: Pod, found: dict[str, Victims], cache: ClusterCache, extenders: Sequence[Extender]
 ) -> dict[str, Victims]:
-    """What every interested extender with a preemptVerb leaves. Upstream: 1.16 processPreemptionWithExtenders."""
+    """What the extenders leave, one after the other. Upstream: 1.16 processPreemptionWithExtenders."""
     for extender in extenders:
         if not found:
             break
-        if not extender.config.preempt_verb or not extender.is_interested(pod):
-            continue
         try:
             answer = extender.preempt(pod, {name: (v.pods, v.violations) for name, v in found.items()})
             found = {name: _victims_by_uid(extender, name, uids, cache) for name, uids in answer.items()}

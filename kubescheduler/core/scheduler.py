@@ -10,6 +10,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
+from clusterstate.roster import Roster
 from clusterstate.volumes import missing_claim_error
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision, ExtenderTrace
@@ -35,6 +36,7 @@ class GenericScheduler:
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
         self._memory = Memory()
+        self._roster = Roster(cache.columns)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
 
     def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
@@ -47,7 +49,7 @@ class GenericScheduler:
         if not preempt or decision.host is not None or decision.error is not None:
             return decision
         try:
-            found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm)
+            found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm, self._roster)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error))
         return attrs.evolve(decision, preemption=found)
