@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -79,10 +80,19 @@ def _reason(path: str, error: Exception) -> str:
 
 def _plain(data: bytes) -> bytes:
     if data.startswith(_GZIP):
-        import gzip
-
-        data = gzip.decompress(data)
+        data = _unpacked(data)
     return data.removeprefix(_BOM)
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Unpacks gzip without holding the result twice, as ``gzip.decompress`` does."""
+    import gzip
+    import shutil
+
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+        shutil.copyfileobj(packed, out, 1 << 20)
+    return out.getvalue()
 
 
 def _items(source: str, data: bytes, problems: list[str]) -> list[Item]:

@@ -281,7 +281,7 @@ def test_decode_cluster() -> None:
     ("text", "problem"),
     [
         (b'{\n  "kind": "Pod",\n  "spec" 5\n}', "f: line 3, column 10: JSON is malformed: expected ':'"),
-        (b'{"kind": "List",\n "items": [{"kind": 5 5}]}', "f: line 2, column 22: JSON is malformed: "),
+        (b'{"kind": "List",\n "items": [{"kind": 5 5}]}', "f: line 2, column 23: JSON is malformed: "),
         (b'{"kind": "List",\n', "f: line 2: Input data was truncated"),
         (b"7", "f: must be a Kubernetes object, not 7"),
         (b'[{"kind": "Pod"}, null]', "f: [1]: must be a Kubernetes object, not null"),

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from typing import Any
-
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,17 +11,12 @@ from clusterstate.decode import Decoder, decode_object
 from clusterstate.documents import Item
 from clusterstate.encode import encode_object
 from clusterstate.objects import KINDS
-
-_SPEC = importlib.util.spec_from_file_location("object_strategies", Path(__file__).with_name("strategies.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-strategies: Any = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(strategies)
+from tests.strategies import OBJECTS
 
 
 def test_every_kind_has_a_strategy() -> None:
     """The law below is checked for every kind."""
-    assert set(strategies.OBJECTS) == set(KINDS)
+    assert set(OBJECTS) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -33,7 +24,7 @@ def test_every_kind_has_a_strategy() -> None:
 @given(data=st.data())
 def test_decode_of_encode_is_identity(kind: str, data: st.DataObject) -> None:
     """Parsed manifests and their JSON both give the object back, and a second time the same parts."""
-    obj = data.draw(strategies.OBJECTS[kind])
+    obj = data.draw(OBJECTS[kind])
     manifest = encode_object(obj)
     assert decode_object(manifest) == obj
     decoder = Decoder()
