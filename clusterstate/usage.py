@@ -21,6 +21,8 @@ DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
 """Bytes, likewise."""
 
+MOST = 1 << 63
+
 Amounts = FrozenMap[str, int]
 
 
@@ -53,8 +55,9 @@ def rounded_up(thousandths: int) -> int:
 
 
 def amount(name: str, thousandths: int) -> int:
-    """A quantity in the unit its resource is counted in."""
-    return thousandths if name == CPU else rounded_up(thousandths)
+    """A quantity in the unit its resource is counted in, wrapped to 64 bits as upstream's millicores are."""
+    value = thousandths if name == CPU else rounded_up(thousandths)
+    return value if -MOST <= value < MOST else (value + MOST) % (2 * MOST) - MOST
 
 
 def tracked_1_16(name: str) -> bool:

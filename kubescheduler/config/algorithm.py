@@ -146,6 +146,7 @@ def _assemble(
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
         unresolvable=known.unresolvable,
         extenders=tuple(HTTPExtender(config, encoder=encoder) for config in policy.ordered_extenders()),
+        honours_preemption_policy=options.feature_gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=policy.always_check_all_predicates,
         percentage_of_nodes_to_score=options.percentage_of_nodes_to_score,
     )

@@ -76,6 +76,8 @@ class Algorithm:
     extenders: tuple[Extender, ...] = ()
     idle: tuple[FitPredicate, ...] = ()
     unresolvable: frozenset[str] = frozenset()
+    honours_preemption_policy: bool = False
+    """Whether a pod with preemptionPolicy Never does not preempt."""
     always_check_all_predicates: bool = False
     percentage_of_nodes_to_score: int = 100
     """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""

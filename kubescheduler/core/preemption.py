@@ -114,7 +114,8 @@ def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: A
     Raises SchedulingError when an extender that is not ignorable fails. Upstream: 1.16 Preempt.
     """
     pod = decision.pod
-    if not is_eligible(pod, cache):
+    never = algorithm.honours_preemption_policy and pod.spec.preemption_policy == "Never"
+    if never or not is_eligible(pod, cache):
         return Preemption()
     rows = candidate_rows(decision, algorithm.unresolvable, cache)
     if not len(rows):

@@ -157,6 +157,18 @@ def test_a_pod_waits_while_lower_ones_leave_its_node() -> None:
     assert (dict(found.candidates), found.chosen, found.cleared) == ({}, (), ())
 
 
+@pytest.mark.parametrize(("gate", "candidates"), [(False, ["a"]), (True, [])], ids=["gate off", "gate on"])
+def test_the_preemption_policy_counts_with_its_gate(gate: bool, candidates: list[str]) -> None:
+    """preemptionPolicy Never keeps a pod from preempting only with NonPreemptingPriority on."""
+    cache = ClusterCache.of([make_node("a"), running("low", "a", priority=1)])
+    gates = {**GATES, "NonPreemptingPriority": gate}
+    algorithm = algorithm_from_provider(AlgorithmOptions(feature_gates=gates), "DefaultProvider")
+    pod = asking(preemption_policy="Never")
+    found = GenericScheduler(algorithm, cache).schedule(pod, preempt=True).preemption
+    assert found is not None
+    assert list(found.candidates) == candidates
+
+
 def test_lower_nominations_to_the_chosen_node_are_cleared() -> None:
     """Their pods have to look again."""
     waiting = make_pod("waiting", requests=resources(cpu=100), priority=5, nominated="a")
