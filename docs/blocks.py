@@ -32,6 +32,8 @@ import yaml
 ROOT = Path(__file__).parent.parent
 PORT = 8888
 """The port that documents name; a free one takes its place when they are run."""
+HOME = "/home/you/shop"
+"""How outputs show the folder in which a document is run."""
 
 FENCE = re.compile(r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\bin \d+\.\d+s")
@@ -140,7 +142,10 @@ class Session:
         self._python.append(block.body.replace(str(PORT), str(self._port)))
         done = self._process([sys.executable, "-c", PYTHON], json.dumps(self._python))
         assert done.returncode == 0, f"line {block.line}: {done.stdout}"
-        return done.stdout.replace(str(self._port), str(PORT))
+        return self._shown(done.stdout)
+
+    def _shown(self, printed: str) -> str:
+        return printed.replace(str(self._port), str(PORT)).replace(str(self.folder), HOME)
 
     def _command(self, command: str, shown: str) -> str:
         typed = command.replace("\n> ", "\n").replace(str(PORT), str(self._port))
@@ -149,7 +154,7 @@ class Session:
         else:
             done = self._process(["bash", "-c", f"(exit {self._status}); {typed}"], "")
             self._status, printed = done.returncode, done.stdout
-        return f"$ {command}\n" + agreed(shown, printed.replace(str(self._port), str(PORT)))
+        return f"$ {command}\n" + agreed(shown, self._shown(printed))
 
     def _start(self, command: str) -> str:
         """Starts a program and waits for its first line."""
@@ -200,6 +205,7 @@ def agreed(shown: str, printed: str) -> str:
     pattern = "".join(
         "(?:.*\n)*" if line == ANY_LINES else re.escape(line) + "\n" for line in _timeless(shown).splitlines()
     )
+    assert "Traceback (most recent call last)" not in printed, printed
     return shown if re.fullmatch(pattern, _timeless(printed)) else _timeless(printed)
 
 

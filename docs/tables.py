@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+import click
+
 from algorithmprovider import registry
 from algorithmprovider.registry import Registry
 from docs import rules
+from kubescheduler.cli import cli
 from kubescheduler.config.decoding import Kind, ListOf, Scalar, Struct
 from kubescheduler.config.policy_schema import POLICY
 from predicates.labels import label_presence_factory
@@ -52,6 +55,7 @@ def tables() -> dict[str, str]:
         "priority overview": priority_overview(),
         "priorities": "\n\n".join(_priority_sections()),
         "policy keys": policy_keys(),
+        "settings": settings(),
     }
 
 
@@ -182,6 +186,19 @@ def _type(kind: Kind) -> str:
     if isinstance(kind, ListOf):
         return f"list of {_type(kind.item)}s"
     return kind.wanted.removeprefix("a ").removeprefix("an ") if isinstance(kind, Scalar) else "object"
+
+
+def settings() -> str:
+    """Every key of a settings file, by command."""
+    context = click.Context(cli)
+    rows = ["| table | keys |", "|---|---|"]
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None, name
+        options = [param for param in command.params if isinstance(param, click.Option)]
+        keys = ", ".join(f"`{str(option.name).replace('_', '-')}`" for option in options)
+        rows += [f"| `[{name}]` | {keys} |"] if keys else []
+    return "\n".join(rows)
 
 
 # --- shared ----------------------------------------------------------------------------------

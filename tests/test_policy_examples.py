@@ -1,0 +1,59 @@
+"""Every example policy decides as its expected output says, by the program itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.expected import EXAMPLES, POLICIES, PROVIDERS, decision, expected_file, names
+
+HOSTS = {
+    "DefaultProvider": "worker-1",
+    "ClusterAutoscalerProvider": "worker-2",
+    "classic-default.json": "worker-3",
+    "parameterised.yaml": "worker-2",
+    "bin-packing.json": "worker-4",
+    "spread-first.toml": "worker-5",
+    "extenders.json": "worker-4",
+}
+"""Worked out by hand from the rules, as policy_examples/README.md shows."""
+
+TOTALS = {
+    "DefaultProvider": [100028, 100023, 100019, 100023, 100026],
+    "ClusterAutoscalerProvider": [100023, 100030, 100012, 100022, 100026],
+    "classic-default.json": [18, 14, 19, 14, 17],
+    "parameterised.yaml": [17, 21, 18, None, None],
+    "bin-packing.json": [100015, 100025, 100005, 100040, 100015],
+    "spread-first.toml": [100007, 100013, 100008, 100017, 100044],
+    "extenders.json": [None, 9, None, 13, 8],
+}
+"""The totals of workers 1 to 5, None where the pod does not fit; by hand too."""
+
+
+@pytest.mark.parametrize("name", names())
+def test_decision_is_as_expected(name: str, tmp_path: Path) -> None:
+    """The printed explanation is the kept one, to the last space; after a change: python -m docs.update."""
+    assert decision(name, tmp_path) == expected_file(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", names())
+def test_expected_totals_were_worked_out_by_hand(name: str) -> None:
+    """The kept outputs have the chosen node and the totals that the rules give on paper."""
+    rows = re.findall(r"^(worker-\d) .*? (\d+)(?: +(chosen|tied))?$", expected_file(name).read_text("utf-8"), re.M)
+    totals = {node: int(total) for node, total, _ in rows}
+    assert [totals.get(f"worker-{number}") for number in range(1, 6)] == TOTALS[name]
+    assert [node for node, _, mark in rows if mark == "chosen"] == [HOSTS[name]]
+
+
+def test_every_example_is_listed() -> None:
+    """No policy lies in the folder without a test, an expected output, and a line in the README."""
+    policies = {path.name for path in EXAMPLES.glob("*.*")} - {"cluster.yaml", "pod.yaml", "README.md", "extender.py"}
+    assert policies == set(POLICIES)
+    assert {path.name for path in (EXAMPLES / "expected").iterdir()} == {expected_file(name).name for name in names()}
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for name in POLICIES:
+        assert f"| [`{name}`]({name}) | {HOSTS[name]} |" in readme
+    for name in PROVIDERS:
+        assert f"| {name} | {HOSTS[name]} |" in readme
