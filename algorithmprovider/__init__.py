@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from algorithmprovider import release_1_16
+from algorithmprovider import release_1_4, release_1_16
 from algorithmprovider.pernode import NodeInfo
 from algorithmprovider.registration import (
     FIT_PREDICATES,
@@ -20,6 +20,7 @@ from algorithmprovider.registration import (
 )
 from algorithmprovider.registry import Provider, Registry, nearest
 from clusterstate.errors import RegistryError
+from clusterstate.reading import Reading
 
 __all__ = [
     "FIT_PREDICATES",
@@ -33,6 +34,7 @@ __all__ = [
     "list_algorithm_providers",
     "list_fit_predicates",
     "list_priorities",
+    "reading",
     "register_algorithm_provider",
     "register_custom_fit_predicate",
     "register_custom_priority_function",
@@ -47,24 +49,42 @@ DEFAULT_RELEASE = "1.16"
 DEFAULT_PROVIDER = "DefaultProvider"
 
 RELEASES: dict[str, tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]] = {
+    "1.4": (release_1_4.registry, release_1_4.FEATURE_GATES),
     "1.16": (release_1_16.registry, release_1_16.FEATURE_GATES),
 }
 """Release → (its registry under given feature gates, the gates that matter and their defaults)."""
 
 
+READINGS: dict[str, Callable[[Mapping[str, bool]], Reading]] = {
+    "1.4": release_1_4.reading,
+    "1.16": release_1_16.reading,
+}
+"""Release → how it sees objects under given feature gates."""
+
+
+def reading(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Reading:
+    """How a release sees objects, for the cluster's cache. ``feature_gates`` override the defaults."""
+    _, gates = _known(release)
+    return READINGS[release]({**gates, **(feature_gates or {})})
+
+
 def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Registry:
     """A release's registry, with what users registered on top. ``feature_gates`` override the defaults."""
-    if release not in RELEASES:
-        raise RegistryError(
-            f"release {release} is not known; known are {', '.join(RELEASES)}{nearest(release, RELEASES)}"
-        )
-    build, gates = RELEASES[release]
+    build, gates = _known(release)
     built = build({**gates, **(feature_gates or {})})
     for name, factory in FIT_PREDICATES.items():
         built.add_predicate(name, factory)
     built.priorities.update(PRIORITY_CONFIGS)
     built.providers.update(PROVIDERS)
     return built
+
+
+def _known(release: str) -> tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]:
+    if release not in RELEASES:
+        raise RegistryError(
+            f"release {release} is not known; known are {', '.join(RELEASES)}{nearest(release, RELEASES)}"
+        )
+    return RELEASES[release]
 
 
 def get_algorithm_provider(name: str, release: str = DEFAULT_RELEASE) -> Provider:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
 from clusterstate.errors import RegistryError
+from predicates.labels import label_presence_factory
+from predicates.service_affinity import service_affinity_factory
 from predicates.types import FitPredicateFactory
-from priorities.types import PriorityConfigFactory
+from priorities.capacity_ratio import capacity_ratio_factory
+from priorities.node_label import node_label_factory
+from priorities.service_anti_affinity import service_anti_affinity_factory
+from priorities.types import PriorityConfigFactory, PriorityFactory
+
+CapacityRatioFactory = Callable[[str, Sequence[tuple[int, int]], Iterable[tuple[str, int]]], PriorityFactory]
+"""Of (utilization, score) points and (resource, weight) pairs."""
 
 NAME = re.compile("^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$")
 
@@ -23,6 +31,20 @@ class Provider:
     priorities: frozenset[str]
 
 
+@attrs.frozen
+class Arguments:
+    """What a policy entry's argument is made into: functions of the entry's name and the argument's members.
+
+    capacity_ratio: None where the release does not know it.
+    """
+
+    label_presence: Callable[[str, tuple[str, ...], bool], FitPredicateFactory] = label_presence_factory
+    service_affinity: Callable[[str, tuple[str, ...]], FitPredicateFactory] = service_affinity_factory
+    label_preference: Callable[[str, str, bool], PriorityFactory] = node_label_factory
+    service_anti_affinity: Callable[[str, str], PriorityFactory] = service_anti_affinity_factory
+    capacity_ratio: CapacityRatioFactory | None = capacity_ratio_factory
+
+
 @attrs.define
 class Registry:
     """Everything one release can be configured with.
@@ -33,6 +55,8 @@ class Registry:
     ordering: the order in which predicates run on a node; a name that is not in it never runs.
     mandatory: predicates that join whatever was selected.
     unresolvable: reasons that taking pods away cannot mend.
+    runs_any_name: a policy's own predicates run under any name, behind those of the ordering.
+    arguments: what becomes of policy entries with an argument.
     """
 
     fit_predicates: dict[str, FitPredicateFactory]
@@ -41,6 +65,8 @@ class Registry:
     ordering: list[str]
     mandatory: frozenset[str] = frozenset()
     unresolvable: frozenset[str] = frozenset()
+    runs_any_name: bool = False
+    arguments: Arguments = Arguments()
 
     def add_predicate(self, name: str, factory: FitPredicateFactory) -> None:
         """Registers or replaces; a name new to the ordering goes to its end, so that it runs."""

@@ -19,7 +19,7 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from algorithmprovider import RELEASES
+from algorithmprovider import RELEASES, reading
 from benchmarks.workloads import WORKLOADS, Workload, node
 from clusterstate.cache import ClusterCache
 from clusterstate.decode import Decoder
@@ -34,13 +34,14 @@ MOST_PODS_A_NODE = 30
 def build(workload: Workload, release: str, nodes: int, init_pods: int) -> GenericScheduler:
     """A scheduler over a fresh cluster with the initial pods in place."""
     decoder = Decoder()
-    cache = ClusterCache()
+    gates = gates_from(release, workload.feature_gates if release != "1.4" else {})
+    cache = ClusterCache(reading(release, gates))
     for index in range(nodes):
         cache.add(decoder.decode_object(node(index, workload.zones)))
     for index in range(init_pods):
         pod: Any = decoder.decode_object(workload.initial(f"init-{index}", workload.initial_namespace))
         cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
-    options = AlgorithmOptions(release=release, feature_gates=gates_from(release, workload.feature_gates))
+    options = AlgorithmOptions(release=release, feature_gates=gates)
     return GenericScheduler(algorithm_for(options, "DefaultProvider", None), cache)
 
 

@@ -90,10 +90,7 @@ def pod_key_1_4(pod: Pod) -> PodKey:
     """
     metadata = pod.metadata
     controller = controller_of(metadata) if metadata.owner_references else None
-    if metadata.annotations:
-        spec = _annotated(pod.spec, metadata.annotations, pod.key)
-    else:
-        spec = _spec(pod.spec, "", "", "")
+    spec = _annotated(pod.spec, metadata.annotations, pod.key) if metadata.annotations else _spec(pod.spec)
     return (metadata.namespace, metadata.labels, spec, controller, metadata.deletion_timestamp is not None)
 
 
@@ -110,6 +107,18 @@ def node_1_4(node: Node) -> Node:
     return attrs.evolve(node, taints=read_taints(annotation))
 
 
+MUST_BE = {"Ready": "True", "OutOfDisk": "False", "NetworkUnavailable": "False"}
+"""The status that a node's condition has to have, if it is there."""
+
+
+def unlisted_1_4(node: Node) -> bool | None:
+    """True for a node that is not listed at all: cordoned, or with a condition that is not as it must be.
+
+    Upstream: 1.4 getNodeConditionPredicate.
+    """
+    return node.unschedulable or any(c.status != MUST_BE.get(c.type, c.status) for c in node.conditions) or None
+
+
 def _annotated(spec: PodSpec, annotations: Labels, name: str) -> PodSpec:
     init = next((text for key in INIT_ANNOTATIONS if (text := annotations.get(key, ""))), "")
     affinity, tolerations = annotations.get(AFFINITY_ANNOTATION, ""), annotations.get(TOLERATIONS_ANNOTATION, "")
@@ -120,7 +129,7 @@ def _annotated(spec: PodSpec, annotations: Labels, name: str) -> PodSpec:
 
 
 @lru_cache(maxsize=16384)
-def _spec(spec: PodSpec, affinity: str, tolerations: str, init: str) -> PodSpec:
+def _spec(spec: PodSpec, affinity: str = "", tolerations: str = "", init: str = "") -> PodSpec:
     if spec.affinity is not None:
         read: Affinity | None = _known_affinity(spec.affinity)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clusterstate.cluster import KEPT, ClusterObjects
@@ -21,13 +21,14 @@ TERMINATED = ("Succeeded", "Failed")
 class ClusterCache:
     """Nodes, pods and the other objects of one cluster. Upstream: 1.16 schedulerCache.
 
-    A pod is assumed (placed by us, not yet confirmed) or added; pods are told apart by uid. Texts of
+    A pod is assumed (placed by us, not yet confirmed) or added; pods are told apart by uid (1.4: by name). Texts of
     ClusterStateError are upstream's. Nothing here reads a clock: expiry of assumed pods belongs to who
     keeps time.
     """
 
-    def __init__(self, accounting: Accounting = account_1_16, tracked: Callable[[str], bool] = tracked_1_16) -> None:
-        self.columns = Columns(accounting, tracked)
+    def __init__(self, reading: Reading = READING_1_16) -> None:
+        self.reading = reading
+        self.columns = Columns(reading)
         self.objects = ClusterObjects()
         self.tree = NodeTree()
         self._places: dict[str, tuple[int, Pod]] = {}
@@ -36,12 +37,12 @@ class ClusterCache:
         self._by_node: dict[str, list[Pod]] | None = {}
 
     @classmethod
-    def of(cls, objects: Iterable[Any], **settings: Any) -> ClusterCache:
-        """A cache filled with decoded objects, every node as if it had been updated since.
+    def of(cls, objects: Iterable[Any], reading: Reading = READING_1_16) -> ClusterCache:
+        """A cache filled with decoded objects as ``reading`` sees them, every node as if it had been updated since.
 
         Terminated pods are left out, pending ones noted if they are nominated.
         """
-        cache = cls(**settings)
+        cache = cls(reading)
         for obj in objects:
             cache.add(obj)
         cache.columns.images.refresh()
@@ -135,19 +136,20 @@ class ClusterCache:
         self._take(uid)
 
     def is_assumed(self, pod: Pod) -> bool:
-        return pod.metadata.uid in self._assumed
+        return self.reading.identity(pod) in self._assumed
 
     def __contains__(self, pod: Pod) -> bool:
-        return pod.metadata.uid in self._places
+        return self.reading.identity(pod) in self._places
 
     def pods(self) -> list[Pod]:
         """All placed pods, in order of arrival."""
         return [pod for _, pod in self._places.values()]
 
     def _uid(self, pod: Pod) -> str:
-        if not pod.metadata.uid:
+        uid = self.reading.identity(pod)
+        if not uid:
             raise ClusterStateError("Cannot get cache key for pod with empty UID")
-        return pod.metadata.uid
+        return uid
 
     def _place(self, uid: str, pod: Pod) -> None:
         row = self.columns.row(pod.node_name)

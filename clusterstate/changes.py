@@ -25,6 +25,8 @@ class Reads(enum.IntFlag):
     """Volumes, claims, storage classes, CSI nodes and drivers."""
     NAMESPACES = 64
     """Namespace objects."""
+    AFFINITY_PODS = 128
+    """Pods anywhere that have pod affinity or anti-affinity themselves."""
 
 
 LOCAL = Reads.NODE | Reads.PODS

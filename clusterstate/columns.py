@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from clusterstate.changes import ChangeLog
+from clusterstate.changes import ChangeLog, Reads
 from clusterstate.distinct import DistinctIds, Ids
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.images import ImageStates
-from clusterstate.nodecolumn import NodeColumn, label_extractor
+from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
 from clusterstate.podaffinity import Use
 from clusterstate.podinfo import PodInfo, PodKey
@@ -64,6 +64,8 @@ class Columns:
         self._free: list[int] = []
         self._ranks: IntArray | None = None
         self._published: tuple[tuple[str, ...], Mask] | None = None
+        self._known: Mask | None = None
+        self._listed_count = 0
 
     def __len__(self) -> int:
         return len(self.names)
@@ -162,12 +164,30 @@ class Columns:
 
     @property
     def published(self) -> tuple[tuple[str, ...], Mask]:
-        """(row → name, (N,) bool has_node) as they are now; later changes leave them alone."""
+        """(row → name, (N,) bool the nodes that the release lists) as they are now; later changes leave them alone."""
         if self._published is None:
-            listed = self.has_node.view.copy()
-            listed.flags.writeable = False
+            known = self.has_node.view.copy()
+            known.flags.writeable = False
+            listed = known
+            if self.reading.unlisted is not None:
+                listed = known & (self.node_property(self.reading.unlisted).codes == ABSENT)
+                listed.flags.writeable = False
             self._published = tuple(self.names), listed
+            self._known = None if listed is known else known
+            self._listed_count = int(listed.sum())
         return self._published
+
+    @property
+    def known(self) -> Mask | None:
+        """(N,) bool, the nodes there are, when the release may leave some out of its list; None: it lists them all."""
+        _ = self.published
+        return self._known
+
+    @property
+    def listed_count(self) -> int:
+        """How many nodes the release lists."""
+        _ = self.published
+        return self._listed_count
 
     @property
     def ranks(self) -> IntArray:
@@ -231,6 +251,8 @@ class Columns:
         for distinct in self._distinct.values():
             distinct.add(info, row, sign)
         self.log.pods(row)
+        if info.has_pod_affinity:
+            self.log.whole(Reads.AFFINITY_PODS)
 
     # --- counts over pods ------------------------------------------------------------------
 

@@ -95,8 +95,12 @@ def _pod_spec(spec: Manifest) -> Any:
     host = spec.get("hostNetwork") is True
     spec = _filled(spec, "schedulerName", DEFAULT_SCHEDULER)
     for key in ("containers", "initContainers"):
-        spec = _each(spec, key, lambda c: _each(_at(c, "resources", _requests), "ports", lambda p: _port(p, host)))
+        spec = _containers(spec, key, host)
     return _each(spec, "volumes", _rbd)
+
+
+def _containers(spec: Manifest, key: str, host: bool) -> Any:
+    return _each(spec, key, lambda c: _each(_at(c, "resources", _requests), "ports", lambda p: _port(p, host)))
 
 
 def _requests(resources: Manifest) -> Manifest:
@@ -153,6 +157,40 @@ _BY_KIND: dict[str, Change] = {
     "Node": _default_node,
     "PersistentVolume": _default_volume,
     "StorageClass": _default_class,
+    "ReplicationController": _default_controller,
+}
+
+
+def default_manifest_1_4(manifest: Manifest) -> Manifest:
+    """The manifest as the decoder of release 1.4 itself fills it in, whoever wrote it: no namespace, no uid.
+
+    Init containers are no field there and get nothing.
+    """
+    kind = manifest.get("kind")
+    change = _BY_KIND_1_4.get(kind) if isinstance(kind, str) else None
+    return manifest if change is None else change(manifest)
+
+
+def named_manifest_1_4(manifest: Manifest) -> Manifest:
+    """The same with a namespace and a uid."""
+    kind = manifest.get("kind")
+    if isinstance(kind, str) and kind in KINDS:
+        manifest = _at(manifest, "metadata", lambda meta: _metadata(kind, meta))
+    return default_manifest_1_4(manifest)
+
+
+def _default_pod_1_4(manifest: Manifest) -> Any:
+    return _at(manifest, "spec", _pod_spec_1_4)
+
+
+def _pod_spec_1_4(spec: Manifest) -> Any:
+    return _each(_containers(spec, "containers", spec.get("hostNetwork") is True), "volumes", _rbd)
+
+
+_BY_KIND_1_4: dict[str, Change] = {
+    "Pod": _default_pod_1_4,
+    "Node": _default_node,
+    "PersistentVolume": _default_volume,
     "ReplicationController": _default_controller,
 }
 

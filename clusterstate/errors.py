@@ -9,7 +9,6 @@
     │   └── RegistryError     an algorithm name that cannot be registered or found
     ├── ClusterStateError     a cache operation that does not fit the cache's state
     └── SchedulingError       an attempt that was given up: the release's own text
-        ├── FitError          no node fits (kubescheduler.core)
         └── ExtenderError     an HTTP extender failed (kubescheduler.extender)
 """
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from clusterstate.changes import Reads
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.selectors import NOTHING, Matcher, SelectorError, compile_label_selector, term_namespaces
@@ -55,6 +56,11 @@ def compile_term(term: PodAffinityTerm, owner_namespace: str) -> TermMatcher:
 def first_error(terms: Iterable[PodAffinityTerm], owner_namespace: str) -> str | None:
     """The text of the first invalid selector among some terms."""
     return next((error for term in terms if (error := compile_term(term, owner_namespace).error)), None)
+
+
+def affinity_reads(pod: PodInfo) -> Reads:
+    """What the rules of pod affinity depend on for one pod; without terms of its own only pods that have some count."""
+    return Reads.ALL_NODES | (Reads.ALL_PODS if pod.has_pod_affinity else Reads.AFFINITY_PODS)
 
 
 # --- what running pods use -----------------------------------------------------------------

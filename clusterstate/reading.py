@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import attrs
 
-from clusterstate.annotations_1_4 import name_key, node_1_4, pod_key_1_4
+from clusterstate.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.objects import Node, Pod
 from clusterstate.podaffinity import Use, affinity_uses
 from clusterstate.podaffinity_1_4 import affinity_uses_1_4
@@ -29,7 +29,8 @@ class Reading:
 
     accounting: a spec's amounts. tracked: whether account is kept of a resource. pod_key: what makes two pods equal,
     with the spec as rules see it. node: a node as rules see it. affinity_uses: the uses a pod class makes of
-    topologies. identity: what tells pods apart.
+    topologies. identity: what tells pods apart. unlisted: True for a node that is not even looked at, otherwise
+    None; by default every node is.
     """
 
     accounting: Accounting = account_1_16
@@ -38,7 +39,8 @@ class Reading:
     node: Callable[[Node], Node] = as_written
     affinity_uses: Callable[[PodInfo], tuple[Use, ...]] = affinity_uses
     identity: Callable[[Pod], str] = uid_key
+    unlisted: Callable[[Node], bool | None] | None = None
 
 
 READING_1_16 = Reading()
-READING_1_4 = Reading(account_1_4, tracked_1_4, pod_key_1_4, node_1_4, affinity_uses_1_4, name_key)
+READING_1_4 = Reading(account_1_4, tracked_1_4, pod_key_1_4, node_1_4, affinity_uses_1_4, name_key, unlisted_1_4)

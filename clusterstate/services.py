@@ -85,6 +85,23 @@ def count_matching(namespace: str, selectors: tuple[Selector, ...], snapshot: Sn
     return snapshot.counts(snapshot.tally(("matching pods", namespace, selectors), None, weight)).copy()
 
 
+def count_matching_any(namespace: str, selectors: tuple[Selector, ...], snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of a namespace on each row, not being deleted, that at least one selector matches.
+
+    Raises SelectorError for an invalid label selector. Upstream: 1.4 CalculateSpreadPriority.
+    """
+    if not selectors:
+        return constant_row(0, len(snapshot))
+    matchers = [matcher_of(selector) for selector in selectors]
+
+    def weight(info: PodInfo) -> int:
+        if info.namespace != namespace or info.terminating:
+            return 0
+        return int(any(matcher(info.labels) for matcher in matchers))
+
+    return snapshot.counts(snapshot.tally(("pods of any", namespace, selectors), None, weight)).copy()
+
+
 # --- the index -----------------------------------------------------------------------------
 
 Owner = TypeVar("Owner", Service, ReplicationController, ReplicaSet, StatefulSet)

@@ -284,6 +284,10 @@ class Snapshot:
         """The classes of all running pods, each with ``rows`` (row → number of pods); without the changes."""
         return list(self._columns.infos.values())
 
+    def info(self, pod: Pod) -> PodInfo:
+        """A pod's class."""
+        return self._columns.info(pod)
+
     def pods_on(self, row: int) -> list[Pod]:
         """The pods of a row, in order of arrival; without the changes."""
         return list(self._columns.pods[row].values())

@@ -9,8 +9,10 @@ from typing import Any
 import attrs
 import msgspec
 
+from algorithmprovider import reading
 from clusterstate.cache import ClusterCache
-from clusterstate.decode import decode_cluster, decode_object
+from clusterstate.decode import Decoder, Prepare, decode_cluster
+from clusterstate.defaulting import default_manifest_1_4
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError
 from clusterstate.objects import Pod
 from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
@@ -18,6 +20,9 @@ from kubescheduler.config.gates import gates_from
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision, ExtenderTrace, Preemption
 from kubescheduler.core.scheduler import GenericScheduler
+
+PREPARES: dict[str, Prepare] = {"1.4": default_manifest_1_4}
+"""Release → the defaults that its own decoder fills in."""
 
 CONFIGURATION_KEYS = ("provider", "policy", "componentConfig")
 
@@ -35,19 +40,21 @@ class Scenario:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], release: str) -> Scenario:
-        """Decodes the cluster as it is stored: nothing is defaulted."""
-        objects = decode_cluster(document.get("cluster") or {})
+        """Decodes the cluster as it is stored: nothing is defaulted, unless the release itself does it."""
+        gates = gates_from(release, document.get("featureGates") or {})
+        objects = decode_cluster(document.get("cluster") or {}, decoder=Decoder(prepare=PREPARES.get(release)))
         return cls(
             name=str(document.get("id", "")),
             release=release,
-            cache=ClusterCache.of(objects),
-            feature_gates=gates_from(release, document.get("featureGates") or {}),
+            cache=ClusterCache.of(objects, reading(release, gates)),
+            feature_gates=gates,
             sequence=bool(document.get("sequence")),
         )
 
     def answer(self, query: Mapping[str, Any]) -> dict[str, Any]:
         """One result. In a sequence the pod is then bound to the first of the best nodes."""
-        pod = decode_object({"kind": "Pod", **(query.get("pod") or {})}, keep_manifest=True)
+        decoder = Decoder(prepare=PREPARES.get(self.release))
+        pod = decoder.decode_object({"kind": "Pod", **(query.get("pod") or {})}, keep_manifest=True)
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
         scheduler = self._scheduler({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})

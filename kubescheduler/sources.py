@@ -11,8 +11,8 @@ from typing import IO
 import attrs
 
 from algorithmprovider.registry import nearest
-from clusterstate.decode import Decoder, UnknownKindError, notes_on
-from clusterstate.defaulting import admit_pod, default_manifest, global_default_of
+from clusterstate.decode import Decoder, Prepare, UnknownKindError, notes_on
+from clusterstate.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
 from clusterstate.documents import Item, Manifest
 from clusterstate.errors import DecodeError
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
@@ -53,16 +53,17 @@ def read_cluster(
     keep_manifests: bool = False,
     keep_items: bool = False,
     progress: Progress | None = None,
+    release: str = "1.16",
 ) -> ClusterInput:
     """The objects of files (.json, .yaml, .yml, also gzipped), folders and ``-``, standard input.
 
-    defaulting: fill in what an API server would, with the priority classes of the same input.
+    defaulting: fill in what an API server of ``release`` would, with the priority classes of the same input.
     keep_manifests: as for ``clusterstate.decode.Decoder``. keep_items: fill ``items`` of the answer.
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
     """
     with _no_collection():
         items, problems = read_items(paths, stdin)
-        reading = _Reading(items, defaulting, keep_manifests, progress, problems)
+        reading = _Reading(items, FILLINGS[release] if defaulting else None, keep_manifests, progress, problems)
         found = reading.run(())
     if keep_items:
         found = attrs.evolve(found, items=reading.decoded())
@@ -91,6 +92,7 @@ def read_pods(
     defaulting: bool = True,
     priority_classes: Iterable[PriorityClass] = (),
     keep_manifests: bool = True,
+    release: str = "1.16",
 ) -> list[Pod]:
     """The pods to place, in order. Other kinds in the input are passed over.
 
@@ -98,7 +100,8 @@ def read_pods(
     Raises one DecodeError with every fault; input without a pod is one.
     """
     items, problems = read_items(paths, stdin)
-    found = _Reading(items, defaulting, keep_manifests, None, problems).run(priority_classes)
+    filling = FILLINGS[release] if defaulting else None
+    found = _Reading(items, filling, keep_manifests, None, problems).run(priority_classes)
     pods = [obj for obj in found.objects if isinstance(obj, Pod)]
     if not pods and not problems:
         problems.append(_no_pods(paths, found))
@@ -119,10 +122,10 @@ class _Reading:
     """One pass over items: first everything but pods, then pods with the priority classes found."""
 
     def __init__(
-        self, items: list[Item], defaulting: bool, keep: bool, progress: Progress | None, problems: list[str]
+        self, items: list[Item], filling: Filling | None, keep: bool, progress: Progress | None, problems: list[str]
     ) -> None:
         self._items = items
-        self._defaulting = defaulting
+        self._filling = filling
         self._keep = keep
         self._progress = progress
         self._problems = problems
@@ -132,11 +135,12 @@ class _Reading:
 
     def run(self, classes: Iterable[PriorityClass]) -> ClusterInput:
         pods = [_is_pod(item) for item in self._items]
-        first = Decoder(keep_manifests=self._keep, prepare=default_manifest if self._defaulting else None)
+        filling = self._filling
+        first = Decoder(keep_manifests=self._keep, prepare=None if filling is None else filling.others)
         self._decode(first, (i for i, pod in enumerate(pods) if not pod))
         own = (obj for obj in self._found if isinstance(obj, PriorityClass))
         by_name = {cls.metadata.name: cls for cls in (*classes, *own)}
-        prepare = _admission(by_name) if self._defaulting else None
+        prepare = None if filling is None else filling.pods(by_name)
         self._decode(Decoder(keep_manifests=self._keep, prepare=prepare), (i for i, pod in enumerate(pods) if pod))
         if self._progress is not None:
             self._progress(self._done, len(self._items))
@@ -165,13 +169,28 @@ def _is_pod(item: Item) -> bool:
     return (kind or item.kind) == "Pod"
 
 
-def _admission(classes: Mapping[str, PriorityClass]) -> Callable[[Manifest], Manifest]:
+def _admission(classes: Mapping[str, PriorityClass]) -> Prepare:
     global_default = global_default_of(classes.values())
 
     def prepare(manifest: Manifest) -> Manifest:
         return admit_pod(default_manifest(manifest), classes, global_default)
 
     return prepare
+
+
+@attrs.frozen
+class Filling:
+    """What a release's API server fills in: in pods, by the priority classes there are, and in everything else."""
+
+    pods: Callable[[Mapping[str, PriorityClass]], Prepare]
+    others: Prepare
+
+
+FILLINGS: dict[str, Filling] = {
+    "1.4": Filling(lambda _: named_manifest_1_4, named_manifest_1_4),
+    "1.16": Filling(_admission, default_manifest),
+}
+"""Release → its filling. 1.4 knows no priorities and gives pods no tolerations."""
 
 
 # --- across objects --------------------------------------------------------------------------

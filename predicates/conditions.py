@@ -18,6 +18,10 @@ MEMORY_PRESSURE = "node(s) had memory pressure"
 DISK_PRESSURE = "node(s) had disk pressure"
 PID_PRESSURE = "node(s) had pid pressure"
 
+MEMORY_PRESSURE_1_4 = "NodeUnderMemoryPressure"
+DISK_PRESSURE_1_4 = "NodeUnderDiskPressure"
+INODE_PRESSURE_1_4 = "NodeUnderInodePressure"
+
 Flag = Callable[[Node], bool | None]
 """True where a node has something, otherwise None."""
 
@@ -85,6 +89,44 @@ def check_node_condition(_: PodInfo, snapshot: Snapshot) -> Verdict:
     return _where(snapshot, {NOT_READY: not_ready, NETWORK_UNAVAILABLE: network_unavailable, UNSCHEDULABLE: cordoned})
 
 
+# --- 1.4 -----------------------------------------------------------------------------------
+
+
+def _any_is_true(node: Node, kind: str) -> bool | None:
+    """Whether any condition of a type is True, otherwise None."""
+    return any(c.type == kind and c.status == "True" for c in node.conditions) or None
+
+
+def any_memory_pressure(node: Node) -> bool | None:
+    return _any_is_true(node, "MemoryPressure")
+
+
+def any_disk_pressure(node: Node) -> bool | None:
+    return _any_is_true(node, "DiskPressure")
+
+
+def any_inode_pressure(node: Node) -> bool | None:
+    return _any_is_true(node, "InodePressure")
+
+
+def check_node_memory_pressure_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Keeps best-effort pods off nodes short of memory. Upstream: 1.4 CheckNodeMemoryPressurePredicate."""
+    return _where(snapshot, {MEMORY_PRESSURE_1_4: any_memory_pressure}) if is_best_effort(pod) else PASS
+
+
+def check_node_disk_pressure_1_4(_: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Keeps pods off nodes short of disk. Upstream: 1.4 CheckNodeDiskPressurePredicate."""
+    return _where(snapshot, {DISK_PRESSURE_1_4: any_disk_pressure})
+
+
+def check_node_inode_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Keeps pods off nodes short of inodes. Upstream: 1.4 CheckNodeInodePressurePredicate."""
+    return _where(snapshot, {INODE_PRESSURE_1_4: any_inode_pressure})
+
+
+# --- maps ----------------------------------------------------------------------------------
+
+
 def _of_node(
     name: str,
     check: Callable[[PodInfo, Snapshot], Verdict],
@@ -101,4 +143,9 @@ CONDITIONS: dict[str, FitPredicateFactory] = {
     "CheckNodeMemoryPressure": _of_node("CheckNodeMemoryPressure", check_node_memory_pressure, is_best_effort),
     "CheckNodeDiskPressure": _of_node("CheckNodeDiskPressure", check_node_disk_pressure),
     "CheckNodePIDPressure": _of_node("CheckNodePIDPressure", check_node_pid_pressure),
+}
+CONDITIONS_1_4: dict[str, FitPredicateFactory] = {
+    "CheckNodeMemoryPressure": _of_node("CheckNodeMemoryPressure", check_node_memory_pressure_1_4, is_best_effort),
+    "CheckNodeDiskPressure": _of_node("CheckNodeDiskPressure", check_node_disk_pressure_1_4),
+    "CheckNodeInodePressure": _of_node("CheckNodeInodePressure", check_node_inode_pressure),
 }

@@ -13,6 +13,7 @@ from clusterstate.objects import PodAffinityTerm
 from clusterstate.podaffinity import (
     REPEL,
     TermMatcher,
+    affinity_reads,
     compile_term,
     domain_tally,
     first_error,
@@ -187,7 +188,7 @@ def _is_free(pod: PodInfo, snapshot: Snapshot) -> bool:
 
 def _make(_: PredicateArgs) -> FitPredicate:
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return FitPredicate("MatchInterPodAffinity", match_inter_pod_affinity, reads, alone=_is_free)
+    return FitPredicate("MatchInterPodAffinity", match_inter_pod_affinity, reads, alone=_is_free, narrow=affinity_reads)
 
 
 INTERPOD: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -12,6 +14,7 @@ from clusterstate.snapshot import Snapshot
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 LABEL_PRESENCE = "node(s) didn't have the requested labels"
+LABEL_PRESENCE_1_4 = "CheckNodeLabelPresence"
 
 
 def check_node_label_presence(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Verdict:
@@ -19,18 +22,38 @@ def check_node_label_presence(labels: tuple[str, ...], presence: bool, snapshot:
 
     Upstream: 1.16 CheckNodeLabelPresence.
     """
+    return {LABEL_PRESENCE: _otherwise(labels, presence, snapshot)}
+
+
+def _otherwise(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Mask:
     failing: Mask = np.zeros(len(snapshot), np.bool_)
     for label in labels:
         codes, _ = snapshot.label_codes(label)
         failing |= (codes == ABSENT) if presence else (codes != ABSENT)
-    return {LABEL_PRESENCE: failing}
+    return failing
+
+
+def check_node_label_presence_1_4(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Verdict:
+    """The same rule. Upstream: 1.4 CheckNodeLabelPresence."""
+    return {LABEL_PRESENCE_1_4: _otherwise(labels, presence, snapshot)}
 
 
 def label_presence_factory(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
     """The predicate that a policy entry with ``labelsPresence`` builds under its own name."""
 
+    return _factory(name, labels, presence, check_node_label_presence)
+
+
+def label_presence_factory_1_4(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
+    """The same in 1.4."""
+    return _factory(name, labels, presence, check_node_label_presence_1_4)
+
+
+def _factory(
+    name: str, labels: tuple[str, ...], presence: bool, rule: Callable[[tuple[str, ...], bool, Snapshot], Verdict]
+) -> FitPredicateFactory:
     def check(_: PodInfo, snapshot: Snapshot) -> Verdict:
-        return check_node_label_presence(labels, presence, snapshot)
+        return rule(labels, presence, snapshot)
 
     def applies(_: PodInfo) -> bool:
         return bool(labels)

@@ -7,7 +7,7 @@ import numpy as np
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
 from clusterstate.validation import is_extended_resource
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
@@ -51,6 +51,26 @@ def pod_fits_resources(pod: PodInfo, snapshot: Snapshot, ignored: frozenset[str]
     return verdict
 
 
+def pod_fits_resources_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails per resource where allocatable < request + requested: cpu, memory and GPUs, all of them reported.
+
+    A pod that asks for nothing at all is only counted. Upstream: 1.4 PodFitsResources.
+    """
+    verdict: Verdict = {TOO_MANY_PODS: snapshot.pod_count + 1 > snapshot.allowed_pods}
+    request = pod.usage.request
+    if not any(request.values()):
+        return verdict
+    allocatable, requested = snapshot.allocatable, snapshot.requested
+    for index, name in enumerate((CPU, MEMORY)):
+        verdict[insufficient(name)] = allocatable[index] < requested[index] + request.get(name, 0)
+    gpus, asked = snapshot.resource(NVIDIA_GPU), request.get(NVIDIA_GPU, 0)
+    if gpus is None:
+        verdict[insufficient(NVIDIA_GPU)] = _nowhere(asked, len(snapshot))
+    else:
+        verdict[insufficient(NVIDIA_GPU)] = allocatable[gpus] < requested[gpus] + asked
+    return verdict
+
+
 def _nowhere(amount: int, size: int) -> Mask:
     """A resource that no node has: 0 < 0 + amount."""
     return np.full(size, amount > 0)
@@ -63,4 +83,9 @@ def _make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
     return FitPredicate("PodFitsResources", check)
 
 
+def _make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
+    return FitPredicate("PodFitsResources", pod_fits_resources_1_4)
+
+
 RESOURCES: dict[str, FitPredicateFactory] = {"PodFitsResources": _make_pod_fits_resources}
+RESOURCES_1_4: dict[str, FitPredicateFactory] = {"PodFitsResources": _make_pod_fits_resources_1_4}

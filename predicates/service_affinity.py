@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.objects import Labels
 from clusterstate.podinfo import PodInfo
 from clusterstate.selection import node_selector_mask
 from clusterstate.selectors import compile_map
@@ -14,6 +17,7 @@ from clusterstate.validation import go_quote
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_VIOLATED = "node(s) didn't match service affinity"
+AFFINITY_VIOLATED_1_4 = "CheckServiceAffinity"
 
 READS = Reads.NODE | Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
 
@@ -56,11 +60,51 @@ def _node_of_first_peer(pod: PodInfo, snapshot: Snapshot) -> str | None:
     return "" if nominated else None
 
 
+def check_service_affinity_1_4(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same with the pods of the pod's first service as its peers. Upstream: 1.4 checkServiceAffinity.
+
+    Of several peers the one on the lowest row counts; one on a node that is not known is an error.
+    """
+    wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
+    if any(label not in wanted for label in labels) and (services := services_of(pod, snapshot)):
+        row = _row_of_first_service_pod(pod, services[0].selector, snapshot)
+        if row is not None:
+            node = snapshot.node(row)
+            if node is None:
+                error = NodeError(f"node '{snapshot.whole().names[row]}' not found")
+                return {error: np.ones(len(snapshot), np.bool_)}
+            theirs = node.metadata.labels
+            wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
+    return {AFFINITY_VIOLATED_1_4: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
+
+
+def _row_of_first_service_pod(pod: PodInfo, selector: Labels | None, snapshot: Snapshot) -> int | None:
+    matches = compile_map(selector)
+
+    def weight(info: PodInfo) -> int:
+        return int(info.namespace == pod.namespace and matches(info.labels))
+
+    tally = snapshot.tally(("CheckServiceAffinity 1.4", pod.namespace, selector), None, weight)
+    there = snapshot.domain_sums(tally) > 0
+    return int(there.argmax()) if there.any() else None
+
+
 def service_affinity_factory(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
     """The predicate that a policy entry with ``serviceAffinity`` builds under its own name."""
 
+    return _factory(name, labels, check_service_affinity)
+
+
+def service_affinity_factory_1_4(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
+    """The same in 1.4."""
+    return _factory(name, labels, check_service_affinity_1_4)
+
+
+def _factory(
+    name: str, labels: tuple[str, ...], rule: Callable[[tuple[str, ...], PodInfo, Snapshot], Verdict]
+) -> FitPredicateFactory:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return check_service_affinity(labels, pod, snapshot)
+        return rule(labels, pod, snapshot)
 
     def applies(_: PodInfo) -> bool:
         return bool(labels)

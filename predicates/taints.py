@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
+from clusterstate.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.changes import Reads
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Taint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors import any_tolerates
+from clusterstate.selectors_1_4 import any_tolerates_1_4
 from clusterstate.snapshot import Snapshot
-from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
+from predicates.types import (
+    PASS,
+    FitPredicate,
+    FitPredicateFactory,
+    NodeError,
+    PredicateArgs,
+    Verdict,
+    applies_always,
+)
 
 NOT_TOLERATED = "node(s) had taints that the pod didn't tolerate"
 UNSCHEDULABLE = "node(s) were unschedulable"
+NOT_TOLERATED_1_4 = "PodToleratesNodeTaints"
 
 UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """What a pod has to tolerate to be placed on a cordoned node."""
@@ -60,6 +73,35 @@ def pod_tolerates_node_no_execute_taints(pod: PodInfo, snapshot: Snapshot) -> Ve
     return _untolerated(pod, snapshot, no_execute_taints)
 
 
+def all_taints(node: Node) -> Taints | None:
+    """Every taint; None without any."""
+    return node.taints or None
+
+
+def pod_tolerates_node_taints_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Some toleration covers each taint but those of effect PreferNoSchedule; a pod without any stays off all taints.
+
+    An annotation that cannot be read is an error, the node's before the pod's. Upstream: 1.4 PodToleratesNodeTaints.
+    """
+    tolerations = pod.spec.tolerations
+    codes, values = snapshot.property_codes(all_taints)
+    errors = [taints_error(taints or ()) for taints in values]
+    verdict: Verdict = {
+        NodeError(text): codes == code for code, text in enumerate(errors) if text is not None and (codes == code).any()
+    }
+    if error := tolerations_error(pod.spec):
+        unread = np.array([text is None for text in errors])[codes]
+        return {**verdict, NodeError(error): unread | verdict.get(error, False)}
+
+    def fails(taints: Taints | None) -> bool:
+        if not taints or taints_error(taints) is not None:
+            return False
+        hard = [taint for taint in taints if taint.effect != "PreferNoSchedule"]
+        return not tolerations or not all(any_tolerates_1_4(tolerations, taint) for taint in hard)
+
+    return {NOT_TOLERATED_1_4: snapshot.spread(all_taints, fails), **verdict}
+
+
 def minds_cordons(pod: PodInfo) -> bool:
     return not any_tolerates(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
 
@@ -87,4 +129,7 @@ TAINTS: dict[str, FitPredicateFactory] = {
         "PodToleratesNodeNoExecuteTaints", pod_tolerates_node_no_execute_taints, may_be_tainted_out
     ),
     "CheckNodeUnschedulable": _of_node("CheckNodeUnschedulable", check_node_unschedulable, minds_cordons),
+}
+TAINTS_1_4: dict[str, FitPredicateFactory] = {
+    "PodToleratesNodeTaints": _of_node("PodToleratesNodeTaints", pod_tolerates_node_taints_1_4, applies_always)
 }

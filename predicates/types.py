@@ -8,6 +8,7 @@ import attrs
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
+from clusterstate.podaffinity_1_4 import FAILURE_DOMAINS
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 
@@ -46,6 +47,7 @@ class FitPredicate:
     check: pure function of the pod and the rows of a snapshot; a subset of rows gives the same
         verdict for those rows.
     reads: what the verdict depends on; if only NODE and PODS, rows are judged again only when they change.
+    narrow: what it depends on for one pod, when that is less.
     applies: False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run.
     alone: whether each row's verdict would follow from that row alone if pods left it; by default what ``reads``
         says. Preemption then tries many rows at once.
@@ -56,6 +58,7 @@ class FitPredicate:
     reads: Reads = LOCAL
     applies: Callable[[PodInfo], bool] = applies_always
     alone: Callable[[PodInfo, Snapshot], bool] | None = None
+    narrow: Callable[[PodInfo], Reads] | None = None
 
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)
@@ -67,11 +70,13 @@ class PredicateArgs:
 
     ignored_resources: extended resources that an extender manages with ignoredByScheduler.
     max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer.
+    failure_domains: the topology keys that an empty one stands for in 1.4.
     """
 
     ignored_resources: frozenset[str] = frozenset()
     max_pd_volumes: int | None = None
     feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    failure_domains: tuple[str, ...] = FAILURE_DOMAINS
 
 
 FitPredicateFactory = Callable[[PredicateArgs], FitPredicate]

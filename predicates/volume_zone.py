@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster import ClusterObjects
+from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import NO_LABELS, PersistentVolume
 from clusterstate.podinfo import PodInfo
@@ -22,6 +25,7 @@ from clusterstate.volumes import (
 from predicates.types import FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 ZONE_CONFLICT = "node(s) had no available volume zone"
+ZONE_CONFLICT_1_4 = "NoVolumeZoneConflict"
 
 ZONE_KEYS = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
 
@@ -60,9 +64,7 @@ def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
     A node without zone and region labels passes. Upstream: 1.16 VolumeZoneChecker.
     """
-    undecided = np.zeros(len(snapshot), np.bool_)
-    for key in ZONE_KEYS:
-        undecided |= snapshot.label_codes(key)[0] != ABSENT
+    undecided = _in_some_zone(snapshot)
     conflict = np.zeros(len(snapshot), np.bool_)
     for name in claim_names(pod.spec):
         try:
@@ -79,8 +81,67 @@ def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return {ZONE_CONFLICT: conflict}
 
 
+def _in_some_zone(snapshot: Snapshot) -> Mask:
+    """(n,) bool: the rows with a zone or region label."""
+    out = np.zeros(len(snapshot), np.bool_)
+    for key in ZONE_KEYS:
+        out |= snapshot.label_codes(key)[0] != ABSENT
+    return out
+
+
+# --- 1.4 -----------------------------------------------------------------------------------
+
+
+def bound_volume_1_4(namespace: str, claim_name: str, objects: ClusterObjects) -> PersistentVolume:
+    """The volume that a claim is bound to. Raises VolumeError when there is none."""
+    if not claim_name:
+        raise VolumeError(CLAIM_WITHOUT_NAME)
+    claim = objects.persistent_volume_claims.get((namespace, claim_name))
+    if claim is None:
+        raise VolumeError(f"PersistentVolumeClaim '{namespace}/{claim_name}' not found")
+    if not claim.volume_name:
+        raise VolumeError(f"PersistentVolumeClaim is not bound: {go_quote(claim_name)}")
+    volume = objects.persistent_volumes.get(claim.volume_name)
+    if volume is None:
+        raise VolumeError(f"PersistentVolume '{claim.volume_name}' not found")
+    return volume
+
+
+def no_volume_zone_conflict_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """A volume's zone and region labels are compared as they are, a label that the node lacks as an empty one.
+
+    Otherwise as in 1.16. Upstream: 1.4 VolumeZoneChecker.
+    """
+    undecided = _in_some_zone(snapshot)
+    conflict = np.zeros(len(snapshot), np.bool_)
+    for name in claim_names(pod.spec):
+        try:
+            labels = bound_volume_1_4(pod.namespace, name, snapshot.objects).metadata.labels
+        except VolumeError as error:
+            return {ZONE_CONFLICT_1_4: conflict, NodeError(str(error)): undecided}
+        for key in ZONE_KEYS:
+            zone = labels.get(key)
+            if zone is not None:
+                same = snapshot.spread_label(key, partial(_same_zone, zone))
+                conflict |= undecided & ~same
+                undecided &= same
+    return {ZONE_CONFLICT_1_4: conflict}
+
+
+def _same_zone(zone: str, value: str | None) -> bool:
+    return (value or "") == zone
+
+
+# --- maps ----------------------------------------------------------------------------------
+
+
 def _make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
     return FitPredicate("NoVolumeZoneConflict", no_volume_zone_conflict, Reads.NODE | Reads.STORAGE, has_claims)
 
 
+def _make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
+    return FitPredicate("NoVolumeZoneConflict", no_volume_zone_conflict_1_4, Reads.NODE | Reads.STORAGE, has_claims)
+
+
 VOLUME_ZONE: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": _make_no_volume_zone_conflict}
+VOLUME_ZONE_1_4: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": _make_no_volume_zone_conflict_1_4}

@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
+from clusterstate.objects import ContainerImage, Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
@@ -17,6 +18,8 @@ from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, Priorit
 MIB = 1024 * 1024
 MIN_BYTES = 23 * MIB
 MAX_BYTES = 1000 * MIB
+
+Images = tuple[ContainerImage, ...]
 
 
 def normalized_image_name(name: str) -> str:
@@ -53,6 +56,39 @@ def _make_image_locality(_: PriorityArgs) -> PriorityConfig:
     )
 
 
+# --- 1.4 -----------------------------------------------------------------------------------
+
+
+def images_of(node: Node) -> Images | None:
+    """The images that a node reports; None without any."""
+    return node.images or None
+
+
+def image_bytes_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) bytes of the pod's images on each node, each by the first entry that has exactly its name."""
+    names = [container.image for container in pod.spec.containers]
+
+    def held(images: Images | None) -> int:
+        return sum(next((i.size_bytes for i in images or () if name in i.names), 0) for name in names)
+
+    total: IntArray = snapshot.spread(images_of, held, np.int64)
+    return total
+
+
+def image_locality_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0 below 23 MiB, 10 from 1000 MiB on, 1–10 between. Upstream: 1.4 ImageLocalityPriority."""
+    held = image_bytes_1_4(pod, snapshot)
+    scores: IntArray = (held - MIN_BYTES) * MAX_PRIORITY // (MAX_BYTES - MIN_BYTES) + 1
+    return np.where(held < MIN_BYTES, 0, np.where(held >= MAX_BYTES, MAX_PRIORITY, scores))
+
+
+def _make_image_locality_1_4(_: PriorityArgs) -> PriorityConfig:
+    return PriorityConfig("ImageLocalityPriority", image_locality_1_4, reads=Reads.NODE, constant=no_container)
+
+
 IMAGE_LOCALITY: dict[str, PriorityConfigFactory] = {
     "ImageLocalityPriority": PriorityConfigFactory(_make_image_locality)
+}
+IMAGE_LOCALITY_1_4: dict[str, PriorityConfigFactory] = {
+    "ImageLocalityPriority": PriorityConfigFactory(_make_image_locality_1_4)
 }

@@ -10,7 +10,16 @@ import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, constant_row
-from clusterstate.podaffinity import HARD, SOFT, compile_term, domain_tally, first_error, running_error, topology_keys
+from clusterstate.podaffinity import (
+    HARD,
+    SOFT,
+    affinity_reads,
+    compile_term,
+    domain_tally,
+    first_error,
+    running_error,
+    topology_keys,
+)
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
@@ -86,7 +95,9 @@ def _make(args: PriorityArgs) -> PriorityConfig:
         return affinity_sums(hard_weight, pod, snapshot)
 
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return PriorityConfig("InterPodAffinityPriority", sums, normalize_sums, reads, valuewise=True)
+    return PriorityConfig(
+        "InterPodAffinityPriority", sums, normalize_sums, reads, valuewise=True, narrow=affinity_reads
+    )
 
 
 INTERPOD: dict[str, PriorityConfigFactory] = {"InterPodAffinityPriority": PriorityConfigFactory(_make)}

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from clusterstate.annotations_1_4 import affinity_error
 from clusterstate.changes import Reads
+from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selection import preferred_weights
+from clusterstate.selectors import SelectorError
+from clusterstate.selectors_1_4 import preferred_weights_1_4
+from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize
-from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 
 def no_preference(pod: PodInfo) -> int | None:
@@ -28,4 +35,49 @@ def _make_node_affinity(_: PriorityArgs) -> PriorityConfig:
     )
 
 
+# --- 1.4 -----------------------------------------------------------------------------------
+
+
+def preferred_sums_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: Σ weight of the preferred terms that the row meets.
+
+    Raises PriorityError for an affinity that cannot be read and for an invalid expression.
+    """
+    if error := affinity_error(pod.spec):
+        raise PriorityError(error, per_node=True)
+    try:
+        return preferred_weights_1_4(pod, snapshot)
+    except SelectorError as error:
+        raise PriorityError(str(error), per_node=True) from None
+
+
+def normalize_1_4(_: PodInfo, __: Snapshot, raw: IntArray) -> IntArray:
+    """(n,) 10·(raw / the largest raw) in float64, truncated; 0 when none is above 0."""
+    most = raw.max(initial=0)
+    if not most:
+        return np.zeros(len(raw), np.int64)
+    scores: IntArray = (MAX_PRIORITY * (raw / most)).astype(np.int64)
+    return scores
+
+
+def no_preference_1_4(pod: PodInfo) -> int | None:
+    """0 for a pod without a preferred term that weighs anything."""
+    return None if affinity_error(pod.spec) is not None else no_preference(pod)
+
+
+def _make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
+    """Upstream: 1.4 CalculateNodeAffinityPriority."""
+    return PriorityConfig(
+        "NodeAffinityPriority",
+        preferred_sums_1_4,
+        normalize_1_4,
+        reads=Reads.NODE,
+        constant=no_preference_1_4,
+        valuewise=True,
+    )
+
+
 NODE_AFFINITY: dict[str, PriorityConfigFactory] = {"NodeAffinityPriority": PriorityConfigFactory(_make_node_affinity)}
+NODE_AFFINITY_1_4: dict[str, PriorityConfigFactory] = {
+    "NodeAffinityPriority": PriorityConfigFactory(_make_node_affinity_1_4)
+}

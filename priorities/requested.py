@@ -52,6 +52,15 @@ def balanced_resource_allocation(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return scores
 
 
+def balanced_resource_allocation_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–10: 10 - |…|·10, which rounds otherwise than (1 - |…|)·10. Upstream: 1.4 BalancedResourceAllocation."""
+    requested, allocatable = totals(pod, snapshot)
+    cpu, memory = np.where(allocatable != 0, requested / np.maximum(allocatable, 1), 1.0)
+    scores: IntArray = (MAX_PRIORITY - np.abs(cpu - memory) * MAX_PRIORITY).astype(np.int64)
+    scores[(cpu >= 1) | (memory >= 1)] = 0
+    return scores
+
+
 def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray]) -> PriorityConfigFactory:
     def make(_: PriorityArgs) -> PriorityConfig:
         return PriorityConfig(name, function)
@@ -63,4 +72,8 @@ REQUESTED: dict[str, PriorityConfigFactory] = {
     "LeastRequestedPriority": _local("LeastRequestedPriority", least_requested),
     "MostRequestedPriority": _local("MostRequestedPriority", most_requested),
     "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation),
+}
+REQUESTED_1_4: dict[str, PriorityConfigFactory] = {
+    **REQUESTED,
+    "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation_1_4),
 }

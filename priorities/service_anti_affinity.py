@@ -12,8 +12,10 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors import compile_map
 from clusterstate.services import count_matching, services_of
 from clusterstate.snapshot import Snapshot
+from clusterstate.tally import Tally
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityFactory
 
 
@@ -40,6 +42,46 @@ def anti_affinity_scores(label: str, snapshot: Snapshot, counts: IntArray) -> In
     return scores
 
 
+# --- 1.4 -----------------------------------------------------------------------------------
+
+
+def service_pods_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of the pod's first service there, those that are being deleted too."""
+    return snapshot.counts(_service_tally(pod, snapshot))
+
+
+def _service_tally(pod: PodInfo, snapshot: Snapshot) -> Tally:
+    """Counts the pods of the first service; none without a service."""
+    selectors = tuple(s.selector for s in services_of(pod, snapshot)[:1])
+    matchers = [compile_map(selector) for selector in selectors]
+
+    def weight(info: PodInfo) -> int:
+        return sum(info.namespace == pod.namespace and matches(info.labels) for matches in matchers)
+
+    return snapshot.tally(("ServiceAntiAffinity 1.4", pod.namespace, selectors), None, weight)
+
+
+def anti_affinity_scores_1_4(label: str, pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+    """(n,) 0–10 in float32 from the counts of all feasible rows; the service's pods count wherever they are.
+
+    Every row gets its own score, where upstream adds them in an arbitrary order of the labelled nodes.
+    Upstream: 1.4 CalculateAntiAffinityPriority.
+    """
+    codes, index = snapshot.label_codes(label)
+    total = int(snapshot.domain_sums(_service_tally(pod, snapshot)).sum())
+    table = np.full(len(index) + 1, MAX_PRIORITY, np.int64)
+    if total:
+        per_value = np.bincount(codes, weights=counts, minlength=len(table)).astype(np.int64)
+        parts = (total - per_value).astype(np.float32) / np.float32(total)
+        table = (np.float32(MAX_PRIORITY) * parts).astype(np.int64)
+    table[ABSENT] = 0
+    scores: IntArray = table[codes]
+    return scores
+
+
+# --- factories -----------------------------------------------------------------------------
+
+
 def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
     """The priority that a policy entry with ``serviceAntiAffinity`` builds under its own name."""
 
@@ -48,5 +90,17 @@ def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
 
     def make(_: PriorityArgs) -> PriorityConfig:
         return PriorityConfig(name, service_pods, reduce, LOCAL | Reads.SERVICES)
+
+    return make
+
+
+def service_anti_affinity_factory_1_4(name: str, label: str) -> PriorityFactory:
+    """The same in 1.4."""
+
+    def reduce(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+        return anti_affinity_scores_1_4(label, pod, snapshot, counts)
+
+    def make(_: PriorityArgs) -> PriorityConfig:
+        return PriorityConfig(name, service_pods_1_4, reduce, LOCAL | Reads.SERVICES)
 
     return make

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from clusterstate.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
 from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors import any_tolerates
+from clusterstate.selectors_1_4 import any_tolerates_1_4
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize_reversed
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 SOFT = "PreferNoSchedule"
 
@@ -47,6 +49,54 @@ def tolerates_all(pod: PodInfo) -> int | None:
     return MAX_PRIORITY if any(t.operator == "Exists" and not t.key for t in soft_tolerations(pod)) else None
 
 
+# --- 1.4 -----------------------------------------------------------------------------------
+
+UNREAD = -1
+"""Stands for a row whose node's annotation cannot be read."""
+
+
+def soft_or_unread_taints(node: Node) -> Taints | None:
+    """The taints of effect PreferNoSchedule, or what stands for those that cannot be read; None without any."""
+    return node.taints if taints_error(node.taints) is not None else soft_taints(node)
+
+
+def intolerable_taints_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) how many PreferNoSchedule taints the pod does not tolerate, UNREAD where that cannot be told.
+
+    Raises PriorityError for tolerations that cannot be read. Upstream: 1.4 ComputeTaintTolerationPriority.
+    """
+    if error := tolerations_error(pod.spec):
+        raise PriorityError(error, per_node=True)
+    tolerations = soft_tolerations(pod)
+
+    def intolerable(taints: Taints | None) -> int:
+        if taints_error(taints or ()) is not None:
+            return UNREAD
+        return sum(not any_tolerates_1_4(tolerations, taint) for taint in taints or ())
+
+    counts: IntArray = snapshot.spread(soft_or_unread_taints, intolerable, np.int64)
+    return counts
+
+
+def tolerance_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+    """(n,) (1 - count / the most)·10 in float64, truncated; 10 when there are none.
+
+    Raises PriorityError when some row is UNREAD.
+    """
+    if (counts == UNREAD).any():
+        codes, values = snapshot.property_codes(soft_or_unread_taints)
+        texts = [str(taints_error(values[code])) for code in codes[counts == UNREAD].tolist()]
+        raise PriorityError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    most = counts.max(initial=0)
+    if not most:
+        return np.full(len(counts), MAX_PRIORITY, np.int64)
+    scores: IntArray = ((1.0 - counts / most) * MAX_PRIORITY).astype(np.int64)
+    return scores
+
+
+# --- maps ----------------------------------------------------------------------------------
+
+
 def _make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         "TaintTolerationPriority",
@@ -58,6 +108,15 @@ def _make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
     )
 
 
+def _make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
+    return PriorityConfig(
+        "TaintTolerationPriority", intolerable_taints_1_4, tolerance_scores, reads=Reads.NODE, valuewise=True
+    )
+
+
 TAINT_TOLERATION: dict[str, PriorityConfigFactory] = {
     "TaintTolerationPriority": PriorityConfigFactory(_make_taint_toleration)
+}
+TAINT_TOLERATION_1_4: dict[str, PriorityConfigFactory] = {
+    "TaintTolerationPriority": PriorityConfigFactory(_make_taint_toleration_1_4)
 }

@@ -9,6 +9,7 @@ import attrs
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
+from clusterstate.podaffinity_1_4 import FAILURE_DOMAINS
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 
@@ -16,7 +17,14 @@ MAX_PRIORITY = 10
 
 
 class PriorityError(SchedulingError):
-    """An error in a priority; it gives up the whole attempt."""
+    """An error in a priority; it gives up the whole attempt.
+
+    per_node: the release meets it once on every feasible node.
+    """
+
+    def __init__(self, message: str, *, per_node: bool = False) -> None:
+        super().__init__(message)
+        self.per_node = per_node
 
 
 def never_constant(_: PodInfo) -> int | None:
@@ -35,6 +43,7 @@ class PriorityConfig:
     """One priority, ready to run: ``map``, then ``reduce`` if there is one.
 
     reads: what ``map`` depends on; if only NODE and PODS, rows are mapped again only when they change.
+    narrow: what it depends on for one pod, when that is less.
     constant: the score of every node when the pod alone decides it; None otherwise.
     valuewise: ``reduce`` looks at nothing but the numbers, each score follows from its own number and the
         set of all numbers; equal numbers everywhere then give one score everywhere.
@@ -46,14 +55,19 @@ class PriorityConfig:
     reads: Reads = LOCAL
     constant: Callable[[PodInfo], int | None] = never_constant
     valuewise: bool = False
+    narrow: Callable[[PodInfo], Reads] | None = None
 
 
 @attrs.frozen
 class PriorityArgs:
-    """What a factory may look at besides the policy entry's own argument."""
+    """What a factory may look at besides the policy entry's own argument.
+
+    failure_domains: the topology keys that an empty one stands for in 1.4.
+    """
 
     hard_pod_affinity_symmetric_weight: int = 1
     feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    failure_domains: tuple[str, ...] = FAILURE_DOMAINS
 
 
 PriorityFactory = Callable[[PriorityArgs], PriorityConfig]

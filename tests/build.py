@@ -19,6 +19,7 @@ from clusterstate.objects import (
     ResourceList,
 )
 from clusterstate.podinfo import PodInfo
+from clusterstate.reading import READING_1_4, READING_1_16, Reading
 from clusterstate.snapshot import Snapshot
 
 
@@ -46,6 +47,7 @@ def make_pod(
     namespace: str = "default",
     node: str = "",
     requests: ResourceList | None = None,
+    annotations: Mapping[str, str] | None = None,
     deleting: bool = False,
     owners: tuple[OwnerReference, ...] = (),
     nominated: str = "",
@@ -58,6 +60,7 @@ def make_pod(
         namespace,
         uid=f"{namespace}/{name}",
         labels=labels(label),
+        annotations=labels(annotations),
         owner_references=owners,
         deletion_timestamp="2020-01-01T00:00:00Z" if deleting else None,
     )
@@ -67,8 +70,14 @@ def make_pod(
 class Cluster:
     """Columns filled with nodes, running pods (their node_name says where) and other objects."""
 
-    def __init__(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), others: Iterable[Any] = ()) -> None:
-        self.columns = Columns()
+    def __init__(
+        self,
+        nodes: Iterable[Node] = (),
+        pods: Iterable[Pod] = (),
+        others: Iterable[Any] = (),
+        reading: Reading = READING_1_16,
+    ) -> None:
+        self.columns = Columns(reading)
         self.objects = ClusterObjects()
         for node in nodes:
             self.columns.put_node(self.columns.row(node.name), node)
@@ -83,6 +92,11 @@ class Cluster:
 
     def info(self, pod: Pod) -> PodInfo:
         return self.columns.info(pod)
+
+
+def cluster_1_4(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), others: Iterable[Any] = ()) -> Cluster:
+    """The same as release 1.4 sees it."""
+    return Cluster(nodes, pods, others, READING_1_4)
 
 
 def names_where(snapshot: Snapshot, mask: Any) -> list[str]:

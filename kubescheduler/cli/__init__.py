@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from kubescheduler import __version__
+from kubescheduler.cli.options import FILE
 
 COMMANDS: dict[str, str] = {
     "schedule": "kubescheduler.cli.schedule",
+    "simulate": "kubescheduler.cli.simulate",
+    "capacity": "kubescheduler.cli.capacity",
     "evaluate": "kubescheduler.cli.evaluate",
     "registry": "kubescheduler.cli.registry",
     "completion": "kubescheduler.cli.completion",
 }
 """Command → the module that has it, under the command's own name."""
 
+SETTINGS = "kubescheduler.toml"
+
+EXIT_INPUT = 2
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+"""As for any program that a SIGPIPE ends."""
 
 
 class LazyGroup(click.Group):
@@ -37,6 +45,16 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name]), cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command. What the reader of the output no longer wants to read is no error."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+        except BrokenPipeError:
+            _discard_output()
+            return EXIT_BROKEN_PIPE
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -47,31 +65,48 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def known_options() -> dict[str, set[str]]:
-    """Command → the names of its options, as a settings file spells them."""
-    group = LazyGroup()
-    context = click.Context(group)
+def _options() -> dict[str, dict[str, click.Option]]:
+    """Command → its options by name, as a settings file spells them."""
+    context = click.Context(group := LazyGroup())
     commands = {name: group.get_command(context, name) for name in COMMANDS}
     return {
-        name: {str(p.name) for p in command.params if isinstance(p, click.Option)}
+        name: {str(p.name): p for p in command.params if isinstance(p, click.Option)}
         for name, command in commands.items()
         if command is not None
     }
 
 
 def _settings(ctx: click.Context, path: str | None) -> None:
+    """Makes what a settings file says the defaults of options."""
     from pathlib import Path
 
-    if path is None and not Path("kubescheduler.toml").exists():
+    file = Path.cwd() / (path or SETTINGS)
+    if path is None and not file.exists():
         return
     from clusterstate.errors import ConfigError
     from kubescheduler.config.settings import check_settings, load_settings
 
-    known = known_options()
-    settings: Mapping[str, Mapping[str, Any]] = load_settings(path, Path.cwd(), COMMANDS)
-    if problems := check_settings(settings, known):
-        raise ConfigError(problems)
-    ctx.default_map = {name: dict(options) for name, options in settings.items()}
+    options = _options()
+    settings = load_settings(path, Path.cwd(), COMMANDS)
+    if problems := check_settings(settings, options):
+        raise ConfigError(f"{file}: {problem}" for problem in problems)
+    ctx.obj = str(file)
+    ctx.default_map = {
+        command: {name: _value(options[command].get(name), value) for name, value in given.items()}
+        for command, given in settings.items()
+    }
+
+
+def _value(option: click.Option | None, value: Any) -> Any:
+    """A setting as click takes it: an option that can be repeated has a list."""
+    return [value] if option is not None and option.multiple and not isinstance(value, list) else value
+
+
+def _discard_output() -> None:
+    """So that what is still to be flushed at the end of the process makes no noise."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(
@@ -80,7 +115,12 @@ def _settings(ctx: click.Context, path: str | None) -> None:
     epilog="Exit status: 0 done, 1 some pod fits nowhere, 2 wrong input or usage.",
 )
 @click.version_option(__version__, "--version", prog_name="kubescheduler", message="%(prog)s %(version)s")
-@click.option("--settings", metavar="FILE", help="Defaults for options.  [default: kubescheduler.toml, if there]")
+@click.option(
+    "--settings",
+    metavar="FILE",
+    type=FILE,
+    help=f"Defaults for options, in TOML.  [default: {SETTINGS}, if it is there]",
+)
 @click.pass_context
 def cli(ctx: click.Context, settings: str | None) -> None:
     """Decide where pods go exactly as kube-scheduler does, and say why.
@@ -103,19 +143,32 @@ def run(args: list[str] | None = None) -> int:
     """The command line in this process; the exit status."""
     from clusterstate.errors import InputError
 
+    given = sys.argv[1:] if args is None else args
     try:
-        status = cli.main(args, prog_name="kubescheduler", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        status = cli.main(given or ["--help"], prog_name="kubescheduler", standalone_mode=False)
+    except click.UsageError as error:
+        _show([_usage_problem(error)])
+        if error.ctx is not None:
+            click.echo(f"See '{error.ctx.command_path} --help' for usage.", err=True)
+        return EXIT_INPUT
     except InputError as error:
-        for problem in error.problems:
-            click.echo(f"error: {problem}", err=True)
-        return 2
-    except (click.Abort, KeyboardInterrupt):
+        _show(error.problems)
+        return EXIT_INPUT
+    except click.Abort:
         click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
     return status if isinstance(status, int) else 0
+
+
+def _show(problems: Iterable[str]) -> None:
+    click.echo("\n".join(f"error: {problem}" for problem in problems), err=True)
+
+
+def _usage_problem(error: click.UsageError) -> str:
+    """click's message; where a settings file is to blame, with the place in it."""
+    from click.core import ParameterSource
+
+    context, param = error.ctx, getattr(error, "param", None)
+    if context is None or param is None or context.get_parameter_source(param.name) != ParameterSource.DEFAULT_MAP:
+        return error.format_message()
+    return f"{context.obj}: {context.command.name}.{param.name}: {error.message}"

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import NONE, table
+from kubescheduler.cli.output import NONE, fits, table
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
 
 UNSCORED = "-"
+NOMINATED = "with the pods nominated there"
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[^A-Za-z0-9]+")
+_HEADER_WIDTH = 12
 
 
 def explanation(decision: Decision) -> str:
     """Two tables: the scores of the nodes that fit, and what every check says of the nodes that were refused."""
-    parts = [f"{decision.pod.key}: {decision.host or decision.message}"]
-    if decision.error is None:
-        parts += [part for part in (_scores(decision), _refusals(decision)) if part]
-    return "\n\n".join(parts)
+    head = f"{decision.pod.key}: {decision.host or NONE} ({fits(decision)} nodes fit)"
+    parts = (head, decision.error, _failed_calls(decision), _scores(decision), _refusals(decision))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _failed_calls(decision: Decision) -> str:
+    """What the release only logs: extenders that failed and were passed over."""
+    return "\n".join(
+        f"extender {trace.name}: {error}"
+        for trace in decision.extenders
+        for error in (trace.filter_error, trace.prioritize_error)
+        if error is not None
+    )
+
+
+# --- scores --------------------------------------------------------------------------------
 
 
 def _scores(decision: Decision) -> str:
@@ -27,34 +46,56 @@ def _scores(decision: Decision) -> str:
         return f"{decision.host} is the only node that fits, so nothing was scored."
     total = decision.total()
     columns = {f"{name}*{decision.weights[name]}": decision.score(name) for name in decision.scores}
-    extended = _extender_scores(decision)
+    columns |= {f"{t.name}*{t.weight}": dict(t.scores) for t in decision.extenders if t.scores is not None}
     order = sorted(total, key=lambda node: (-total[node], node.encode()))
-    header = ("NODE", *columns, *extended, "TOTAL", "")
     rows = [
         (
             node,
-            *(str(scores[node]) for scores in columns.values()),
-            *(str(scores.get(node, UNSCORED)) for scores in extended.values()),
+            *(str(scores.get(node, UNSCORED)) for scores in columns.values()),
             str(total[node]),
             "chosen" if node == decision.host else "tied" if total[node] == total[order[0]] else "",
         )
         for node in order
     ]
-    return table([header, *rows])
+    return table([*_stacked(("NODE", *columns, "TOTAL", "")), *rows])
 
 
-def _extender_scores(decision: Decision) -> dict[str, dict[str, int]]:
-    return {f"{t.name}*{t.weight}": dict(t.scores) for t in decision.extenders if t.scores is not None}
+def _stacked(header: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Long names in several lines, parted between their words, so that the columns stay narrow."""
+    yield from zip_longest(*map(_lines, header), fillvalue="")
+
+
+def _lines(name: str) -> list[str]:
+    name, star, weight = name.partition("*")
+    if "/" in name:
+        return [name, star + weight]
+    lines = [""]
+    for word in _WORD.findall(name):
+        if lines[-1] and len(lines[-1] + word) > _HEADER_WIDTH:
+            lines.append("")
+        lines[-1] += word
+    return [*lines, star + weight] if star else lines
+
+
+# --- refusals ------------------------------------------------------------------------------
 
 
 def _refusals(decision: Decision) -> str:
-    reasons = decision.reasons()
-    if not reasons:
-        return ""
-    checks = decision.checks()
-    rows = [("NODE", "REPORTED", "CHECK", "SAYS")]
-    for node in sorted(reasons, key=str.encode):
-        reported = ", ".join(reasons[node])
-        for check, texts in checks.get(node, {NONE: []}).items():
-            rows.append((node, reported, check, ", ".join(texts)))
-    return table(rows)
+    """Every reason of every check on its own; those that the release reports, as it stops at the first, are marked."""
+    reported, checks = decision.reasons(), decision.checks()
+    rows = [("NODE", "CHECK", "REASON", "REPORTED")]
+    for node in sorted(reported.keys() | checks.keys(), key=str.encode):
+        left = list(reported.get(node, ()))
+        for check, reasons in checks.get(node, {}).items():
+            for reason in reasons:
+                rows.append((node, check, reason, "yes" if reason in left else "no"))
+                if reason in left:
+                    left.remove(reason)
+        rows += [(node, _source(decision, node, reason), reason, "yes") for reason in left]
+    return table(rows) if len(rows) > 1 else ""
+
+
+def _source(decision: Decision, node: str, reason: str) -> str:
+    """Who gave a reason that no check gives."""
+    said = (trace.name for trace in decision.extenders if (trace.failed or {}).get(node) == reason)
+    return next(said, NOMINATED)

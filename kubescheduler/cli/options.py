@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-RELEASES = ("1.16",)
+RELEASES = ("1.4", "1.16")
 """The releases there are; spelled out so that ``--help`` imports nothing. A test holds them to the registry's."""
 
 if TYPE_CHECKING:
@@ -19,11 +19,12 @@ class OneOf(_Choice):
     """A choice that names the nearest of what there is."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value in self.choices:
-            return value
-        from algorithmprovider.registry import nearest
+        if value not in self.choices:
+            from algorithmprovider.registry import nearest
 
-        self.fail(f"{value!r} is not one of {', '.join(self.choices)}{nearest(str(value), self.choices)}", param, ctx)
+            near = nearest(str(value), self.choices)
+            self.fail(f"{value!r} is not one of {', '.join(self.choices)}{near}", param, ctx)
+        return value
 
 
 FILE = click.Path()
@@ -32,6 +33,11 @@ FILE = click.Path()
 RELEASE = click.option(
     "--release", type=OneOf(RELEASES), default="1.16", show_default=True, help="Whose rules to decide by."
 )
+
+FAILURE_DOMAINS = (
+    "kubernetes.io/hostname,failure-domain.beta.kubernetes.io/zone,failure-domain.beta.kubernetes.io/region"
+)
+"""Spelled out for the same reason, and held to clusterstate's by the same test."""
 
 FEATURE_GATES = click.option(
     "--feature-gates", metavar="A=true,B=false", default="", help="As kube-scheduler takes them."

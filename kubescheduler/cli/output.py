@@ -1,15 +1,17 @@
-"""Decisions and registries as text."""
+"""Decisions as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from algorithmprovider.registry import Registry
     from kubescheduler.core.decision import Decision
 
 NONE = "<none>"
+
+SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
+WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
@@ -21,34 +23,49 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def render(decisions: Sequence[Decision], output: str, *, explain: bool) -> str:
-    """All decisions in one of the formats table, wide, json, yaml, name."""
+def rendered(decisions: Iterable[Decision], output: str, *, explain: bool) -> Iterator[str]:
+    """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name.
+
+    A table comes last, after the explanations, when it is known how wide it is.
+    """
     if output in ("json", "yaml"):
-        return _document([decision_document(decision) for decision in decisions], output)
-    if output == "name":
-        return "\n".join(f"{decision.pod.key} {decision.host or NONE}" for decision in decisions)
-    text = _wide(decisions) if output == "wide" else _short(decisions)
-    if explain:
-        from kubescheduler.cli.explain import explanation
+        from kubescheduler.cli.documents import list_document
 
-        text = "\n\n".join([text, *(explanation(decision) for decision in decisions)])
-    return text
+        yield from list_document({"kind": "DecisionList"}, map(decision_document, decisions), output)
+    elif output == "name":
+        yield from (f"{decision.pod.key} {decision.host or NONE}\n" for decision in decisions)
+    else:
+        rows: list[tuple[str, ...]] = [WIDE if output == "wide" else SHORT]
+        row = _wide if output == "wide" else _short
+        for decision in decisions:
+            if explain:
+                from kubescheduler.cli.explain import explanation
+
+                yield explanation(decision) + "\n\n"
+            rows.append(row(decision))
+        if len(rows) > 1:
+            yield table(rows) + "\n"
 
 
-def _short(decisions: Sequence[Decision]) -> str:
-    rows = [("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")]
-    rows += [(*_names(d), d.host or NONE, f"{len(d.feasible)}/{d.nodes_total}", d.message) for d in decisions]
-    return table(rows)
+def _short(decision: Decision) -> tuple[str, ...]:
+    return (*_names(decision), decision.host or NONE, fits(decision), decision.message)
 
 
-def _wide(decisions: Sequence[Decision]) -> str:
-    rows = [("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")]
-    for d in decisions:
-        best = d.best()
-        total = str(int(d.totals.max())) if len(d.totals) else NONE
-        fits = f"{len(d.feasible)}/{d.nodes_total}"
-        rows.append((*_names(d), d.host or NONE, fits, total, str(len(best)), d.release, d.message))
-    return table(rows)
+def _wide(decision: Decision) -> tuple[str, ...]:
+    total = str(int(decision.totals.max())) if len(decision.totals) else NONE
+    tied = str(len(_best(decision)))
+    host = decision.host or NONE
+    return (*_names(decision), host, fits(decision), total, tied, decision.release, decision.message)
+
+
+def fits(decision: Decision) -> str:
+    """``3/5``: nodes that fit, of those there are."""
+    return f"{len(decision.feasible)}/{decision.nodes_total}"
+
+
+def _best(decision: Decision) -> list[str]:
+    """The only node that fits is the best, though it is not scored."""
+    return decision.best() or ([decision.host] if decision.host else [])
 
 
 def _names(decision: Decision) -> tuple[str, str]:
@@ -61,63 +78,5 @@ def decision_document(decision: Decision) -> dict[str, Any]:
 
     metadata = decision.pod.metadata
     pod = {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid}
-    result = result_of(decision)
+    result = {**result_of(decision), "best": _best(decision)}
     return {"pod": pod, "release": decision.release, "host": decision.host, "message": decision.message, **result}
-
-
-def _document(items: list[dict[str, Any]], output: str) -> str:
-    import msgspec
-
-    document = {"kind": "DecisionList", "items": items}
-    if output == "json":
-        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
-    import yaml
-
-    text: str = yaml.dump(document, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False)
-    return text.rstrip("\n")
-
-
-def registry_table(registry: Registry) -> str:
-    """What a policy or provider can name, with who has it by default."""
-    rows = [("KIND", "NAME", "WEIGHT", "PROVIDERS")]
-    for kind, names in (("predicate", registry.fit_predicates), ("priority", registry.priorities)):
-        for name in sorted(names):
-            weight = str(registry.priorities[name].weight) if kind == "priority" else ""
-            rows.append((kind, name, weight, ",".join(_providers(registry, kind, name)) or NONE))
-    rows += [("provider", name, "", "") for name in sorted(registry.providers)]
-    return table(rows)
-
-
-def _providers(registry: Registry, kind: str, name: str) -> list[str]:
-    return sorted(
-        key
-        for key, provider in registry.providers.items()
-        if name in (provider.predicates if kind == "predicate" else provider.priorities)
-    )
-
-
-def registry_json(release: str, registry: Registry) -> str:
-    import msgspec
-
-    document = {
-        "release": release,
-        "predicates": [
-            {
-                "name": name,
-                "mandatory": name in registry.mandatory,
-                "runs": name in registry.ordering,
-                "providers": _providers(registry, "predicate", name),
-            }
-            for name in sorted(registry.fit_predicates)
-        ],
-        "priorities": [
-            {"name": name, "weight": factory.weight, "providers": _providers(registry, "priority", name)}
-            for name, factory in sorted(registry.priorities.items())
-        ],
-        "providers": [
-            {"name": name, "predicates": sorted(p.predicates), "priorities": sorted(p.priorities)}
-            for name, p in sorted(registry.providers.items())
-        ],
-        "ordering": registry.ordering,
-    }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()

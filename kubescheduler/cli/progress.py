@@ -13,10 +13,10 @@ Progress = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(label: str, stream: TextIO, *, smallest: int) -> Iterator[Progress]:
+def progress(label: str, stream: TextIO, *, smallest: int, hidden: bool = False) -> Iterator[Progress]:
     """What to tell the progress of work with. The bar appears with the first news of work that is at least ``smallest``
     and not done yet."""
-    if not stream.isatty():
+    if hidden or not stream.isatty():
         yield _nothing
         return
     bars: list[Any] = []

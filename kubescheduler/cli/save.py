@@ -3,55 +3,114 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import msgspec
+
+from clusterstate.decode_kinds import KINDS
+from clusterstate.documents import Item
 from clusterstate.encode import encode_object
 from clusterstate.errors import InputError
-from clusterstate.objects import Pod
-from kubescheduler.core.decision import Decision
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.cli.documents import list_document
+
+COMPRESSED = ".gz"
+FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
 
-def save_cluster(path: str, objects: Iterable[Any], decisions: Iterable[Decision]) -> None:
-    """Writes a List of every object, scheduled pods with spec.nodeName. JSON or YAML by the file's name.
-
-    The file appears whole or not at all. Raises InputError when it cannot be written.
-    """
-    hosts = {d.pod.metadata.uid: d for d in decisions}
-    items = [_manifest(obj) for obj in objects if not (isinstance(obj, Pod) and obj.metadata.uid in hosts)]
-    items += [_bound(_manifest(d.pod), d.host) for d in hosts.values()]
+def check_target(path: str | None) -> None:
+    """Raises InputError if no cluster can be written there."""
+    if path is None:
+        return
     target = Path(path)
-    plain = target.with_suffix("") if target.suffix == ".gz" else target
-    data = _text({"apiVersion": "v1", "kind": "List", "items": items}, plain.suffix)
-    part = target.with_name(target.name + ".part")
+    if _format(target) is None:
+        raise InputError(f"--save {path}: the name says no format; let it end in {', '.join(FORMATS)}, or that and .gz")
+    if target.is_dir():
+        raise InputError(f"--save {path}: this is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise InputError(f"--save {path}: there is no folder {target.parent}; make it first")
+
+
+def save_cluster(
+    path: str, cluster: Iterable[tuple[ClusterObject, Item]], pods: Iterable[Pod], hosts: Mapping[str, str | None]
+) -> None:
+    """Writes a List: every object as it was read, pods with the node they were given, then the pods that are new.
+
+    hosts: namespace/name of a pod that was scheduled → its node, None if there was none. The file appears whole or not
+    at all. Raises InputError when it cannot be written.
+    """
+    target = Path(path).resolve()
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    document = list_document(
+        {"apiVersion": "v1", "kind": "List"}, _manifests(cluster, pods, hosts), _format(target) or "json"
+    )
     try:
-        part.write_bytes(gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
+        with part.open("wb") as file, _packed(file, target) as out:
+            for piece in document:
+                out.write(piece.encode())
         part.replace(target)
     except OSError as error:
-        raise InputError(f"--save {path}: {error.strerror}") from error
+        raise InputError(f"--save {path}: cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
-def _manifest(obj: Any) -> Mapping[str, Any]:
-    kept: Mapping[str, Any] | None = getattr(obj, "manifest", None)
-    return encode_object(obj) if kept is None else kept
+@contextmanager
+def _packed(file: IO[bytes], target: Path) -> Iterator[gzip.GzipFile | IO[bytes]]:
+    if target.suffix != COMPRESSED:
+        yield file
+        return
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as out:
+        yield out
 
 
-def _bound(manifest: Mapping[str, Any], host: str | None) -> Mapping[str, Any]:
+def _format(target: Path) -> str | None:
+    return FORMATS.get(Path(target.name.removesuffix(COMPRESSED)).suffix)
+
+
+def _manifests(
+    cluster: Iterable[tuple[ClusterObject, Item]], pods: Iterable[Pod], hosts: Mapping[str, str | None]
+) -> Iterator[Any]:
+    written = set()
+    for obj, item in cluster:
+        if isinstance(obj, Pod) and obj.key in hosts:
+            written.add(obj.key)
+            yield _bound(obj, hosts[obj.key])
+        else:
+            yield _as_read(obj, item)
+    for pod in pods:
+        if pod.key not in written:
+            yield _bound(pod, hosts[pod.key])
+
+
+class _Type(msgspec.Struct):
+    apiVersion: str = ""  # noqa: N815
+    kind: str = ""
+
+
+def _as_read(obj: ClusterObject, item: Item) -> msgspec.Raw | Mapping[str, Any]:
+    """The manifest as it was read, with apiVersion and kind even where a list said them for all."""
+    content = item.content
+    if isinstance(content, msgspec.Raw):
+        said = msgspec.json.decode(content, type=_Type)
+        if said.apiVersion and said.kind:
+            return content
+        content = msgspec.json.decode(content)
+    kind = type(obj).__name__
+    version = content.get("apiVersion") or item.api_version or KINDS[kind].api_version
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        **{k: v for k, v in content.items() if k not in _Type.__struct_fields__},
+    }
+
+
+def _bound(pod: Pod, host: str | None) -> Mapping[str, Any]:
+    manifest = encode_object(pod) if pod.manifest is None else pod.manifest
     if host is None:
         return manifest
     return {**manifest, "spec": {**(manifest.get("spec") or {}), "nodeName": host}}
-
-
-def _text(document: Mapping[str, Any], suffix: str) -> bytes:
-    import msgspec
-
-    if suffix == ".json":
-        return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
-    import yaml
-
-    plain = msgspec.json.decode(msgspec.json.encode(document))
-    out: bytes = yaml.dump(
-        plain, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False, encoding="utf-8"
-    )
-    return out

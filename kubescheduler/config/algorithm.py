@@ -11,11 +11,11 @@ import attrs
 from algorithmprovider import DEFAULT_PROVIDER, registry
 from algorithmprovider.registry import Registry, nearest
 from clusterstate.errors import ConfigError, RegistryError
+from clusterstate.podaffinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.config.custom import with_custom_entries
-from kubescheduler.config.documents import read_policy_configmap, read_policy_file
-from kubescheduler.config.policy import parse_policy
+from kubescheduler.config.documents import read_policy_configmap
 from kubescheduler.config.policy_model import Policy
-from kubescheduler.config.validation import check_policy, hard_weight_error, policy_problems, total_weight_error
+from kubescheduler.config.rules import RULES, Rules
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.extender import HTTPExtender, NodeEncoder
 from predicates.types import PredicateArgs
@@ -27,6 +27,7 @@ class AlgorithmOptions:
     """What flags say besides the provider or policy.
 
     max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer.
+    failure_domains: what an empty topology key stands for; 1.4 only.
     """
 
     release: str = "1.16"
@@ -34,6 +35,12 @@ class AlgorithmOptions:
     hard_pod_affinity_symmetric_weight: int = 1
     percentage_of_nodes_to_score: int = 100
     max_pd_volumes: int | None = None
+    failure_domains: tuple[str, ...] = FAILURE_DOMAINS
+
+    @property
+    def rules(self) -> Rules:
+        """The release's rules."""
+        return RULES[self.release]
 
 
 def max_pd_volumes(environment: Mapping[str, str]) -> int | None:
@@ -48,51 +55,61 @@ def algorithm_for(options: AlgorithmOptions, provider: str | None, policy: Mappi
     Raises ConfigError with the text at which the release gives up.
     """
     if policy is not None:
-        return algorithm_from_policy(options, parse_policy(policy, strict=False))
+        return algorithm_from_policy(options, options.rules.parse(policy, strict=False))
     return algorithm_from_provider(options, provider or DEFAULT_PROVIDER)
 
 
 def algorithm_from_provider(options: AlgorithmOptions, name: str) -> Algorithm:
-    """Upstream: 1.16 CreateFromProvider."""
+    """Upstream: CreateFromProvider."""
+    rules = options.rules
     known = registry(options.release, options.feature_gates)
-    prefix = f'couldn\'t create scheduler using provider "{name}": '
+    prefix = rules.from_provider(name)
     try:
         provider = known.provider(name)
     except RegistryError as error:
         raise ConfigError(prefix + str(error)) from error
     missing = [
         *(
-            f'invalid predicate name "{key}" specified - no corresponding function found'
-            + nearest(key, known.fit_predicates)
+            rules.unknown_predicate.format(key) + nearest(key, known.fit_predicates)
             for key in sorted(provider.predicates - known.fit_predicates.keys())
         ),
         *(
-            f"invalid priority name {key} specified - no corresponding function found" + nearest(key, known.priorities)
+            rules.unknown_priority.format(key) + nearest(key, known.priorities)
             for key in sorted(provider.priorities - known.priorities.keys())
         ),
     ]
     weights = {key: known.priorities[key].weight for key in sorted(provider.priorities & known.priorities.keys())}
-    hard = hard_weight_error(options.hard_pod_affinity_symmetric_weight)
-    problems = [*missing, *(text for text in (hard, total_weight_error(weights)) if text)]
+    later = (
+        rules.hard_weight_error(options.hard_pod_affinity_symmetric_weight),
+        rules.total_weight_error(weights),
+        rules.failure_domains_error(options.failure_domains),
+    )
+    problems = [*missing, *(text for text in later if text)]
     if problems:
         raise ConfigError(prefix + problem for problem in problems)
     return _assemble(options, known, provider.predicates, weights, Policy())
 
 
 def algorithm_from_policy(options: AlgorithmOptions, policy: Policy, *, every_problem: bool = False) -> Algorithm:
-    """Upstream: 1.16 CreateFromConfig. Raises ConfigError with the release's own text, or with every problem."""
+    """Upstream: CreateFromConfig. Raises ConfigError with the release's own text, or with every problem."""
+    rules = options.rules
     known = registry(options.release, options.feature_gates)
     default = known.provider(DEFAULT_PROVIDER)
     defaults = {name: known.priorities[name].weight for name in sorted(default.priorities)}
     settings: dict[str, Any] = {"hard_weight": options.hard_pod_affinity_symmetric_weight, "defaults": defaults}
     if every_problem:
-        if problems := policy_problems(policy, known.fit_predicates, known.priorities, **settings):
+        if problems := rules.problems(policy, known.fit_predicates, known.priorities, **settings):
             raise ConfigError(problems)
     else:
-        check_policy(policy, known.fit_predicates, known.priorities, **settings)
+        rules.check(policy, known.fit_predicates, known.priorities, **settings)
+    if error := rules.failure_domains_error(options.failure_domains):
+        raise ConfigError(rules.from_policy + error)
     known = with_custom_entries(known, policy)
-    predicates = default.predicates if policy.predicates is None else {entry.name for entry in policy.predicates}
-    weights = defaults if policy.priorities is None else {entry.name: entry.weight for entry in policy.priorities}
+    predicates: Iterable[str] = {entry.name for entry in policy.predicates or ()}
+    weights = {entry.name: entry.weight for entry in policy.priorities or ()}
+    if rules.absent_means_default:
+        predicates = default.predicates if policy.predicates is None else predicates
+        weights = defaults if policy.priorities is None else weights
     return _assemble(options, known, predicates, weights, policy)
 
 
@@ -107,17 +124,27 @@ def algorithm_from_files(
 
     Raises ConfigError that lists every problem; ``notice`` is told what a reader would not expect.
     """
+    rules = options.rules
+    document: Mapping[str, Any] | None
     if policy_configmap is not None:
+        if not rules.config_maps:
+            raise ConfigError(
+                f"--policy-configmap: release {options.release} reads no ConfigMap; give a --policy-config-file"
+            )
         source, document = policy_configmap, read_policy_configmap(Path(policy_configmap))
     elif policy_file is not None:
-        source, document = policy_file, read_policy_file(Path(policy_file))
+        source, document = policy_file, rules.read_file(Path(policy_file))
+        if document is None:
+            notice(f"{policy_file} is not there, and release {options.release} then goes by the provider")
     else:
+        source, document = "", None
+    if document is None:
         return algorithm_from_provider(options, provider or DEFAULT_PROVIDER)
     unused = {"--policy-config-file": policy_file if policy_configmap else None, "--algorithm-provider": provider}
     for flag in (flag for flag, value in unused.items() if value is not None):
         notice(f"{flag} has no effect beside the policy in {source}")
     try:
-        policy = parse_policy(document, strict=True)
+        policy = rules.parse(document, strict=True)
         for note in policy.notes:
             notice(f"{source}: {note}")
         return algorithm_from_policy(options, policy, every_problem=True)
@@ -133,9 +160,10 @@ def _assemble(
     policy: Policy,
 ) -> Algorithm:
     selected = known.mandatory.union(predicates)
-    predicate_args = PredicateArgs(policy.ignored_resources(), options.max_pd_volumes, options.feature_gates)
+    rules, domains = options.rules, tuple(sorted(set(options.failure_domains)))
+    predicate_args = PredicateArgs(policy.ignored_resources(), options.max_pd_volumes, options.feature_gates, domains)
     hard_weight = policy.hard_weight(options.hard_pod_affinity_symmetric_weight)
-    priority_args = PriorityArgs(hard_weight, options.feature_gates)
+    priority_args = PriorityArgs(hard_weight, options.feature_gates, domains)
     encoder = NodeEncoder()
     return Algorithm(
         release=options.release,
@@ -145,8 +173,9 @@ def _assemble(
         ),
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
         unresolvable=known.unresolvable,
-        extenders=tuple(HTTPExtender(config, encoder=encoder) for config in policy.ordered_extenders()),
+        extenders=tuple(HTTPExtender(config, rules.wire, encoder) for config in policy.ordered_extenders()),
         honours_preemption_policy=options.feature_gates.get("NonPreemptingPriority", False),
-        always_check_all_predicates=policy.always_check_all_predicates,
-        percentage_of_nodes_to_score=options.percentage_of_nodes_to_score,
+        always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
+        behaviour=rules.behaviour,
+        percentage_of_nodes_to_score=options.percentage_of_nodes_to_score if rules.samples else 100,
     )

@@ -30,6 +30,7 @@ _ALPHA = Gate(default=False, stage="alpha")
 _BETA = Gate(default=True, stage="beta")
 
 GATES: dict[str, dict[str, Gate]] = {
+    "1.4": {},
     "1.16": {
         "TaintNodesByCondition": _BETA,
         "AttachVolumeLimit": _BETA,

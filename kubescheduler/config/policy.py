@@ -63,7 +63,7 @@ def parse_policy(document: Mapping[str, Any], *, strict: bool) -> Policy:
     policy: Policy = decoder.decode(POLICY, document)
     ignored, unknown = _sort_unknown(decoder)
     if strict and (decoder.faults or unknown):
-        raise ConfigError([*map(str, decoder.faults), *map(_unknown_problem, unknown)])
+        raise ConfigError([*map(str, decoder.faults), *map(unknown_problem, unknown)])
     if decoder.faults:
         raise ConfigError(f"invalid policy: {_go_error(document, decoder.faults[0], decoder.internal)}")
     return _with_notes(policy, ignored if decoder.internal else None)
@@ -134,7 +134,7 @@ def _sort_unknown(decoder: Decoder) -> tuple[list[str], list[UnknownKey]]:
     return ignored, unknown
 
 
-def _unknown_problem(key: UnknownKey) -> str:
+def unknown_problem(key: UnknownKey) -> str:
     from algorithmprovider.registry import nearest
 
     name = str(key.path[-1])

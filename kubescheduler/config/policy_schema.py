@@ -22,7 +22,7 @@ from kubescheduler.config.policy_model import (
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 
 
-def _extender(url_prefix: str = "", **given: Any) -> ExtenderConfig:
+def new_extender(url_prefix: str = "", **given: Any) -> ExtenderConfig:
     return ExtenderConfig(url_prefix, **given)
 
 
@@ -135,7 +135,7 @@ TLS = Struct(
 
 EXTENDER = Struct(
     "ExtenderConfig",
-    _extender,
+    new_extender,
     (
         Field("urlPrefix", "url_prefix", TEXT, internal="URLPrefix"),
         Field("filterVerb", "filter_verb", TEXT),

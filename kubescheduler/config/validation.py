@@ -105,7 +105,7 @@ def _name_error(name: str) -> str | None:
     return None
 
 
-def _registration(
+def registration_problems(
     policy: Policy, predicates: Iterable[str], priorities: Iterable[str]
 ) -> Iterator[tuple[str, str, str]]:
     """(path, message, hint) of every entry in order, predicates first; a custom entry is known to those after it."""
@@ -178,7 +178,7 @@ def check_policy(
     """
     if messages := validate_policy(policy):
         raise ConfigError(FROM_POLICY + aggregate(messages))
-    for _, fatal, _ in _registration(policy, predicates, priorities):
+    for _, fatal, _ in registration_problems(policy, predicates, priorities):
         raise ConfigError(fatal)
     for _, message in _later(policy, hard_weight, defaults):
         raise ConfigError(FROM_POLICY + message)
@@ -193,9 +193,11 @@ def policy_problems(
     defaults: Mapping[str, int],
 ) -> list[str]:
     """Every problem of every check as ``path: message``, with the nearest known name; arguments as ``check_policy``."""
+    invalid = list(_validation(policy))
+    told = {path.partition("[")[0] for path, _ in invalid}  # a sum of wrong weights is no fault of its own
     problems = [
-        *_validation(policy),
-        *((path, error + hint) for path, error, hint in _registration(policy, predicates, priorities)),
-        *_later(policy, hard_weight, defaults),
+        *invalid,
+        *((path, error + hint) for path, error, hint in registration_problems(policy, predicates, priorities)),
+        *(problem for problem in _later(policy, hard_weight, defaults) if problem[0] not in told),
     ]
     return [f"{path}: {message}" for path, message in problems]

@@ -8,6 +8,7 @@ from typing import Protocol
 import attrs
 
 from clusterstate.objects import Node, Pod
+from kubescheduler.core.behaviour import BEHAVIOUR_1_16, Behaviour
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 
@@ -67,7 +68,7 @@ class Algorithm:
 
     predicates: in the order they run on a node. idle: selected, but the release never runs them.
     priorities: empty means that every node scores 1, or 0 when there are extenders. unresolvable: reasons
-    that taking pods away cannot mend.
+    that taking pods away cannot mend. behaviour: how the release goes about an attempt.
     """
 
     release: str
@@ -79,5 +80,6 @@ class Algorithm:
     honours_preemption_policy: bool = False
     """Whether a pod with preemptionPolicy Never does not preempt."""
     always_check_all_predicates: bool = False
+    behaviour: Behaviour = BEHAVIOUR_1_16
     percentage_of_nodes_to_score: int = 100
     """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""

@@ -40,24 +40,24 @@ class AssumedPods:
         """Places a pod ahead of its binding; the pod as it now runs. Raises ClusterStateError as the cache does."""
         placed = self._cache.assume_pod(pod, node_name)
         deadline = self._clock() + self._seconds if self._from_assume else None
-        self._deadlines[placed.key] = (placed, deadline)
+        self._deadlines[_key(placed)] = (placed, deadline)
         return placed
 
     def finish_binding(self, pod: Pod) -> None:
         """The binding was accepted: confirmation is awaited from now on. A pod that is not assumed is passed over."""
-        found = self._deadlines.get(pod.key)
+        found = self._deadlines.get(_key(pod))
         if found is not None and found[1] is None:
-            self._deadlines[pod.key] = (found[0], self._clock() + self._seconds)
+            self._deadlines[_key(pod)] = (found[0], self._clock() + self._seconds)
 
     def forget(self, pod: Pod) -> None:
         """The binding failed. Raises ClusterStateError as the cache does."""
         self._cache.forget_pod(pod)
-        self._deadlines.pop(pod.key, None)
+        self._deadlines.pop(_key(pod), None)
 
     def confirm(self, pod: Pod) -> None:
         """The pod was seen on its node, assumed before or not."""
         self._cache.add_pod(pod)
-        self._deadlines.pop(pod.key, None)
+        self._deadlines.pop(_key(pod), None)
 
     def sweep(self) -> list[Pod]:
         """Takes expired pods out of the cache, and returns them."""
@@ -66,3 +66,7 @@ class AssumedPods:
         for pod in expired:
             self.forget(pod)
         return expired
+
+
+def _key(pod: Pod) -> str:
+    return pod.metadata.uid or pod.key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import attrs
 import numpy as np
@@ -14,6 +14,20 @@ from predicates.types import NodeError, Verdict
 
 Scores = IntArray | int
 """One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
+
+
+def fit_error_1_16(decision: Decision) -> str:
+    """Upstream: 1.16 FitError. ``0/5 nodes are available: 3 Insufficient cpu, 2 …``, items sorted as texts."""
+    counts = Counter(reason for reasons in decision.reasons().values() for reason in reasons)
+    items = sorted((f"{count} {reason}" for reason, count in counts.items()), key=str.encode)
+    return f"0/{decision.nodes_total} nodes are available: {', '.join(items)}."
+
+
+def fit_error_1_4(decision: Decision) -> str:
+    """Upstream: 1.4 FitError, one line a node."""
+    lines = [f"pod ({decision.pod.metadata.name}) failed to fit in any node\n"]
+    lines += [f"fit failure on node ({name}): {', '.join(found)}\n" for name, found in decision.reasons().items()]
+    return "".join(lines)
 
 
 @attrs.frozen(eq=False)
@@ -64,6 +78,8 @@ class Decision:
     scores, weights: by priority, before weights. host: the chosen node, None if there is none.
     error: the text of an error that gave the attempt up; None if nodes simply did not fit.
     preemption: what taking pods away would do; None when it was not asked for or not needed.
+    known: (N,) bool, the nodes there are, when the release leaves some of them out of every list.
+    fit_error: the release's text for a pod that no node fits.
     """
 
     pod: Pod
@@ -83,6 +99,8 @@ class Decision:
     host: str | None = None
     error: str | None = None
     preemption: Preemption | None = None
+    known: Mask | None = None
+    fit_error: Callable[[Decision], str] = fit_error_1_16
 
     @property
     def scheduled(self) -> bool:
@@ -96,10 +114,8 @@ class Decision:
         return self.error if self.error is not None else self.fit_message()
 
     def fit_message(self) -> str:
-        """Upstream: 1.16 FitError. ``0/5 nodes are available: 3 Insufficient cpu, 2 …``, items sorted as texts."""
-        counts = Counter(reason for reasons in self.reasons().values() for reason in reasons)
-        items = sorted((f"{count} {reason}" for reason, count in counts.items()), key=str.encode)
-        return f"0/{self.nodes_total} nodes are available: {', '.join(items)}."
+        """The release's text for a pod that no node fits."""
+        return self.fit_error(self)
 
     def fits(self) -> list[str]:
         """The nodes that fit, sorted by name."""
@@ -112,7 +128,9 @@ class Decision:
         return sorted(self.names[row] for row in self.feasible[self.totals == self.totals.max()].tolist())
 
     def total(self) -> dict[str, int]:
-        """Node → weighted sum."""
+        """Node → weighted sum; empty when nothing was scored, as when just one node fits."""
+        if not len(self.totals):
+            return {}
         return {self.names[row]: total for row, total in zip(self.feasible.tolist(), self.totals.tolist(), strict=True)}
 
     def score(self, priority: str) -> dict[str, int]:
@@ -152,7 +170,7 @@ class Decision:
         """Node → predicate → its reasons, each predicate on its own; an error as ``error: text``."""
         out: dict[str, dict[str, list[str]]] = {}
         for name, verdict in (*self.verdicts, *self.idle):
-            for row, reasons in _by_row(verdict, self.listed):
+            for row, reasons in _by_row(verdict, self.listed if self.known is None else self.known):
                 texts = [f"error: {r.about(self.pod.key)}" if isinstance(r, NodeError) else r for r in reasons]
                 out.setdefault(self.names[row], {})[name] = texts
         return out

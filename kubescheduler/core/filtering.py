@@ -42,20 +42,22 @@ def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: A
     _, listed = cache.columns.published
     state.check(cache.snapshot(), cache.columns.log, listed)
     feasible, everywhere = state.feasible, state.everywhere
-    nominated = judge_with_nominated(pod, state, cache, algorithm)
+    nominated = judge_with_nominated(pod, state, cache, algorithm) if algorithm.behaviour.nominates else {}
     if nominated:
         feasible, everywhere = np.setdiff1d(feasible, list(nominated)), False
     if algorithm.percentage_of_nodes_to_score < 100:
         feasible, listed = _sample(cache, feasible, algorithm.percentage_of_nodes_to_score)
         everywhere = False
     if any(check.erring for check in state.checks):
-        _raise_errors(pod, state, listed, nominated, algorithm.always_check_all_predicates)
+        _raise_errors(pod, state, listed, nominated, algorithm)
     verdicts = tuple([(check.predicate.name, check.verdict) for check in state.checks])
     return Filtered(listed, feasible, everywhere, verdicts, nominated)
 
 
-def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: Mapping[int, Found], every: bool) -> None:
-    """Errors count where no earlier predicate has refused the node."""
+def _raise_errors(
+    pod: Pod, state: ClassState, listed: Mask, nominated: Mapping[int, Found], algorithm: Algorithm
+) -> None:
+    """Errors count where no earlier predicate has refused the node, or everywhere if all predicates always run."""
     alive = listed.copy()
     alive[list(nominated)] = False
     errors: Counter[str] = Counter()
@@ -65,16 +67,11 @@ def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: Mapping[
                 hit = mask & alive
                 errors[reason.about(pod.key)] += int(hit.sum())
                 alive = alive & ~hit
-        if check.failing is not None and not every:
+        if check.failing is not None and not algorithm.always_check_all_predicates:
             alive = alive & ~check.failing
-    raise_aggregated(errors)
-
-
-def raise_aggregated(errors: Counter[str]) -> None:
-    """Raises what several nodes' errors read as together; nothing if there are none. Upstream: 1.16 NewAggregate."""
-    texts = [text if count == 1 else f"{text} (repeated {count} times)" for text, count in errors.items() if count]
-    if texts:
-        raise SchedulingError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    errors = +errors
+    if errors:
+        raise SchedulingError(algorithm.behaviour.predicate_errors(errors))
 
 
 def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> dict[int, Found]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 import attrs
 
@@ -120,10 +120,7 @@ class SchedulingQueue:
     def update(self, old: Pod, new: Pod) -> None:
         """A pending pod changed. Upstream: 1.16 Update."""
         key = new.key
-        if (entry := self._active.get(key)) is not None:
-            update_nomination(self._nominations, old, new)
-            self._activate(QueuedPod(new, entry.since))
-        elif (entry := self._waiting.remove(key)) is not None:
+        if (entry := self._active.get(key) or self._waiting.remove(key)) is not None:
             update_nomination(self._nominations, old, new)
             self._activate(QueuedPod(new, entry.since))
         elif (entry := self._unschedulable.get(key)) is not None:
@@ -247,7 +244,7 @@ def changes_more_than_status(old: Pod, new: Pod) -> bool:
     return (old.metadata, old.spec, old.node_name) != (new.metadata, new.spec, new.node_name)
 
 
-def is_pending(obj: Any) -> bool:
+def is_pending(obj: Any) -> TypeGuard[Pod]:
     """Whether an object is a pod that a scheduler queues: unassigned, not finished, not being deleted."""
     return (
         isinstance(obj, Pod)

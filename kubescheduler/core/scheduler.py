@@ -11,7 +11,6 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
-from clusterstate.volumes import missing_claim_error
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision, ExtenderTrace
 from kubescheduler.core.extending import filter_with_extenders, score_with_extenders
@@ -21,6 +20,7 @@ from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.verdicts import ClassState, Memory
 from predicates.types import Verdict
+from priorities.types import PriorityError
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -46,6 +46,7 @@ class GenericScheduler:
         predicates too. preempt: when nothing fits, also say what preemption would do.
         """
         decision = self._decide(pod, thorough)
+        preempt = preempt and self.algorithm.behaviour.preempts
         if not preempt or decision.host is not None or decision.error is not None:
             return decision
         try:
@@ -56,6 +57,7 @@ class GenericScheduler:
 
     def _decide(self, pod: Pod, thorough: bool) -> Decision:
         columns = self.cache.columns
+        behaviour = self.algorithm.behaviour
         names, listed = columns.published
         filtered, scored = Filtered(listed=listed), Scored()
         traces: tuple[ExtenderTrace, ...] = ()
@@ -72,7 +74,7 @@ class GenericScheduler:
                 extenders = self.algorithm.extenders
                 filtered.feasible, traces = filter_with_extenders(pod, extenders, snapshot, filtered.feasible)
                 filtered.everywhere = False
-            if len(filtered.feasible) > 1 or (thorough and len(filtered.feasible)):
+            if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
                 scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
                 if self.algorithm.extenders:
                     extenders = self.algorithm.extenders
@@ -83,6 +85,8 @@ class GenericScheduler:
                 host = names[int(filtered.feasible[0])]
         except SchedulingError as e:
             error, host = str(e), None
+            if isinstance(e, PriorityError):
+                error = behaviour.priority_error(e, len(filtered.feasible))
             filtered.feasible, scored = np.zeros(0, np.int64), Scored()
         return Decision(
             pod=pod,
@@ -101,16 +105,18 @@ class GenericScheduler:
             extenders=traces,
             host=host,
             error=error,
+            known=columns.known,
+            fit_error=behaviour.fit_error,
         )
 
     def _ready(self, pod: Pod) -> PodInfo:
         """The pod's class, once it is known that it can be scheduled at all."""
         info = self.cache.info(pod)
         if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
-            error = missing_claim_error(info, self.cache.objects)
+            error = self.algorithm.behaviour.waits(info, self.cache.objects)
             if error is not None:
                 raise SchedulingError(error)
-        if not self.cache.columns.node_count:
+        if not self.cache.columns.listed_count:
             raise SchedulingError(NO_NODES)
         if pod.node_name:
             info = PodInfo(info.key, info.usage, info.used)
@@ -123,6 +129,4 @@ class GenericScheduler:
     def _select(self, feasible: IntArray, totals: IntArray) -> int:
         first = int(totals.argmax())
         tied = np.flatnonzero(totals == totals[first])
-        if len(tied) == 1:
-            return int(feasible[first])
         return self.tie_break.choose(feasible[tied], self.cache.columns.ranks)

@@ -31,6 +31,8 @@ class RandomTie:
         self._rng = rng
 
     def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        if len(tied) == 1:
+            return int(tied[0])
         by_name = tied[ranks[tied].argsort()]
         return int(by_name[self._rng.randrange(len(by_name))])
 
@@ -46,6 +48,22 @@ class ReservoirTie:
         for seen, row in enumerate(tied[1:].tolist(), start=2):
             if self._rng.randrange(seen) == 0:
                 chosen = row
+        return chosen
+
+
+class RoundRobinTie:
+    """By descending name, the next one each time. Upstream: 1.4 selectHost.
+
+    The count goes on over all decisions, also those where a single node is best.
+    """
+
+    def __init__(self) -> None:
+        self._decisions = 0
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        by_name = tied[(-ranks[tied]).argsort()]
+        chosen = int(by_name[self._decisions % len(tied)])
+        self._decisions += 1
         return chosen
 
 

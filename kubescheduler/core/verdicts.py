@@ -80,7 +80,7 @@ class Remembered:
         if self._size != size or self._version != version:
             self._version, self._size = version, size
             return None
-        return refresh.rows(self._local)
+        return refresh.rows(self._local) if self._local else ()
 
 
 class CheckState(Remembered):
@@ -91,8 +91,8 @@ class CheckState(Remembered):
 
     __slots__ = ("erring", "failing", "predicate", "verdict")
 
-    def __init__(self, predicate: FitPredicate) -> None:
-        super().__init__(predicate.reads)
+    def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
+        super().__init__(predicate.reads if predicate.narrow is None else predicate.narrow(info))
         self.predicate = predicate
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
@@ -148,8 +148,8 @@ class ScoreState(Remembered):
 
     __slots__ = ("config", "raw", "reduced", "uniform")
 
-    def __init__(self, config: PriorityConfig) -> None:
-        super().__init__(config.reads)
+    def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
+        super().__init__(config.reads if config.narrow is None else config.narrow(info))
         self.config = config
         self.raw: IntArray = np.zeros(0, np.int64)
         self.uniform: int | None = None
@@ -203,7 +203,7 @@ class ClassState:
 
     def __init__(self, info: PodInfo, algorithm: Algorithm) -> None:
         self.info = info
-        self.checks = [CheckState(p) for p in algorithm.predicates if p.applies(info)]
+        self.checks = [CheckState(p, info) for p in algorithm.predicates if p.applies(info)]
         self.constants: dict[str, int] = {}
         self.scores: dict[str, ScoreState] = {}
         self.feasible: IntArray = np.zeros(0, np.int64)
@@ -214,7 +214,7 @@ class ClassState:
         for priority in algorithm.priorities:
             constant = priority.config.constant(info)
             if constant is None:
-                self.scores[priority.config.name] = ScoreState(priority.config)
+                self.scores[priority.config.name] = ScoreState(priority.config, info)
             else:
                 self.constants[priority.config.name] = constant
 

@@ -1,0 +1,164 @@
+"""``kubescheduler capacity``: how many more fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kubescheduler.cli.engine import EngineFlags, engine_options, remark
+from kubescheduler.cli.options import FILE, OneOf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from clusterstate.objects import Pod
+    from kubescheduler.core.scheduler import GenericScheduler
+    from kubescheduler.simulation.capacity import Room
+
+MANY = 1000
+"""Placed pods that take long enough for a progress bar."""
+FEW_NODES = 3
+"""Nodes that a line of the table names."""
+
+
+@click.command(epilog="Exit status: 0 at least one more of each fits, 1 none of some, 2 wrong input or usage.")
+@click.argument("cluster", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--pod",
+    "pod_files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    type=FILE,
+    help="Pods to ask about.  [repeatable]",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="NUMBER",
+    help="Stop after so many of each.",
+)
+@engine_options
+@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "wide", "json"]),
+    default="table",
+    show_default=True,
+    help="wide has a line for each node.",
+)
+def capacity(
+    cluster: tuple[str, ...],
+    pod_files: tuple[str, ...],
+    limit: int,
+    engine: EngineFlags,
+    no_defaulting: bool,
+    output: str,
+) -> int:
+    """How many more of each pod fit in CLUSTER: files, folders, .csv files of nodes, or - for standard input.
+
+    Copies of a pod are placed one after another until none fits; what stops the next one is shown by node. Each pod of
+    the files has the cluster to itself.
+
+    \b
+    Examples:
+      kubescheduler capacity cluster.yaml --pod web.yaml
+      kubescheduler capacity cluster.yaml --pod small.yaml --pod large.yaml -o json
+    """
+    from clusterstate.errors import InputError
+    from clusterstate.objects import PriorityClass
+    from kubescheduler.cli.inputs import attempt, nothing_collected
+    from kubescheduler.simulation.reading import read_simulated_cluster
+    from kubescheduler.sources import read_pods
+
+    if (*cluster, *pod_files).count("-") > 1:
+        raise click.UsageError("standard input can be read once: give - once")
+    import sys
+
+    stdin, defaulting = sys.stdin.buffer, not no_defaulting
+    problems: list[str] = []
+    with nothing_collected():
+        algorithm = attempt(problems, engine.algorithm)
+        found = attempt(problems, lambda: read_simulated_cluster(cluster, stdin=stdin, defaulting=defaulting))
+        classes = [obj for obj in found.objects if isinstance(obj, PriorityClass)] if found is not None else []
+        known = defaulting and found is not None
+        pods = attempt(problems, lambda: read_pods(pod_files, stdin=stdin, defaulting=known, priority_classes=classes))
+        if algorithm is None or found is None or pods is None or problems:
+            raise InputError(problems)
+        scheduler = engine.scheduler(algorithm, found.objects)
+    for note in found.notes:
+        remark(note)
+    rooms = [_room(pod, scheduler, limit) for pod in pods]
+    for piece in rendered_rooms(rooms, output):
+        click.echo(piece, nl=False)
+    return 0 if all(room.count for room in rooms) else 1
+
+
+def _room(pod: Pod, scheduler: GenericScheduler, limit: int) -> Room:
+    """With a bar on a terminal, if there are places for many."""
+    import sys
+
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.simulation.capacity import room_for
+
+    columns = scheduler.cache.columns
+    places = min(limit, int((columns.allowed_pods.view - columns.pod_count.view).sum()))
+    with progress(pod.key, sys.stderr, smallest=MANY) as tell:
+        return room_for(pod, scheduler, limit=limit, progress=lambda done: tell(done, places))
+
+
+def rendered_rooms(rooms: Iterable[Room], output: str) -> Iterator[str]:
+    """The answers in pieces; output: table, wide or json."""
+    from kubescheduler.cli.output import table
+
+    if output == "json":
+        from kubescheduler.cli.documents import list_document
+
+        yield from list_document({"kind": "CapacityList"}, map(_document, rooms), "json")
+        return
+    rooms = list(rooms)
+    head = ("NAMESPACE", "POD", "MORE", "NODES", "MESSAGE")
+    yield table([head, *map(_row, rooms)]) + "\n"
+    for room in rooms:
+        yield f"\n{room.pod.key}:\n"
+        yield table(_by_node(room) if output == "wide" else _by_reason(room)) + "\n"
+
+
+def _row(room: Room) -> tuple[str, ...]:
+    metadata, stopped = room.pod.metadata, room.stopped
+    count = str(room.count) if stopped is not None else f"{room.count} or more"
+    return (metadata.namespace, metadata.name, count, str(len(room.placed)), stopped.message if stopped else "")
+
+
+def _by_node(room: Room) -> Iterator[tuple[str, ...]]:
+    yield ("NODE", "MORE", "WHY NOT ANOTHER")
+    for name, (placed, reasons) in room.by_node().items():
+        yield (name, str(placed), "; ".join(reasons))
+
+
+def _by_reason(room: Room) -> Iterator[tuple[str, ...]]:
+    """Nodes alike in what they say are one line."""
+    alike: dict[str, list[tuple[str, int]]] = {}
+    for name, (placed, reasons) in room.by_node().items():
+        alike.setdefault("; ".join(reasons), []).append((name, placed))
+    yield ("NODES", "MORE", "WHY NOT ANOTHER", "SUCH AS")
+    for text, nodes in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
+        names = ", ".join(name for name, _ in nodes[:FEW_NODES]) + ", …" * (len(nodes) > FEW_NODES)
+        yield (str(len(nodes)), str(sum(placed for _, placed in nodes)), text or "<none>", names)
+
+
+def _document(room: Room) -> dict[str, Any]:
+    metadata, stopped = room.pod.metadata, room.stopped
+    return {
+        "pod": {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid},
+        "count": room.count,
+        "limited": stopped is None,
+        "message": stopped.message if stopped else "",
+        "nodes": [
+            {"name": name, "count": placed, "reasons": reasons} for name, (placed, reasons) in room.by_node().items()
+        ],
+    }

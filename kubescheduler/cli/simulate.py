@@ -1,0 +1,118 @@
+"""``kubescheduler simulate``: pods that come and go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kubescheduler.cli.engine import EngineFlags, engine_options, remark
+from kubescheduler.cli.options import FILE, OneOf
+
+if TYPE_CHECKING:
+    from clusterstate.objects import ClusterObject
+    from kubescheduler.simulation.workload import Workload
+
+LONG = 2000
+"""Events that take long enough for a progress bar."""
+
+
+@click.command(epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage.")
+@click.argument("cluster", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--workload",
+    "workload_files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    type=FILE,
+    help="What comes. [repeatable]",
+)
+@click.option("--pending", is_flag=True, help="The cluster's pending pods come too, at the start.")
+@click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
+@click.option(
+    "--grace",
+    type=click.FloatRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long preempted pods take to leave.",
+)
+@engine_options
+@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "wide", "json", "csv", "timeline"]),
+    default="table",
+    show_default=True,
+    help="csv has a line for each pod, timeline for each moment; json has everything.",
+)
+@click.option("--plot", metavar="FILE", type=FILE, help="Draw utilisation over time (.svg, or .png with matplotlib).")
+def simulate(
+    cluster: tuple[str, ...],
+    workload_files: tuple[str, ...],
+    pending: bool,
+    preempt: bool,
+    grace: float,
+    engine: EngineFlags,
+    no_defaulting: bool,
+    output: str,
+    plot: str | None,
+) -> int:
+    """Run a workload on CLUSTER: files, folders, .csv files of nodes, or - for standard input.
+
+    A workload has pods, controllers with a pod template (Deployment, ReplicaSet, StatefulSet, ReplicationController,
+    Job), nodes that join, or is a .csv trace. Annotations say when they come and how long they stay:
+    kubescheduler/arrives-after and kubescheduler/duration, as in 90, 15m or 1h30m. The clock is virtual.
+
+    \b
+    Examples:
+      kubescheduler simulate cluster.yaml --workload deployment.yaml
+      kubescheduler simulate cluster.yaml --workload batch.yaml --preempt -o json
+      kubescheduler simulate openb_nodes.csv --workload openb_pods.csv --plot openb.svg
+    """
+    import sys
+
+    from clusterstate.errors import InputError
+    from kubescheduler.cli.inputs import attempt, nothing_collected
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.cli.simulate_output import rendered_report
+    from kubescheduler.simulation.engine import Simulation
+    from kubescheduler.simulation.plot import check_plot, write_plot
+
+    if (*cluster, *workload_files).count("-") > 1:
+        raise click.UsageError("standard input can be read once: give - once")
+    problems: list[str] = []
+    with nothing_collected():
+        algorithm = attempt(problems, engine.algorithm)
+        inputs = attempt(problems, lambda: _inputs(cluster, workload_files, pending, not no_defaulting))
+        attempt(problems, lambda: check_plot(plot))
+        if algorithm is None or inputs is None or problems:
+            raise InputError(problems)
+        objects, workload = inputs
+        scheduler = engine.scheduler(algorithm, objects)
+    with progress("simulating", sys.stderr, smallest=LONG) as tell:
+        report = Simulation(scheduler, workload, preempt=preempt, grace=grace, progress=tell).run()
+    if plot is not None:
+        write_plot(report, plot)
+    for piece in rendered_report(report, output):
+        click.echo(piece, nl=False)
+    return 0 if report.every_pod_had_a_node else 1
+
+
+def _inputs(
+    cluster: tuple[str, ...], files: tuple[str, ...], pending: bool, defaulting: bool
+) -> tuple[list[ClusterObject], Workload]:
+    """The cluster's objects and the workload. Raises DecodeError with every fault."""
+    import sys
+
+    from kubescheduler.simulation.reading import read_simulated_cluster, read_workload
+
+    found = read_simulated_cluster(cluster, stdin=sys.stdin.buffer, defaulting=defaulting)
+    workload, notes = read_workload(
+        files, found.objects, stdin=sys.stdin.buffer, defaulting=defaulting, pending=pending
+    )
+    for note in (*found.notes, *notes):
+        remark(note)
+    return found.objects, workload

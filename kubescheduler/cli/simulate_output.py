@@ -1,0 +1,162 @@
+"""The report of a simulation as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kubescheduler.cli.output import NONE, table
+
+if TYPE_CHECKING:
+    from kubescheduler.simulation.records import PodRecord
+    from kubescheduler.simulation.report import Report
+    from kubescheduler.simulation.usage import Level, NodeUsage
+
+PODS = ("NAMESPACE", "POD", "ARRIVED", "PLACED", "LEFT", "NODE", "ATTEMPTS", "OUTCOME", "MESSAGE")
+POD_FIELDS = ("namespace", "name", "arrived", "placed", "left", "node", "attempts", "outcome", "message")
+
+
+def rendered_report(report: Report, output: str) -> Iterator[str]:
+    """The report in pieces; output: table, wide, json, csv (a line a pod) or timeline (CSV, a line a moment)."""
+    if output == "json":
+        yield from _json(report)
+    elif output == "csv":
+        yield from _csv(POD_FIELDS, (_pod_row(record) for record in report.pods))
+    elif output == "timeline":
+        yield from _csv(*_timeline(report))
+    else:
+        yield "\n\n".join(_tables(report, wide=output == "wide")) + "\n"
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def _tables(report: Report, *, wide: bool) -> Iterator[str]:
+    if wide:
+        yield table([PODS, *(tuple(_cell(value) for value in _pod_row(record)) for record in report.pods)])
+    yield table((name.upper() + ":", str(count)) for name, count in _summary(report))
+    used = [("RESOURCE", "CAPACITY", "MEAN", "PEAK", "END")]
+    for at, name in enumerate(report.resources):
+        capacity = report.samples[-1].capacity[at]
+        used.append((name, _amount(name, capacity), *_percents(report.level(at))))
+    yield table(used)
+    if wide:
+        yield table(_node_rows(report))
+    if reasons := report.reasons():
+        yield table([("PENDING PODS", "NODES", "REASON"), *((str(r.pods), str(r.nodes), r.reason) for r in reasons)])
+    if report.preemptions:
+        rows = ((seconds(p.time), p.pod, p.node, ", ".join(p.victims) or NONE) for p in report.preemptions)
+        yield table([("TIME", "POD", "NODE", "VICTIMS"), *rows])
+
+
+def _summary(report: Report) -> Iterator[tuple[str, object]]:
+    yield from report.counts().items()
+    waits = report.waits()
+    if waits:
+        yield "waited, mean", f"{seconds(sum(waits) / len(waits))} s"
+        yield "waited, longest", f"{seconds(waits[-1])} s"
+    yield "lasted", f"{seconds(report.end)} s"
+
+
+def _node_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    shown = [at for at, name in enumerate(report.resources) if any(node.capacity[at] for node in report.nodes)]
+    yield ("NODE", *(f"{report.resources[at].upper()} {what}" for at in shown for what in ("MEAN", "PEAK")))
+    for node in report.nodes:
+        levels = (report.node_level(node, at) for at in shown)
+        yield (node.name, *(text for level in levels for text in _percents(level)[:2]))
+
+
+def _percents(level: Level) -> tuple[str, str, str]:
+    mean, peak, last = (f"{value:.1%}" for value in (level.mean, level.peak, level.last))
+    return mean, peak, last
+
+
+def _amount(resource: str, amount: int) -> str:
+    """As kubectl writes it."""
+    if resource == "cpu":
+        return f"{amount / 1000:g}"
+    if resource in ("memory", "ephemeral-storage"):
+        return f"{amount / 2**30:g}Gi"
+    return str(amount)
+
+
+def seconds(value: float) -> str:
+    """Without a fraction where there is none."""
+    return f"{round(value, 3):.3f}".rstrip("0").rstrip(".")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return seconds(value)
+    return NONE if value in (None, "") else str(value)
+
+
+def _pod_row(record: PodRecord) -> tuple[object, ...]:
+    metadata = record.pod.metadata
+    times = (record.arrived, record.placed, record.left)
+    return (metadata.namespace, metadata.name, *times, record.node, record.attempts, record.outcome, record.message)
+
+
+# --- CSV ---------------------------------------------------------------------------------------
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    for row in rows:
+        writer.writerow(seconds(value) if isinstance(value, float) else value for value in row)
+    yield out.getvalue()
+
+
+def _timeline(report: Report) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
+    names = report.resources
+    head = ("time", "pending", *(f"{name} used" for name in names), *(f"{name} capacity" for name in names))
+    return head, ((s.time, s.pending, *s.used, *s.capacity) for s in report.samples)
+
+
+# --- JSON --------------------------------------------------------------------------------------
+
+
+def _json(report: Report) -> Iterator[str]:
+    """One value a line where there are many."""
+    head = {
+        "kind": "SimulationReport",
+        "release": report.release,
+        "start": report.start,
+        "end": report.end,
+        "counts": report.counts(),
+        "pending": [{"reason": r.reason, "pods": r.pods, "nodes": r.nodes} for r in report.reasons()],
+        "resources": report.resources,
+        "levels": {name: _level(report.level(at)) for at, name in enumerate(report.resources)},
+    }
+    lists: dict[str, Iterator[Any]] = {
+        "preemptions": (
+            {"time": p.time, "pod": p.pod, "node": p.node, "victims": p.victims} for p in report.preemptions
+        ),
+        "pods": (dict(zip(POD_FIELDS, _pod_row(record), strict=True)) for record in report.pods),
+        "timeline": ((s.time, s.pending, s.used, s.capacity) for s in report.samples),
+        "nodes": (_node(report, node) for node in report.nodes),
+    }
+    yield msgspec.json.format(msgspec.json.encode(head), indent=2).decode().removesuffix("\n}")
+    for name, items in lists.items():
+        lines = ",\n".join(f"    {msgspec.json.encode(item).decode()}" for item in items)
+        yield f',\n  "{name}": [\n{lines}\n  ]' if lines else f',\n  "{name}": []'
+    yield "\n}\n"
+
+
+def _node(report: Report, node: NodeUsage) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "capacity": node.capacity,
+        "levels": {name: _level(report.node_level(node, at)) for at, name in enumerate(report.resources)},
+        "changes": node.changes,
+    }
+
+
+def _level(level: Level) -> dict[str, float]:
+    return {"mean": round(level.mean, 6), "peak": round(level.peak, 6), "last": round(level.last, 6)}

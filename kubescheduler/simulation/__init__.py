@@ -1,0 +1,1 @@
+"""The same engine over a sequence of pods, a trace, or a question of capacity."""

@@ -1,0 +1,75 @@
+"""A picture of a simulation: utilisation of the cluster and pending pods over time."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterstate.errors import InputError
+from kubescheduler.simulation.svg import Line, Panel, chart, time_unit
+from kubescheduler.simulation.usage import share
+
+if TYPE_CHECKING:
+    from kubescheduler.simulation.report import Report
+
+SVG, PNG = ".svg", ".png"
+TITLE = "Simulation"
+
+
+def check_plot(path: str | None) -> None:
+    """Raises InputError when no picture can be written there."""
+    if path is None:
+        return
+    target = Path(path)
+    if target.suffix not in (SVG, PNG):
+        raise InputError(f"--plot {path}: the name says no format; let it end in {SVG} or {PNG}")
+    if target.suffix == PNG and importlib.util.find_spec("matplotlib") is None:
+        raise InputError(
+            f"--plot {path}: PNG needs matplotlib; pip install 'kubescheduler[plot]', or let the name end in {SVG}"
+        )
+    if target.is_dir():
+        raise InputError(f"--plot {path}: this is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise InputError(f"--plot {path}: there is no folder {target.parent}; make it first")
+
+
+def panels_of(report: Report) -> list[Panel]:
+    """Shares of every resource that was used, in per cent, and the number of pending pods."""
+    lines = []
+    for at, name in enumerate(report.resources):
+        points = [(s.time, 100 * share(s.used[at], s.capacity[at])) for s in report.samples]
+        if any(value for _, value in points):
+            lines.append(Line(name, points))
+    pending = Line("pending pods", [(s.time, float(s.pending)) for s in report.samples])
+    return [Panel("in use, of the whole cluster", lines, "%"), Panel("pods without a node", [pending])]
+
+
+def write_plot(report: Report, path: str) -> None:
+    """Draws the report. Raises InputError when the file cannot be written."""
+    panels = panels_of(report)
+    try:
+        if path.endswith(SVG):
+            Path(path).write_text(chart(TITLE, panels, report.end), encoding="utf-8")
+        else:
+            _png(panels, report.end, path)
+    except OSError as error:
+        raise InputError(f"--plot {path}: cannot be written: {error.strerror}") from error
+
+
+def _png(panels: list[Panel], end: float, path: str) -> None:
+    figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.6, 3 * len(panels)), layout="constrained")
+    unit, unit_name = time_unit(end)
+    for axes, panel in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):
+        for line in panel.lines:
+            times = [time / unit for time, _ in line.points]
+            values = [value for _, value in line.points]
+            axes.step([*times, end / unit], [*values, values[-1]], where="post", label=line.name)
+        axes.set_title(panel.title, loc="left")
+        axes.set_xlabel(unit_name)
+        axes.set_ylabel(panel.unit)
+        axes.set_ylim(bottom=0)
+        if panel.lines:
+            axes.legend(loc="upper right")
+    figure.savefig(path, metadata={"Software": None})

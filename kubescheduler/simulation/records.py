@@ -1,0 +1,74 @@
+"""What a simulation notes of each pod."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import attrs
+
+from clusterstate.objects import Pod
+from kubescheduler.core.decision import Decision
+
+WAITING, RUNNING, FINISHED, PREEMPTED, LOST, WITHDRAWN = (
+    "pending",
+    "running",
+    "finished",
+    "preempted",
+    "lost",
+    "withdrawn",
+)
+"""How a pod stands: lost with its node; withdrawn, deleted before it had a node."""
+OUTCOMES = (RUNNING, FINISHED, WAITING, PREEMPTED, LOST, WITHDRAWN)
+
+
+@attrs.define(eq=False)
+class PodRecord:
+    """One pod of the workload. Times are seconds after the start, None for what has not happened.
+
+    pod: its latest version. node: where it was placed. attempts: times it was tried. message: why it does not fit,
+    empty once it is placed. reasons: reason → nodes that gave it in the last attempt.
+    """
+
+    pod: Pod
+    arrived: float
+    outcome: str = WAITING
+    node: str = ""
+    placed: float | None = None
+    left: float | None = None
+    attempts: int = 0
+    duration: float | None = None
+    chain: str = ""
+    _failed: Decision | None = None
+    _text: str = ""
+
+    def fail(self, decision: Decision, text: str = "") -> None:
+        """Notes the last attempt; ``text`` says what else than the decision went wrong."""
+        self._failed, self._text = decision, text
+
+    def place(self, node: str, now: float) -> None:
+        self.outcome, self.node, self.placed = RUNNING, node, now
+        self._failed, self._text = None, ""
+
+    @property
+    def message(self) -> str:
+        if self._text or self._failed is None:
+            return self._text
+        return self._failed.message
+
+    @property
+    def reasons(self) -> Mapping[str, int]:
+        if self._text or self._failed is None or self._failed.error is not None:
+            return {self.message: 0} if self.message else {}
+        found = self._failed.reasons().values()
+        return Counter(reason for reasons in found for reason in reasons)
+
+
+@attrs.frozen
+class PreemptionRecord:
+    """Pods that were made to leave ``node`` at ``time`` so that ``pod`` fits."""
+
+    time: float
+    pod: str
+    node: str
+    victims: tuple[str, ...]

@@ -1,0 +1,163 @@
+"""Traces as CSV, in the columns of Alibaba's cluster-trace-gpu-v2023 (openb): rows become manifests."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import DecodeError
+
+EXTENSIONS = (".csv", ".csv.gz")
+
+NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos", "creation_time", "deletion_time")
+"""Columns that are read; others may be there."""
+
+GPU, GPU_MODEL = "nvidia.com/gpu", "gpu-model"
+NAMESPACE = "default"
+ZONES = 3
+"""Nodes are spread over so many zones, by row."""
+REGION = "r"
+ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+REGION_LABELS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
+MOST_PODS, STORAGE = "110", "500Gi"
+"""What a node has beside what the trace says."""
+
+Manifest = dict[str, Any]
+Shape = tuple[str, str, str, str, str]
+"""What makes two pods of a trace equal: cpu, memory, GPUs, models, quality class."""
+
+
+@attrs.frozen
+class TracePod:
+    """A row: its name, shape and times in seconds; ``deleted`` is None for a pod that stays."""
+
+    name: str
+    shape: Shape
+    created: float
+    deleted: float | None
+
+
+def is_trace(path: str) -> bool:
+    return path.endswith(EXTENSIONS)
+
+
+def read_trace_nodes(path: str) -> list[Manifest]:
+    """The nodes of a CSV. Raises DecodeError with every fault."""
+    problems: list[str] = []
+    nodes: list[Manifest] = []
+    for line, row in _rows(path, NODE_COLUMNS, "nodes"):
+        for column in ("cpu_milli", "memory_mib", "gpu"):
+            _number(row, column, f"{path}: line {line}", problems, whole=True)
+        nodes.append(_node(row, len(nodes)))
+    if problems:
+        raise DecodeError(problems)
+    return nodes
+
+
+def read_trace_pods(path: str) -> list[TracePod]:
+    """The pods of a CSV. Raises DecodeError with every fault."""
+    problems: list[str] = []
+    pods = []
+    for line, row in _rows(path, POD_COLUMNS, "pods"):
+        where = f"{path}: line {line}"
+        for column in ("cpu_milli", "memory_mib", "num_gpu"):
+            _number(row, column, where, problems, whole=True)
+        created = _number(row, "creation_time", where, problems)
+        deleted = _number(row, "deletion_time", where, problems) if row["deletion_time"] else None
+        if deleted is not None and deleted < created:
+            problems.append(f"{where}: deletion_time: {row['deletion_time']} is before creation_time")
+        shape = (row["cpu_milli"], row["memory_mib"], row["num_gpu"], row["gpu_spec"], row["qos"].lower())
+        pods.append(TracePod(row["name"], shape, created, deleted))
+    if problems:
+        raise DecodeError(problems)
+    return pods
+
+
+def pod_manifest(name: str, shape: Shape) -> Manifest:
+    """A pod of a shape; its models are a required node affinity, its quality class the label ``app``."""
+    cpu, memory, gpus, models, app = shape
+    requests = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
+    if int(gpus or 0):
+        requests[GPU] = gpus
+    container = {"name": "main", "image": f"registry.example.com/{app}:1", "resources": {"requests": requests}}
+    spec: Manifest = {"containers": [container]}
+    if models:
+        expression = {"key": GPU_MODEL, "operator": "In", "values": models.split("|")}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+        spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": app}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def service_manifests(shapes: Sequence[Shape]) -> list[Manifest]:
+    """One service for each quality class, as its pods are spread by the services they belong to."""
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": app, "namespace": NAMESPACE},
+            "spec": {"selector": {"app": app}},
+        }
+        for app in sorted({shape[-1] for shape in shapes})
+    ]
+
+
+def _node(row: Mapping[str, str], index: int) -> Manifest:
+    zone = f"zone-{index % ZONES}"
+    labels = {
+        "kubernetes.io/hostname": row["sn"],
+        **dict.fromkeys(ZONE_LABELS, zone),
+        **dict.fromkeys(REGION_LABELS, REGION),
+    }
+    amounts = {"cpu": f"{row['cpu_milli']}m", "memory": f"{row['memory_mib']}Mi"}
+    amounts |= {"pods": MOST_PODS, "ephemeral-storage": STORAGE}
+    if row["gpu"] not in ("", "0"):
+        amounts[GPU] = row["gpu"]
+        labels[GPU_MODEL] = row["model"]
+    status = {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
+    metadata = {"name": row["sn"], "labels": labels}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": status}
+
+
+def _rows(path: str, columns: Sequence[str], what: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line, row) of a CSV that has the columns. Raises DecodeError."""
+    try:
+        data = Path(path).read_bytes()
+        text = (gzip.decompress(data) if path.endswith(".gz") else data).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise DecodeError(f"{path}: no such file; check the path") from None
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DecodeError(f"{path}: cannot be read: {error}") from error
+    reader = csv.DictReader(io.StringIO(text), restval="", strict=True)
+    try:
+        missing = [column for column in columns if column not in (reader.fieldnames or ())]
+        if missing:
+            names = ", ".join(columns)
+            raise DecodeError(
+                f"{path}: no column {', '.join(missing)}; the first line of a trace of {what} names {names}"
+            )
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise DecodeError(f"{path}: line {reader.line_num}: {error}") from None
+
+
+def _number(row: Mapping[str, str], column: str, where: str, problems: list[str], *, whole: bool = False) -> float:
+    """A number of a row, an empty whole one is 0; what is none is noted, and 0."""
+    text = row[column]
+    try:
+        value = int(text or 0) if whole else float(text)
+    except ValueError:
+        problems.append(f'{where}: {column}: "{text}" is no {"whole " * whole}number')
+        return 0.0
+    if not 0 <= value < float("inf"):
+        problems.append(f"{where}: {column}: {text} is not a number from 0 on")
+        return 0.0
+    return value

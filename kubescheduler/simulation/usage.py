@@ -1,0 +1,134 @@
+"""How much of the cluster is used, over time: read off the cluster's columns, never summed up anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from clusterstate.columns import Columns
+from clusterstate.usage import CPU, MEMORY, PODS
+
+Amounts = tuple[int, ...]
+"""By resource, in the units of the columns: millicores, bytes, pieces; the number of pods last."""
+
+
+@attrs.frozen
+class Sample:
+    """The whole cluster from ``time`` on. used and capacity count nodes that have a node object."""
+
+    time: float
+    pending: int
+    used: Amounts
+    capacity: Amounts
+
+
+@attrs.define
+class NodeUsage:
+    """One node. changes: (time, what is used from then on), the first from the start or the node's arrival.
+
+    The last change of a node that left is all zeros.
+    """
+
+    name: str
+    capacity: Amounts
+    changes: list[tuple[float, Amounts]]
+
+
+@attrs.frozen
+class Level:
+    """A share over time: its mean, its highest value, its last one; 0 where there is nothing to have."""
+
+    mean: float
+    peak: float
+    last: float
+
+
+class UsageRecorder:
+    """Follows the nodes that are touched; a moment costs what changed in it.
+
+    resources: cpu, memory, then every other resource that some node has, in order of name; pods come last.
+    """
+
+    def __init__(self, columns: Columns, resources: Iterable[str]) -> None:
+        fixed = (CPU, MEMORY)
+        names = (*fixed, *sorted(set(resources).difference(fixed)))
+        self.resources = (*names, PODS)
+        self.samples: list[Sample] = []
+        self._columns = columns
+        self._indices = [columns.resource(name) for name in names]
+        self._nothing: Amounts = (0,) * len(self.resources)
+        self._now: dict[str, tuple[Amounts, Amounts]] = {}
+        self._used = list(self._nothing)
+        self._capacity = list(self._nothing)
+        self._nodes: dict[str, NodeUsage] = {}
+        self._touched = dict.fromkeys(columns.row_of)
+
+    def touch(self, node_name: str) -> None:
+        """What there is on a node may have changed."""
+        self._touched[node_name] = None
+
+    def sample(self, time: float, pending: int) -> None:
+        """Notes the moment; a moment that is noted again is noted anew."""
+        for name in self._touched:
+            self._update(time, name)
+        self._touched = {}
+        if self.samples and self.samples[-1].time == time:
+            self.samples.pop()
+        latest = Sample(time, pending, tuple(self._used), tuple(self._capacity))
+        if not self.samples or attrs.evolve(self.samples[-1], time=time) != latest:
+            self.samples.append(latest)
+
+    def nodes(self) -> list[NodeUsage]:
+        """The nodes that there were, by name."""
+        return [self._nodes[name] for name in sorted(self._nodes)]
+
+    def _update(self, time: float, name: str) -> None:
+        used, capacity = self._read(name)
+        old_used, old_capacity = self._now.get(name, (self._nothing, self._nothing))
+        self._now[name] = used, capacity
+        for at in range(len(self.resources)):
+            self._used[at] += used[at] - old_used[at]
+            self._capacity[at] += capacity[at] - old_capacity[at]
+        node = self._nodes.get(name)
+        if node is None:
+            if capacity != self._nothing:
+                self._nodes[name] = NodeUsage(name, capacity, [(time, used)])
+            return
+        if capacity != self._nothing:
+            node.capacity = capacity
+        if node.changes[-1][0] == time:
+            node.changes.pop()
+        if not node.changes or node.changes[-1][1] != used:
+            node.changes.append((time, used))
+
+    def _read(self, name: str) -> tuple[Amounts, Amounts]:
+        """(used, capacity) of a node; nothing where there is no such node."""
+        columns = self._columns
+        row = columns.row_of.get(name)
+        if row is None or columns.nodes[row] is None:
+            return self._nothing, self._nothing
+        requested, allocatable = columns.requested.data, columns.allocatable.data
+        used = [int(requested[index, row]) for index in self._indices]
+        capacity = [int(allocatable[index, row]) for index in self._indices]
+        return (*used, int(columns.pod_count.data[row])), (*capacity, int(columns.allowed_pods.data[row]))
+
+
+def levels(changes: list[tuple[float, float]], end: float) -> Level:
+    """Mean over time, peak and last value of a step function given by (time, value from then on) until ``end``."""
+    if not changes:
+        return Level(0.0, 0.0, 0.0)
+    first, last = changes[0][0], changes[-1][1]
+    area = sum(value * length for value, length in _steps(changes, end))
+    mean = area / (end - first) if end > first else last
+    return Level(mean, max(value for _, value in changes), last)
+
+
+def share(used: int, capacity: int) -> float:
+    return used / capacity if capacity else 0.0
+
+
+def _steps(changes: list[tuple[float, float]], end: float) -> Iterator[tuple[float, float]]:
+    """(value, how long it lasted)."""
+    for (time, value), (until, _) in zip(changes, [*changes[1:], (end, 0.0)], strict=True):
+        yield value, until - time

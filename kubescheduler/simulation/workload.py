@@ -1,0 +1,121 @@
+"""What happens in a simulation: pods and nodes that come and go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+import attrs
+
+from clusterstate.defaulting import default_manifest
+from clusterstate.objects import ClusterObject, Node, Pod
+
+ARRIVES_AFTER = "kubescheduler/arrives-after"
+"""Annotation of a pod, a template or a node: how long after the start it comes."""
+DURATION = "kubescheduler/duration"
+"""Annotation: how long a pod runs once it is bound, or a node stays."""
+
+ON_BINDING, ON_FINISH = "binding", "finish"
+"""When the next pod of a chain comes: once the one before it is bound, or has finished."""
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|[smhd])")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+@attrs.frozen
+class Arrival:
+    """A pod that comes ``at`` seconds after the start.
+
+    leaves_at: when it is deleted, placed or not. duration: seconds it runs once it is bound. None: it stays.
+    chain: the chain whose next pod it brings, empty for none.
+    """
+
+    pod: Pod
+    at: float = 0.0
+    leaves_at: float | None = None
+    duration: float | None = None
+    chain: str = ""
+
+
+@attrs.frozen
+class NodeArrival:
+    """A node that joins ``at`` seconds after the start, and leaves ``leaves_at``, with its pods."""
+
+    node: Node
+    at: float = 0.0
+    leaves_at: float | None = None
+
+
+@attrs.frozen
+class Chain:
+    """Pods that come one by one: each when an earlier one of the chain is bound or has finished (``on``)."""
+
+    on: str
+    waiting: tuple[Arrival, ...]
+
+
+@attrs.frozen
+class Workload:
+    """objects: what is in the cluster from the start besides. epoch: the start in seconds since 1970."""
+
+    arrivals: tuple[Arrival, ...] = ()
+    nodes: tuple[NodeArrival, ...] = ()
+    chains: Mapping[str, Chain] = attrs.field(factory=dict)
+    objects: tuple[ClusterObject, ...] = ()
+    epoch: float = 0.0
+
+    def pods(self) -> list[Pod]:
+        """Every pod that may come."""
+        waiting = (arrival for chain in self.chains.values() for arrival in chain.waiting)
+        return [arrival.pod for arrival in (*self.arrivals, *waiting)]
+
+
+def joined(parts: Iterable[Workload]) -> Workload:
+    """Several workloads as one; the times of each count from the same start."""
+    parts = list(parts)
+    return Workload(
+        tuple(arrival for part in parts for arrival in part.arrivals),
+        tuple(node for part in parts for node in part.nodes),
+        {name: chain for part in parts for name, chain in part.chains.items()},
+        tuple(obj for part in parts for obj in part.objects),
+        min((part.epoch for part in parts if part.epoch), default=0.0),
+    )
+
+
+def seconds_of(text: str) -> float:
+    """``90``, ``90s``, ``1h30m``, ``2d`` in seconds. Raises ValueError for anything else."""
+    parts = _PART.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f'"{text}" is no duration; write seconds, or parts such as 1h30m or 2d')
+    return float(text)
+
+
+def timestamp(epoch: float, seconds: float) -> str:
+    """A moment of the simulation as the API writes times."""
+    return datetime.fromtimestamp(epoch + seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def renamed(pod: Pod, name: str) -> Pod:
+    """The same pod under another name, with the uid that goes with it."""
+    said = {"namespace": pod.metadata.namespace, "name": name}
+    uid = default_manifest({"kind": "Pod", "metadata": said})["metadata"]["uid"]
+    metadata = attrs.evolve(pod.metadata, name=name, uid=uid)
+    manifest = pod.manifest
+    if manifest is not None:
+        manifest = {**manifest, "metadata": {**(manifest.get("metadata") or {}), "name": name, "uid": uid}}
+    return attrs.evolve(pod, metadata=metadata, manifest=manifest)
+
+
+def as_new(pod: Pod) -> Pod:
+    """A pod as it was when it was created: on no node, not finished, not being deleted."""
+    metadata = attrs.evolve(pod.metadata, deletion_timestamp=None)
+    manifest = pod.manifest
+    if manifest is not None:
+        manifest = {key: value for key, value in manifest.items() if key != "status"}
+        manifest["metadata"] = {k: v for k, v in (manifest.get("metadata") or {}).items() if k != "deletionTimestamp"}
+        manifest["spec"] = {k: v for k, v in (manifest.get("spec") or {}).items() if k != "nodeName"}
+    return Pod(metadata, pod.spec, manifest=manifest)

@@ -1,0 +1,121 @@
+"""MaxEBSVolumeCount and MaxGCEPDVolumeCount as release 1.4 counts.
+
+A claim or volume that is not there counts as a disk of its own, and the rest of its pod's volumes is not looked at.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.cluster import ClusterObjects
+from clusterstate.growable import Mask
+from clusterstate.objects import ClaimVolume
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.validation import go_quote
+from clusterstate.volumes import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
+from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+
+TOO_MANY_VOLUMES_1_4 = "MaxVolumeCount"
+DEFAULT_LIMITS_1_4: dict[DiskType, int] = {EBS: 39, GCE_PD: 16}
+"""Disks per node where the environment does not set a limit."""
+
+
+@attrs.frozen
+class CountedDisks:
+    """A pod's disks of one type. lost: one more, behind a claim or volume that is not there. error: or an error."""
+
+    known: frozenset[str] = frozenset()
+    lost: bool = False
+    error: str | None = None
+
+
+def counted_disks(pod: PodInfo, objects: ClusterObjects, disk: DiskType) -> CountedDisks:
+    """Upstream: 1.4 MaxPDVolumeCountChecker.filterVolumes."""
+    known: set[str] = set()
+    for volume in pod.spec.volumes:
+        if isinstance(volume, disk.source):
+            known.add(disk.id_of(volume))
+        elif isinstance(volume, ClaimVolume):
+            name = volume.claim_name
+            if not name:
+                return CountedDisks(error=CLAIM_WITHOUT_NAME)
+            claim = objects.persistent_volume_claims.get((pod.namespace, name))
+            if claim is None:
+                return CountedDisks(frozenset(known), lost=True)
+            if not claim.volume_name:
+                return CountedDisks(error=f"PersistentVolumeClaim is not bound: {go_quote(name)}")
+            bound = objects.persistent_volumes.get(claim.volume_name)
+            if bound is None:
+                return CountedDisks(frozenset(known), lost=True)
+            if isinstance(bound.source, disk.source):
+                known.add(disk.id_of(bound.source))
+    return CountedDisks(frozenset(known))
+
+
+def max_volume_count_1_4(
+    pod: PodInfo, snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None = None
+) -> Verdict:
+    """Fails where the disks of one type would be too many. An error: a claim, of the pod or of one that is there
+    already, without a name or unbound. Upstream: 1.4 MaxPDVolumeCountChecker.
+    """
+    objects = snapshot.objects
+    new = counted_disks(pod, objects, disk)
+    if new.error is not None:
+        return {NodeError(new.error): np.ones(len(snapshot), np.bool_)}
+    if not new.known and not new.lost:
+        return PASS
+    version = snapshot.version(Reads.STORAGE)
+    rule = ("MaxVolumeCount 1.4", disk.limit_key, version)
+
+    def ids(info: PodInfo) -> frozenset[str]:
+        return counted_disks(info, objects, disk).known
+
+    def lost(info: PodInfo) -> int:
+        return counted_disks(info, objects, disk).lost
+
+    def errs(info: PodInfo) -> int:
+        return counted_disks(info, objects, disk).error is not None
+
+    used = snapshot.union_sizes(("MaxVolumeCount 1.4", disk.limit_key), ids, new.known, version)
+    used = used + snapshot.counts(snapshot.tally((*rule, "lost"), None, lost)) + new.lost
+    erring = snapshot.counts(snapshot.tally((*rule, "errors"), None, errs)) > 0
+    exceeded = used > (max_pd_volumes or DEFAULT_LIMITS_1_4[disk])
+    return {TOO_MANY_VOLUMES_1_4: exceeded & ~erring, **_errors(snapshot, erring, disk)}
+
+
+def _errors(snapshot: Snapshot, erring: Mask, disk: DiskType) -> Verdict:
+    """The error of the first pod that has one, on each row of ``erring``."""
+    verdict: Verdict = {}
+    found: dict[PodInfo, str | None] = {}
+    for at in np.flatnonzero(erring).tolist():
+        for other in snapshot.pods_on(int(snapshot.row_numbers[at])):
+            info = snapshot.info(other)
+            if info not in found:
+                found[info] = counted_disks(info, snapshot.objects, disk).error
+            text = found[info]
+            if text is not None:
+                verdict.setdefault(NodeError(text), np.zeros(len(snapshot), np.bool_))[at] = True
+                break
+    return verdict
+
+
+def _of(name: str, disk: DiskType) -> FitPredicateFactory:
+    def applies(pod: PodInfo) -> bool:
+        return has_claims(pod) or any(isinstance(volume, disk.source) for volume in pod.spec.volumes)
+
+    def make(args: PredicateArgs) -> FitPredicate:
+        def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+            return max_volume_count_1_4(pod, snapshot, disk, args.max_pd_volumes)
+
+        return FitPredicate(name, check, LOCAL | Reads.STORAGE, applies)
+
+    return make
+
+
+VOLUME_COUNTS_1_4: dict[str, FitPredicateFactory] = {
+    "MaxEBSVolumeCount": _of("MaxEBSVolumeCount", EBS),
+    "MaxGCEPDVolumeCount": _of("MaxGCEPDVolumeCount", GCE_PD),
+}

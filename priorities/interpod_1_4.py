@@ -1,0 +1,116 @@
+"""InterPodAffinityPriority as release 1.4 sums: over its topologies, and with its errors."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+
+from clusterstate.annotations_1_4 import affinity_error
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.growable import IntArray
+from clusterstate.objects import PodAffinityTerm
+from clusterstate.podaffinity import HARD, SOFT
+from clusterstate.podaffinity_1_4 import any_use, sums_near, used_keys
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors_1_4 import compile_term_1_4
+from clusterstate.snapshot import Snapshot
+from clusterstate.tally import Weight
+from priorities.interpod import normalize_sums
+from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
+
+Domains = tuple[str, ...]
+
+
+def affinity_sums_1_4(hard_weight: int, failure_domains: Domains, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: Σ of the weights that running pods add to each row, in both directions.
+
+    Raises PriorityError for what cannot be read, for an invalid selector that is tried on a pod, and for a pod that
+    counts on a node that is not known. Upstream: 1.4 CalculateInterPodAffinityPriority.
+    """
+    if error := affinity_error(pod.spec) or _error(hard_weight, pod, snapshot):
+        raise PriorityError(error)
+    sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
+    signed = _signed(pod)
+    rule = ("affinity sums 1.4", hard_weight, pod.namespace, pod.labels, tuple(signed))
+    out: IntArray | None = None
+    for key in dict.fromkeys((*(term.topology_key for term, _ in signed), *used_keys(snapshot, *sorts))):
+        sums = sums_near(snapshot, (rule, key), _weight(pod, hard_weight, key), key, failure_domains)
+        if sums is not None:
+            out = sums if out is None else out + sums
+    return np.broadcast_to(np.int64(0), len(snapshot)) if out is None else out
+
+
+def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
+    """The preferred terms with their weight, negative for anti-affinity."""
+    return [(w.term, w.weight) for w in pod.preferred_affinity] + [
+        (w.term, -w.weight) for w in pod.preferred_anti_affinity
+    ]
+
+
+def _back(info: PodInfo, hard_weight: int) -> list[tuple[PodAffinityTerm, int]]:
+    """A running pod's own terms that count."""
+    hard = [(term, hard_weight) for term in info.required_affinity] if hard_weight > 0 else []
+    return hard + _signed(info)
+
+
+def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
+    """What one running pod adds to its topology of ``key``."""
+    liked = [(compile_term_1_4(term, pod.namespace), w) for term, w in _signed(pod) if term.topology_key == key]
+
+    def weight(info: PodInfo) -> int:
+        total = sum(w for matches, w in liked if matches(info))
+        if info.has_pod_affinity:
+            own = (entry for entry in _back(info, hard_weight) if entry[0].topology_key == key)
+            total += sum(w for term, w in own if compile_term_1_4(term, info.namespace)(pod))
+        return total
+
+    return weight
+
+
+# --- errors --------------------------------------------------------------------------------
+
+
+def _error(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> str | None:
+    """The text of an error that upstream meets on a running pod, None when it meets none."""
+    own = [compile_term_1_4(term, pod.namespace) for term, _ in _signed(pod)]
+    everyone = pod.has_pod_affinity
+    if not everyone and not any_use(snapshot, HARD, SOFT) and snapshot.whole().has_node.all():
+        return None
+
+    def fault(info: PodInfo) -> str | None:
+        if not everyone and not info.has_pod_affinity:
+            return None
+        if everyone and (text := affinity_error(info.spec)):
+            return text
+        tried = (matches.error for matches in own if matches.errs(info))
+        backs = (compile_term_1_4(term, info.namespace) for term, _ in _back(info, hard_weight))
+        return next(chain(tried, (back.error for back in backs if back.errs(pod))), None)
+
+    def counts(info: PodInfo) -> int:
+        return int(everyone or info.has_pod_affinity)
+
+    whole = snapshot.whole()
+    if not whole.has_node.all():
+        there = whole.counts(snapshot.tally(("counting pods 1.4", everyone), None, counts))
+        astray = np.flatnonzero(~whole.has_node & (there > 0))
+        if astray.size:
+            return f"node '{whole.names[int(astray[0])]}' not found"
+    rule = ("faults 1.4", hard_weight, pod.namespace, everyone, tuple(_signed(pod)))
+    tally = snapshot.tally(rule, None, lambda info: int(fault(info) is not None))
+    if not snapshot.domain_sums(tally).any():
+        return None
+    return next(text for info in snapshot.running() if (text := fault(info)) is not None)
+
+
+def _make(args: PriorityArgs) -> PriorityConfig:
+    hard_weight, failure_domains = args.hard_pod_affinity_symmetric_weight, args.failure_domains
+
+    def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+        return affinity_sums_1_4(hard_weight, failure_domains, pod, snapshot)
+
+    reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
+    return PriorityConfig("InterPodAffinityPriority", sums, normalize_sums, reads, valuewise=True)
+
+
+INTERPOD_1_4: dict[str, PriorityConfigFactory] = {"InterPodAffinityPriority": PriorityConfigFactory(_make)}

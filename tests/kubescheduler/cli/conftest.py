@@ -1,0 +1,129 @@
+"""The command line, in this process and in one of its own, in a folder with a small cluster."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import attrs
+import pytest
+
+from algorithmprovider import FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS
+from kubescheduler.cli import run
+
+ROOT = Path(__file__).parents[3]
+
+CLUSTER = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1, disk: ssd}}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {kubernetes.io/hostname: n2, disk: hdd}}
+status: {capacity: {cpu: "2", memory: 4Gi, pods: "110"}}
+"""
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: c, resources: {requests: {cpu: 500m}}}]}
+"""
+
+
+def pod(name: str, cpu: str = "500m", *, metadata: str = "", spec: str = "") -> str:
+    """The manifest of a pod, one document of a YAML stream."""
+    container = f"{{name: c, resources: {{requests: {{cpu: {cpu}}}}}}}"
+    return (
+        f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{metadata}}}\n"
+        f"spec: {{containers: [{container}]{spec}}}\n"
+    )
+
+
+@attrs.frozen
+class Outcome:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[list[str]]:
+        """The words of each line of the output."""
+        return [line.split() for line in self.out.splitlines()]
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: cluster.yaml with two nodes and pod.yaml with one pod."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "pod.yaml").write_text(POD)
+    return tmp_path
+
+
+@pytest.fixture
+def kubescheduler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command line in this process: ``kubescheduler("schedule", …, stdin=b"")``."""
+
+    def call(*args: str, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        status = run(list(args))
+        out, err = capsys.readouterr()
+        return Outcome(status, out, err)
+
+    return call
+
+
+@pytest.fixture
+def schedule(kubescheduler: Run) -> Run:
+    """``kubescheduler schedule cluster.yaml`` with more arguments."""
+
+    def call(*args: str, stdin: bytes = b"") -> Outcome:
+        return kubescheduler("schedule", "cluster.yaml", *args, stdin=stdin)
+
+    return call
+
+
+COMMAND = (sys.executable, "-m", "kubescheduler")
+ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PATH": "", "PYTHONWARNINGS": "error"}
+
+
+def in_a_process(
+    *args: str, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Outcome:
+    """Runs ``python -m kubescheduler`` in a process of its own."""
+    done = subprocess.run(
+        [*COMMAND, *args],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env={**ENVIRONMENT, **(env or {})},
+        timeout=120,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture
+def own_algorithms(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Undoes what a test registers, and what it makes importable."""
+    modules, path = set(sys.modules), list(sys.path)
+    registered = [(table, dict(table)) for table in (FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS)]
+    yield
+    for table, before in registered:
+        table.clear()
+        table.update(before)
+    for name in set(sys.modules) - modules:
+        if name.startswith("plugin"):
+            del sys.modules[name]
+    sys.path[:] = path

@@ -1,0 +1,304 @@
+"""Wrong input: one message for each fault, all at once, exit status 2, and nothing on standard output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+
+from tests.kubescheduler.cli.conftest import CLUSTER, Outcome, Run, in_a_process, pod
+
+SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml")
+POLICY = (*SCHEDULE, "--policy-config-file", "policy.json")
+
+
+@attrs.frozen
+class Case:
+    """args: the command line. messages: of each fault, what its message holds. files: name → text."""
+
+    args: tuple[str, ...]
+    messages: tuple[tuple[str, ...], ...]
+    files: dict[str, str] = attrs.field(factory=dict)
+
+
+def policy(**content: object) -> dict[str, str]:
+    return {"policy.json": json.dumps({"apiVersion": "v1", "kind": "Policy", **content})}
+
+
+def priorities(*entries: tuple[str, int]) -> dict[str, str]:
+    return policy(priorities=[{"name": name, "weight": weight} for name, weight in entries])
+
+
+BAD_POD = {"kind": "Pod", "metadata": {"name": "b", "namespace": "shop"}, "spec": {"nodeName": 5, "containers": "c"}}
+ONE_BAD = {
+    "apiVersion": "v1",
+    "kind": "List",
+    "items": [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}},
+        {"apiVersion": "v1", **BAD_POD},
+    ],
+}
+TWO_ARGUMENTS = {
+    "serviceAffinity": {"labels": ["zone"]},
+    "labelsPresence": {"labels": ["zone"], "presence": True},
+}
+
+KINDS: dict[str, Case] = {
+    "missing file": Case(
+        ("schedule", "claster.yaml", "--pod", "pod.yaml"), (("claster.yaml", "no such file or folder", "use -"),)
+    ),
+    "empty file": Case(("schedule", "empty.yaml", "--pod", "pod.yaml"), (("empty.yaml", "empty"),), {"empty.yaml": ""}),
+    "broken YAML": Case(
+        ("schedule", "broken.yaml", "--pod", "pod.yaml"),
+        (("broken.yaml: line 2, column 5: ",),),
+        {"broken.yaml": "kind: Node\na: b: c\n"},
+    ),
+    "broken JSON": Case(
+        ("schedule", "broken.json", "--pod", "pod.yaml"),
+        (("broken.json: line 2, column 9: ",),),
+        {"broken.json": '{"kind":\n "Node" 5}'},
+    ),
+    "a List with one bad object": Case(
+        ("schedule", "list.json", "--pod", "pod.yaml"),
+        (
+            ("list.json: Pod shop/b: spec.containers: ", 'must be a list, not "c"'),
+            ("list.json: Pod shop/b: spec.nodeName: ", "must be text, not 5", "quotes"),
+        ),
+        {"list.json": json.dumps(ONE_BAD)},
+    ),
+    "no quantity": Case(
+        SCHEDULE,
+        (('pod.yaml: Pod default/web: spec.containers[0].resources.requests.cpu: quantity "1O0m"', "write digits"),),
+        {"pod.yaml": pod("web", "1O0m")},
+    ),
+    "a node that is there twice": Case(
+        ("schedule", "cluster.yaml", "more.yaml", "--pod", "pod.yaml"),
+        (
+            ("more.yaml: Node n1: ", "already in cluster.yaml", "remove one"),
+            ("more.yaml: Node n2: ", "already in cluster.yaml", "remove one"),
+        ),
+        {"more.yaml": CLUSTER},
+    ),
+    "a pod that is there twice": Case(
+        (*SCHEDULE, "--pod", "again.yaml"), (("again.yaml: Pod default/web: ", "pod.yaml"),), {"again.yaml": pod("web")}
+    ),
+    "a pod on an unknown node": Case(
+        ("schedule", "cluster.yaml", "lost.yaml", "--pod", "pod.yaml"),
+        (('lost.yaml: Pod default/lost: spec.nodeName: node "n11"', "add the node", "did you mean n1?"),),
+        {"lost.yaml": pod("lost", spec=", nodeName: n11")},
+    ),
+    "a pod that runs already": Case(
+        ("schedule", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
+        (("running.yaml: Pod default/web: spec.nodeName: it runs on n2", "remove it"),),
+        {"running.yaml": pod("web", metadata=", uid: u1", spec=", nodeName: n2")},
+    ),
+    "a pod with the uid of another": Case(
+        ("schedule", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
+        (("Pod default/web: metadata.uid: ", "that of Pod default/old", "remove it"),),
+        {
+            "running.yaml": pod("old", metadata=", uid: u1", spec=", nodeName: n2"),
+            "pod.yaml": pod("web", metadata=", uid: u1"),
+        },
+    ),
+    "a pod without uid": Case(
+        (*SCHEDULE, "--no-defaulting"), (("Pod /web: metadata.uid: missing", "--no-defaulting"),)
+    ),
+    "an unknown priority class": Case(
+        SCHEDULE,
+        (("pod.yaml: Pod web: spec.priorityClassName: ", '"hihg"', 'did you mean "high"?'),),
+        {
+            "cluster.yaml": CLUSTER + "---\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 5\n",
+            "pod.yaml": pod("web", spec=", priorityClassName: hihg"),
+        },
+    ),
+    "no pods in the file": Case(
+        ("schedule", "cluster.yaml", "--pod", "cluster.yaml"), (("cluster.yaml: no pods in it", "2 Node", "kind Pod"),)
+    ),
+    "an unknown provider": Case(
+        (*SCHEDULE, "--algorithm-provider", "DefaultProvder"), (('"DefaultProvder"', "did you mean DefaultProvider?"),)
+    ),
+    "an unknown predicate": Case(
+        POLICY,
+        (("policy.json: predicates[0]: ", "PodFitsHostPort;", "did you mean PodFitsHostPorts?"),),
+        policy(predicates=[{"name": "PodFitsHostPort"}]),
+    ),
+    "an unknown priority": Case(
+        POLICY,
+        (("policy.json: priorities[0]: ", "LeastRequestPriority", "did you mean LeastRequestedPriority?"),),
+        priorities(("LeastRequestPriority", 1)),
+    ),
+    "a negative weight": Case(
+        POLICY,
+        (("policy.json: priorities[0].weight: ", "LeastRequestedPriority should have a positive weight"),),
+        priorities(("LeastRequestedPriority", -1)),
+    ),
+    "a weight that overflows": Case(
+        POLICY,
+        (("policy.json: priorities[0].weight: ", "LeastRequestedPriority should have", "overflown"),),
+        priorities(("LeastRequestedPriority", 2**62)),
+    ),
+    "weights that overflow together": Case(
+        POLICY,
+        (("policy.json: priorities: total priority of priority functions has overflown",),),
+        priorities(("LeastRequestedPriority", 9 * 10**17), ("MostRequestedPriority", 9 * 10**17)),
+    ),
+    "two arguments in one entry": Case(
+        POLICY,
+        (("policy.json: predicates[0]: Exactly 1 predicate argument is required, numArgs: 2", "X"),),
+        policy(predicates=[{"name": "X", "argument": TWO_ARGUMENTS}]),
+    ),
+    "an unknown field in a Policy": Case(
+        POLICY, (("policy.json: predicate: unknown key", "did you mean predicates?"),), policy(predicate=[])
+    ),
+    "a wrong apiVersion": Case(
+        POLICY, (("policy.json: kind: ", '"v2"', "apiVersion: v1"),), policy() | policy(apiVersion="v2")
+    ),
+    "a Policy that is broken": Case(POLICY, (("policy.json:1:2: ",),), {"policy.json": "{5}"}),
+    "no such Policy": Case(POLICY, (("policy.json",),)),
+    "a ConfigMap without Policy": Case(
+        (*SCHEDULE, "--policy-configmap", "map.yaml"),
+        (('"policy.cfg"',),),
+        {"map.yaml": "kind: ConfigMap\ndata: {policy.yaml: '{}'}\n"},
+    ),
+    "an unknown feature gate": Case(
+        (*SCHEDULE, "--feature-gates", "EvenPodSpread=true,PodOverhead"),
+        (
+            ("--feature-gates: ", "PodOverhead", "write PodOverhead=true"),
+            ("--feature-gates: ", "EvenPodSpread", "did you mean EvenPodsSpread?"),
+        ),
+    ),
+    "a weight out of range": Case(
+        (*SCHEDULE, "--hard-pod-affinity-symmetric-weight", "101"), (("101", "in the range 1-100"),)
+    ),
+    "an unknown option": Case(
+        (*SCHEDULE, "--policy-config-fil", "x"), (("--policy-config-fil", "--policy-config-file"),)
+    ),
+    "an unknown command": Case(("shedule",), (("'shedule'", "did you mean schedule?"),)),
+    "no cluster": Case(("schedule",), (("CLUSTER",),)),
+    "a wrong choice": Case((*SCHEDULE, "-o", "jsn"), (("--output", "'jsn'", "did you mean json?"),)),
+    "a wrong release": Case((*SCHEDULE, "--release", "1.61"), (("--release", "'1.61'", "1.16"),)),
+    "a wrong number": Case(
+        (*SCHEDULE, "--percentage-of-nodes-to-score", "101"), (("--percentage-of-nodes-to-score",),)
+    ),
+    "neither --pod nor --pending": Case(("schedule", "cluster.yaml"), (("either --pod FILE or --pending",),)),
+    "both --pod and --pending": Case((*SCHEDULE, "--pending"), (("either --pod FILE or --pending",),)),
+    "standard input twice": Case(("schedule", "-", "--pod", "-"), (("give - once",),)),
+    "names with an explanation": Case((*SCHEDULE, "-o", "name", "--explain"), (("--explain",),)),
+    "no such settings": Case(("--settings", "x.toml", *SCHEDULE), (("x.toml", "No such file"),)),
+    "an unknown settings key": Case(
+        SCHEDULE,
+        (
+            ("kubescheduler.toml: relese: ", "did you mean release?"),
+            ("kubescheduler.toml: [shedule]: ", "did you mean schedule?"),
+            ("kubescheduler.toml: schedule.outptu: ", "did you mean output?"),
+        ),
+        {"kubescheduler.toml": 'relese = "1.16"\n[shedule]\na = 1\n[schedule]\noutptu = "wide"\n'},
+    ),
+    "a wrong setting": Case(
+        SCHEDULE,
+        (("kubescheduler.toml: schedule.output: ", "'wdie'", "did you mean wide?"),),
+        {"kubescheduler.toml": '[schedule]\noutput = "wdie"\n'},
+    ),
+    "no such plugin": Case(
+        (*SCHEDULE, "--plugin", "spreadd:register", "--plugin", "json", "--plugin", "json:dmps"),
+        (
+            ("--plugin spreadd:register: there is no module spreadd", "install it"),
+            ("--plugin json: ", "module:function"),
+            ("--plugin json:dmps: ", "no function dmps", "did you mean dumps?"),
+        ),
+    ),
+    "a plugin that fails": Case(
+        (*SCHEDULE, "--plugin", "plugin_broken:register"),
+        (("--plugin plugin_broken:register: ZeroDivisionError: ", "plugin_broken.py, line 2"),),
+        {"plugin_broken.py": "def register():\n    1 / 0\n"},
+    ),
+    "a plugin with a wrong name": Case(
+        (*SCHEDULE, "--plugin", "plugin_names:register"),
+        (("--plugin plugin_names:register: Algorithm name no_good does not match",),),
+        {
+            "plugin_names.py": "from algorithmprovider import register_fit_predicate\n"
+            "def register():\n    register_fit_predicate('no_good', lambda pod, meta, node: (True, []))\n"
+        },
+    ),
+    "a format nobody knows to save in": Case((*SCHEDULE, "--save", "x.txt"), (("--save x.txt: ", ".json, .yaml"),)),
+    "a folder to save in that is not there": Case(
+        (*SCHEDULE, "--save", "no/x.json"), (("--save no/x.json: ", "folder no"),)
+    ),
+    "a folder to save as": Case((*SCHEDULE, "--save", "x.json"), (("--save x.json: ", "a folder"),), {"x.json/y": ""}),
+}
+
+
+def judged(case: Case, outcome: Outcome) -> None:
+    errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert (outcome.status, outcome.out) == (2, ""), outcome.err
+    assert len(errors) == len(case.messages), outcome.err
+    for line, parts in zip(errors, case.messages, strict=True):
+        assert all(part in line for part in parts), line
+    others = [line for line in outcome.err.splitlines() if line not in errors]
+    assert all(line.startswith("See 'kubescheduler ") for line in others), outcome.err
+
+
+def written(case: Case, folder: Path) -> Case:
+    for name, text in case.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return case
+
+
+@pytest.mark.parametrize("case", KINDS.values(), ids=KINDS.keys())
+def test_one_message_each(case: Case, folder: Path) -> None:
+    """Every kind of wrong input, as a user meets it: in a process of its own."""
+    judged(written(case, folder), in_a_process(*case.args, cwd=folder))
+
+
+@pytest.mark.parametrize("case", KINDS.values(), ids=KINDS.keys())
+def test_in_this_process(case: Case, folder: Path, kubescheduler: Run, own_algorithms: None) -> None:
+    """The same when the command line is called from Python, where nothing may stay behind."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    judged(written(case, folder), kubescheduler(*case.args))
+    left = {path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert left == {*before, *(folder / name for name in case.files)}
+
+
+def test_all_faults_at_once(folder: Path, kubescheduler: Run) -> None:
+    """Faults of the policy, of two cluster files, of the pod and of --save come together, in this order."""
+    written(KINDS["an unknown predicate"], folder)
+    (folder / "b.yaml").write_text("a: b: c")
+    outcome = kubescheduler(
+        *("schedule", "a.yaml", "b.yaml", "--pod", "c.yaml", "--save", "x.txt"),
+        *("--policy-config-file", "policy.json"),
+    )
+    places = [line.split(":")[1].strip() for line in outcome.err.splitlines()]
+    assert (outcome.status, outcome.out, places) == (
+        2,
+        "",
+        ["policy.json", "a.yaml", "b.yaml", "c.yaml", "--save x.txt"],
+    )
+
+
+def test_a_bad_cluster_hides_no_priority_class(folder: Path, kubescheduler: Run) -> None:
+    """When the cluster cannot be read, a pod is not blamed for classes that may well be in it."""
+    (folder / "pod.yaml").write_text(pod("web", spec=", priorityClassName: high"))
+    outcome = kubescheduler("schedule", "a.yaml", "--pod", "pod.yaml")
+    assert outcome.err == "error: a.yaml: no such file or folder; check the path, or use - for standard input\n"
+
+
+def test_an_unknown_kind_is_left_out(folder: Path, schedule: Run) -> None:
+    """A kind that no scheduler reads is no fault: a note says that it was left out."""
+    (folder / "cluster.yaml").write_text(CLUSTER + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")
+    outcome = schedule("--pod", "pod.yaml", "-o", "name")
+    assert (outcome.status, outcome.out) == (0, "default/web n1\n")
+    assert outcome.err == 'note: unknown kind "Deployment" ignored (1 object)\n'
+
+
+def test_an_extender_that_refuses(folder: Path, schedule: Run) -> None:
+    """An extender nobody answers for is no wrong input: the release's own error says why the pod has no node."""
+    extender = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter", "weight": 1}
+    (folder / "policy.json").write_text(policy(extenders=[extender])["policy.json"])
+    outcome = schedule("--pod", "pod.yaml", "--policy-config-file", "policy.json")
+    assert (outcome.status, outcome.err) == (1, "")
+    assert outcome.lines[1][:4] == ["default", "web", "<none>", "0/2"]
+    assert outcome.out.rstrip().endswith('Post "http://127.0.0.1:1/all/filter": Connection refused')

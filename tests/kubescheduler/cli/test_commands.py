@@ -1,0 +1,134 @@
+"""The other commands: help, version, settings, registry, completion."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import algorithmprovider
+import kubescheduler as package
+from kubescheduler.cli import COMMANDS
+from kubescheduler.cli.options import RELEASES
+from tests.kubescheduler.cli.conftest import ROOT, Outcome, Run, in_a_process
+
+
+def test_releases_are_those_there_are() -> None:
+    """The releases that the options spell out are the ones that are registered."""
+    assert tuple(algorithmprovider.RELEASES) == RELEASES
+
+
+def test_version(kubescheduler: Run) -> None:
+    """The version of the package."""
+    assert kubescheduler("--version") == Outcome(0, f"kubescheduler {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help(kubescheduler: Run, command: str) -> None:
+    """Every help has an example to copy, says something of every option, and comes with -h too."""
+    arguments = [command] if command else []
+    outcome = kubescheduler(*arguments, "--help")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert re.search(rf"Examples?:\n +.*kubescheduler {command}", outcome.out)
+    assert not re.search(r"^  (-\w, )?--[\w-]+( \S+)?$\n  -", outcome.out, re.MULTILINE), "an option without help"
+    assert kubescheduler(*arguments, "-h") == outcome
+
+
+def test_help_without_arguments(kubescheduler: Run) -> None:
+    """No arguments at all ask for help."""
+    assert kubescheduler() == kubescheduler("--help")
+
+
+def test_help_loads_little() -> None:
+    """Help and version answer without the engine: what takes long to load is not loaded."""
+    heavy = ("numpy", "yaml", "msgspec", "urllib3", "rich", "toml", "clusterstate.snapshot")
+    script = "import sys; from kubescheduler.cli import run; run(sys.argv[1:]); print(*sys.modules)"
+    import subprocess
+    import sys
+
+    for arguments in (["--help"], ["schedule", "--help"], ["--version"]):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert not set(heavy) & set(done.stdout.splitlines()[-1].split())
+
+
+# --- settings ------------------------------------------------------------------------------
+
+
+def test_settings(folder: Path, schedule: Run, kubescheduler: Run) -> None:
+    """kubescheduler.toml of the folder holds defaults, --settings names another; the command line wins."""
+    (folder / "kubescheduler.toml").write_text('release = "1.16"\n[schedule]\noutput = "name"\n')
+    (folder / "other.toml").write_text('[schedule]\noutput = "wide"\ntie-break = "random"\nseed = 3\n')
+    assert schedule("--pod", "pod.yaml").out == "default/web n1\n"
+    assert schedule("--pod", "pod.yaml", "-o", "wide").lines[0][4] == "TOTAL"
+    other = kubescheduler("--settings", "other.toml", "schedule", "cluster.yaml", "--pod", "pod.yaml")
+    assert other.lines[0][4] == "TOTAL"
+
+
+def test_settings_of_flags(folder: Path, schedule: Run) -> None:
+    """Flags and options that can be repeated have defaults too."""
+    (folder / "kubescheduler.toml").write_text('[schedule]\npod = "pod.yaml"\nexplain = true\n')
+    assert schedule().out.startswith("default/web: n1 (2/2 nodes fit)\n")
+
+
+# --- registry ------------------------------------------------------------------------------
+
+
+def test_registry(kubescheduler: Run) -> None:
+    """Predicates, priorities and providers as a table."""
+    outcome = kubescheduler("registry")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.lines[0] == ["KIND", "NAME", "WEIGHT", "PROVIDERS"]
+    assert ["predicate", "GeneralPredicates", "ClusterAutoscalerProvider,DefaultProvider"] in outcome.lines
+    assert ["predicate", "HostName", "<none>"] in outcome.lines
+    assert ["priority", "MostRequestedPriority", "1", "ClusterAutoscalerProvider"] in outcome.lines
+    assert ["provider", "DefaultProvider"] in outcome.lines
+    assert all(line == line.rstrip() for line in outcome.out.splitlines())
+
+
+@pytest.mark.parametrize("gate", [False, True], ids=["off", "on"])
+def test_registry_document(kubescheduler: Run, gate: bool) -> None:
+    """As JSON, with the order in which predicates run; a gate adds what it brings."""
+    arguments = ("--feature-gates", "EvenPodsSpread=true") if gate else ()
+    document = json.loads(kubescheduler("registry", "-o", "json", *arguments).out)
+    assert document["release"] == "1.16"
+    predicates = {p["name"]: p for p in document["predicates"]}
+    assert predicates["CheckNodeUnschedulable"]["mandatory"]
+    assert predicates["CheckNodeUnschedulable"]["runs"]
+    assert ("EvenPodsSpread" in predicates) is gate
+    assert [p["name"] for p in document["providers"]] == ["ClusterAutoscalerProvider", "DefaultProvider"]
+    assert document["ordering"].index("GeneralPredicates") < document["ordering"].index("MatchInterPodAffinity")
+    weights = {p["name"]: p["weight"] for p in document["priorities"]}
+    assert weights["NodePreferAvoidPodsPriority"] == 10000
+
+
+# --- completion ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_script(kubescheduler: Run, shell: str) -> None:
+    """The script of a shell; bash is asked for its version first, so that one is printed in a test of its own."""
+    outcome = kubescheduler("completion", shell)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert f"_KUBESCHEDULER_COMPLETE={shell}_complete" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("kubescheduler sch", ["plain,schedule"]),
+        ("kubescheduler schedule --poli", ["plain,--policy-config-file", "plain,--policy-configmap"]),
+        ("kubescheduler schedule --tie-break u", ["plain,upstream"]),
+        ("kubescheduler schedule --pod p", ["file,p"]),
+    ],
+    ids=["command", "option", "choice", "file"],
+)
+def test_completion(words: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands, options, choices and files are completed."""
+    outcome = in_a_process(
+        env={"_KUBESCHEDULER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    )
+    assert outcome.out.splitlines() == expected

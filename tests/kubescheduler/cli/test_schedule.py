@@ -1,0 +1,336 @@
+"""``kubescheduler schedule``: what goes in, and what comes out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.kubescheduler.cli.conftest import CLUSTER, POD, Outcome, Run, in_a_process, pod
+
+TABLE = """\
+NAMESPACE   POD   NODE   FITS   MESSAGE
+default     web   n1     2/2
+"""
+WIDE = """\
+NAMESPACE   POD   NODE   FITS   TOTAL    TIED   RELEASE   MESSAGE
+default     web   n1     2/2    100036   1      1.16
+"""
+NOWHERE = """\
+NAMESPACE   POD   NODE     FITS   MESSAGE
+default     web   <none>   0/2    0/2 nodes are available: 2 Insufficient cpu.
+"""
+
+
+def hosts(outcome: Outcome) -> dict[str, str]:
+    """Pod → node of an output of names."""
+    return dict(line.split() for line in outcome.out.splitlines())
+
+
+def nodes(count: int, cpu: str = "4") -> bytes:
+    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    items = [
+        {"kind": "Node", "metadata": {"name": f"n{i:03}"}, "status": {"allocatable": amounts}} for i in range(count)
+    ]
+    return json.dumps({"kind": "List", "items": items}).encode()
+
+
+# --- output --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [((), TABLE), (("-o", "wide"), WIDE), (("-o", "name"), "default/web n1\n")],
+    ids=["table", "wide", "name"],
+)
+def test_output(schedule: Run, arguments: tuple[str, ...], expected: str) -> None:
+    """Tables as kubectl aligns them, without blanks at the ends of lines, and names."""
+    assert schedule("--pod", "pod.yaml", *arguments) == Outcome(0, expected, "")
+
+
+def test_a_pod_that_fits_nowhere(folder: Path, schedule: Run) -> None:
+    """The release's own message, and exit status 1."""
+    (folder / "pod.yaml").write_text(pod("web", "64"))
+    assert schedule("--pod", "pod.yaml") == Outcome(1, NOWHERE, "")
+    assert schedule("--pod", "pod.yaml", "-o", "name") == Outcome(1, "default/web <none>\n", "")
+
+
+def test_only_one_node_fits(folder: Path, schedule: Run) -> None:
+    """It is taken without a score, as the release does it, and is the one best node."""
+    (folder / "pod.yaml").write_text(pod("web", "3"))
+    assert schedule("--pod", "pod.yaml", "-o", "wide").lines[1] == [
+        "default",
+        "web",
+        "n1",
+        "1/2",
+        "<none>",
+        "1",
+        "1.16",
+    ]
+    decision = json.loads(schedule("--pod", "pod.yaml", "-o", "json").out)["items"][0]
+    assert (decision["host"], decision["best"], decision["total"]) == ("n1", ["n1"], {})
+    assert "n1 is the only node that fits" in schedule("--pod", "pod.yaml", "--explain").out
+
+
+@pytest.mark.parametrize(("output", "load"), [("json", json.loads), ("yaml", yaml.safe_load)], ids=["json", "yaml"])
+def test_documents(folder: Path, schedule: Run, output: str, load: Any) -> None:
+    """JSON and YAML hold all parts of every decision."""
+    (folder / "pods.yaml").write_text(pod("big", "3") + pod("huge", "64"))
+    outcome = schedule("--pod", "pod.yaml", "--pod", "pods.yaml", "-o", output)
+    assert (outcome.status, outcome.err) == (1, "")
+    document = load(outcome.out)
+    assert document["kind"] == "DecisionList"
+    web, big, huge = document["items"]
+    assert [d["pod"]["name"] for d in (web, big, huge)] == ["web", "big", "huge"]
+    assert web["fits"] == ["n1", "n2"]
+    assert web["total"] == {"n1": 100036, "n2": 100035}
+    assert web["scores"]["LeastRequestedPriority"] == {"n1": 8, "n2": 8}
+    assert web["weights"]["NodePreferAvoidPodsPriority"] == 10000
+    assert big["failed"] == {"n2": ["Insufficient cpu"]}
+    assert big["checks"] == {"n2": {"GeneralPredicates": ["Insufficient cpu"]}}
+    assert (huge["host"], huge["best"], huge["fits"]) == (None, [], [])
+    assert huge["message"] == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_documents_without_pods(schedule: Run) -> None:
+    """No pending pod is no fault: the documents are empty, the table is not there, a note says why."""
+    note = "note: no pending pods in the cluster\n"
+    assert schedule("--pending") == Outcome(0, "", note)
+    assert schedule("--pending", "-o", "yaml") == Outcome(0, "kind: DecisionList\nitems: []\n", note)
+    assert json.loads(schedule("--pending", "-o", "json").out) == {"kind": "DecisionList", "items": []}
+
+
+def test_explanation(folder: Path, schedule: Run) -> None:
+    """Scores of the nodes that fit, best first, every reason of every check of the others, and the table."""
+    (folder / "cluster.yaml").write_text(
+        CLUSTER + "---\nkind: Node\nmetadata: {name: n3}\n"
+        "spec: {taints: [{key: a, effect: NoSchedule}]}\nstatus: {capacity: {cpu: 100m, pods: '9'}}\n"
+    )
+    outcome = schedule("--pod", "pod.yaml", "--explain")
+    head, scores, refusals, table = outcome.out.rstrip("\n").split("\n\n")
+    assert head == "default/web: n1 (2/3 nodes fit)"
+    names = scores.splitlines()[:-2]
+    assert names[0].split() == [
+        *("NODE", "Balanced", "Image", "InterPod", "Least", "NodeAffinity"),
+        *("NodePrefer", "Selector", "Taint", "TOTAL"),
+    ]
+    assert names[-1].split() == ["*1", "*1", "*1", "*1", "*10000", "*1", "*1"]
+    assert [line.split() for line in scores.splitlines()[-2:]] == [
+        ["n1", "8", "0", "0", "8", "0", "10", "10", "10", "100036", "chosen"],
+        ["n2", "7", "0", "0", "8", "0", "10", "10", "10", "100035"],
+    ]
+    assert refusals.splitlines() == [
+        "NODE   CHECK                    REASON                                            REPORTED",
+        "n3     GeneralPredicates        Insufficient cpu                                  yes",
+        "n3     PodToleratesNodeTaints   node(s) had taints that the pod didn't tolerate   no",
+    ]
+    assert table.splitlines()[0] == "NAMESPACE   POD   NODE   FITS   MESSAGE"
+    assert all(line == line.rstrip() for line in outcome.out.splitlines())
+
+
+def test_explanation_of_failed_calls(folder: Path, schedule: Run) -> None:
+    """What the release only logs is told: an extender that was passed over."""
+    extender = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "f", "ignorable": True, "weight": 1}
+    (folder / "policy.json").write_text(json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": [extender]}))
+    outcome = schedule("--pod", "pod.yaml", "--policy-config-file", "policy.json", "--explain")
+    assert outcome.status == 0
+    assert 'extender http://127.0.0.1:1: Post "http://127.0.0.1:1/f": Connection refused' in outcome.out.splitlines()
+
+
+def test_the_same_bytes_again(folder: Path) -> None:
+    """The same input gives the same output, byte for byte, also in processes that hash texts otherwise."""
+    (folder / "pods.yaml").write_text("".join(pod(f"p{i}") for i in range(5)))
+    for output in ("json", "table"):
+        arguments = ("schedule", "cluster.yaml", "--pod", "pods.yaml", "-o", output)
+        first, second = (in_a_process(*arguments, cwd=folder) for _ in range(2))
+        assert first == second
+        assert first.status == 0
+
+
+# --- which pods ----------------------------------------------------------------------------
+
+
+def test_pending_pods_in_queue_order(folder: Path, schedule: Run) -> None:
+    """Higher priority first, then older, then as they come; running, finished and deleted ones are left alone."""
+    (folder / "cluster.yaml").write_text(
+        CLUSTER
+        + "---\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 10\n"
+        + pod("late", metadata=", creationTimestamp: 2020-01-03T00:00:00Z")
+        + pod("early", metadata=", creationTimestamp: 2020-01-01T00:00:00Z")
+        + pod("middle-b", metadata=", creationTimestamp: 2020-01-02T00:00:00Z")
+        + pod("middle-a", metadata=", creationTimestamp: 2020-01-02T00:00:00Z")
+        + pod("urgent", metadata=", creationTimestamp: 2020-01-09T00:00:00Z", spec=", priorityClassName: high")
+        + pod("running", spec=", nodeName: n1")
+        + pod("deleted", metadata=", deletionTimestamp: 2020-01-01T00:00:00Z")
+        + pod("done").rstrip()
+        + "\nstatus: {phase: Succeeded}\n"
+    )
+    outcome = schedule("--pending", "-o", "name")
+    names = [pod.removeprefix("default/") for pod in hosts(outcome)]
+    assert names == ["urgent", "early", "middle-b", "middle-a", "late"]
+
+
+def test_several_pods_are_one_run(folder: Path, schedule: Run) -> None:
+    """Each pod is bound before the next is decided, in the order of the files and in them."""
+    (folder / "b.yaml").write_text(pod("b1", "3") + pod("b2", "2"))
+    (folder / "a.yaml").write_text(pod("a", "2"))
+    outcome = schedule("--pod", "b.yaml", "--pod", "a.yaml", "-o", "name")
+    assert outcome.out == "default/b1 n1\ndefault/b2 n2\ndefault/a <none>\n"
+    assert outcome.status == 1
+
+
+def test_a_pod_of_the_cluster_may_be_named(folder: Path, schedule: Run) -> None:
+    """A pending pod that is given as a file, too, is the one of the file."""
+    (folder / "cluster.yaml").write_text(CLUSTER + pod("web", "64", metadata=", uid: u1"))
+    assert hosts(schedule("--pod", "pod.yaml", "-o", "name")) == {"default/web": "n1"}
+
+
+# --- which cluster -------------------------------------------------------------------------
+
+
+def test_standard_input(folder: Path, kubescheduler: Run) -> None:
+    """The cluster or the pods may come from standard input, in JSON, YAML or gzipped."""
+    assert kubescheduler("schedule", "-", "--pod", "pod.yaml", stdin=CLUSTER.encode()).out == TABLE
+    assert kubescheduler("schedule", "-", "--pod", "pod.yaml", stdin=gzip.compress(CLUSTER.encode())).out == TABLE
+    assert kubescheduler("schedule", "cluster.yaml", "--pod", "-", stdin=POD.encode()).out == TABLE
+    assert kubescheduler("schedule", "-", "--pending", stdin=(CLUSTER + "---\n" + POD).encode()).out == TABLE
+
+
+def test_files_folders_and_gzip(folder: Path, kubescheduler: Run) -> None:
+    """Several files, folders and compressed files make one cluster."""
+    first, second = CLUSTER.split("---\n")
+    (folder / "below" / "deeper").mkdir(parents=True)
+    (folder / "below" / "deeper" / "n1.yml").write_text(first)
+    (folder / "n2.yaml.gz").write_bytes(gzip.compress(second.encode()))
+    assert kubescheduler("schedule", "below", "n2.yaml.gz", "--pod", "pod.yaml").out == TABLE
+
+
+def test_an_export_of_the_simulator(folder: Path, kubescheduler: Run) -> None:
+    """The export file of kube-scheduler-simulator is a cluster."""
+    manifests = list(yaml.safe_load_all(CLUSTER + "---\n" + POD))
+    export = {
+        "nodes": manifests[:2],
+        "pods": [{**manifests[2], "spec": {**manifests[2]["spec"], "priorityClassName": "high"}}],
+        "pvs": [],
+        "pvcs": [],
+        "storageClasses": [],
+        "priorityClasses": [{"metadata": {"name": "high"}, "value": 5}],
+        "namespaces": [{"metadata": {"name": "default"}}],
+        "schedulerConfig": {"profiles": []},
+    }
+    (folder / "export.json").write_text(json.dumps(export))
+    assert kubescheduler("schedule", "export.json", "--pending").out == TABLE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "host"), [((), "<none>"), (("--no-defaulting",), "n1")], ids=["defaulted", "as it is"]
+)
+def test_defaulting(folder: Path, kubescheduler: Run, arguments: tuple[str, ...], host: str) -> None:
+    """A limit is a request too, unless manifests are to be taken as they are."""
+    (folder / "cluster.json").write_bytes(nodes(1).replace(b'"n000"', b'"n1"'))
+    meta = "metadata: {name: web, namespace: default, uid: u1}"
+    limits = "spec: {containers: [{name: c, resources: {limits: {cpu: '64'}}}]}"
+    (folder / "pod.yaml").write_text(f"kind: Pod\n{meta}\n{limits}\n")
+    outcome = kubescheduler("schedule", "cluster.json", "--pod", "pod.yaml", "-o", "name", *arguments)
+    assert hosts(outcome) == {"default/web": host}
+
+
+# --- by which rules ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["0", "33", "100"], ids=["adaptive", "a third", "all"])
+def test_sampling(folder: Path, kubescheduler: Run, text: str) -> None:
+    """Below 100 % the search stops at enough nodes: at least 100, as upstream's own count."""
+    (folder / "nodes.json").write_bytes(nodes(400))
+    outcome = kubescheduler(
+        "schedule", "nodes.json", "--pod", "pod.yaml", "--percentage-of-nodes-to-score", text, "-o", "wide"
+    )
+    assert outcome.lines[1][3] == {"0": "188/400", "33": "132/400", "100": "400/400"}[text]
+
+
+@pytest.mark.parametrize("how", ["random", "upstream"])
+def test_ties(folder: Path, kubescheduler: Run, how: str) -> None:
+    """A seed makes ties repeatable; other seeds give other nodes. The default is the first by name."""
+    (folder / "nodes.json").write_bytes(nodes(5))
+
+    def chosen(*arguments: str) -> str:
+        return kubescheduler("schedule", "nodes.json", "--pod", "pod.yaml", "-o", "name", *arguments).out.split()[1]
+
+    assert chosen() == "n000"
+    assert chosen("--tie-break", how, "--seed", "1") == chosen("--tie-break", how, "--seed", "1")
+    assert len({chosen("--tie-break", how, "--seed", str(seed)) for seed in range(12)}) > 2
+    assert chosen("--tie-break", how).startswith("n00")
+
+
+POLICY_TOML = """\
+kind = "Policy"
+apiVersion = "v1"
+[[predicates]]
+name = "PodFitsResources"
+[[priorities]]
+name = "MostRequestedPriority"
+weight = 2
+"""
+POLICY_YAML = """\
+kind: Policy
+apiVersion: v1
+predicates: [{name: PodFitsResources}]
+priorities: [{name: MostRequestedPriority, weight: 2}]
+"""
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata:\n  policy.cfg: |\n" + "".join(
+    f"    {line}\n" for line in POLICY_YAML.splitlines()
+)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "text"),
+    [
+        ("--policy-config-file", "policy.yaml", POLICY_YAML),
+        ("--policy-config-file", "policy.toml", POLICY_TOML),
+        ("--policy-config-file", "policy.json", json.dumps(yaml.safe_load(POLICY_YAML))),
+        ("--policy-configmap", "map.yaml", CONFIG_MAP),
+    ],
+    ids=["YAML", "TOML", "JSON", "ConfigMap"],
+)
+def test_policies(folder: Path, schedule: Run, option: str, name: str, text: str) -> None:
+    """A policy in every form is the same policy: fill the smaller node first."""
+    (folder / name).write_text(text)
+    outcome = schedule("--pod", "pod.yaml", option, name, "-o", "json")
+    decision = json.loads(outcome.out)["items"][0]
+    assert outcome.err == ""
+    assert decision["host"] == "n2"
+    assert decision["weights"] == {"MostRequestedPriority": 2}
+
+
+def test_provider(schedule: Run) -> None:
+    """Another provider, by name: it prefers nodes that are full."""
+    outcome = schedule("--pod", "pod.yaml", "--algorithm-provider", "ClusterAutoscalerProvider", "-o", "json")
+    assert (outcome.status, outcome.err) == (0, "")
+    weights = json.loads(outcome.out)["items"][0]["weights"]
+    assert "MostRequestedPriority" in weights
+    assert "LeastRequestedPriority" not in weights
+
+
+def test_flags_without_effect_are_noted(folder: Path, schedule: Run) -> None:
+    """A provider beside a policy has no effect, and a note says so."""
+    (folder / "policy.yaml").write_text(POLICY_YAML)
+    outcome = schedule(
+        "--pod", "pod.yaml", "--policy-config-file", "policy.yaml", "--algorithm-provider", "DefaultProvider"
+    )
+    assert outcome.status == 0
+    assert outcome.err == "note: --algorithm-provider has no effect beside the policy in policy.yaml\n"
+
+
+@pytest.mark.parametrize(("most", "status"), [("1", 1), ("2", 0), ("many", 0)])
+def test_volume_limit_of_the_environment(
+    folder: Path, schedule: Run, monkeypatch: pytest.MonkeyPatch, most: str, status: int
+) -> None:
+    """KUBE_MAX_PD_VOLS limits volumes as it does upstream; what is no number is passed over."""
+    monkeypatch.setenv("KUBE_MAX_PD_VOLS", most)
+    volumes = ", ".join(f"{{name: v{i}, awsElasticBlockStore: {{volumeID: vol-{i}}}}}" for i in range(2))
+    (folder / "pod.yaml").write_text(pod("web", spec=f", volumes: [{volumes}]"))
+    assert schedule("--pod", "pod.yaml").status == status

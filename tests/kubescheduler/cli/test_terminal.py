@@ -1,0 +1,186 @@
+"""How the command line behaves on a terminal and in a pipe, and when it is interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, in_a_process
+
+PODS = 5200
+"""More than what is worth a progress bar while reading."""
+
+BLOCKED = b"here\n"
+PLUGIN = f"""\
+import os, threading
+from algorithmprovider import register_algorithm_provider, register_fit_predicate, register_priority_function
+
+def block():
+    os.write(2, {BLOCKED!r})
+    threading.Event().wait()
+
+def fits(pod, meta, node_info):
+    if pod.labels.get("block"):
+        block()
+    return True, []
+
+def while_deciding():
+    register_algorithm_provider("Blocking", [register_fit_predicate("Blocks", fits)], ["EqualPriority"])
+
+def while_saving():
+    import kubescheduler.cli.save as save
+    document = save.list_document
+    def blocking(*arguments):
+        for piece in document(*arguments):
+            yield piece
+            block()
+    save.list_document = blocking
+"""
+
+
+@pytest.fixture
+def many(folder: Path) -> Path:
+    """A cluster that takes long: thousands of pods wait."""
+    node = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "9k", "pods": "9k"}}}
+    pods = [{"kind": "Pod", "metadata": {"name": f"p{i:04}"}, "spec": {"containers": []}} for i in range(PODS)]
+    path = folder / "many.json"
+    path.write_text(json.dumps({"kind": "List", "items": [node, *pods]}))
+    return path
+
+
+def seen_on_a_terminal(arguments: Sequence[str], *, whole: bool = False) -> tuple[int, str, str]:
+    """(status, standard output, what a terminal shows); ``whole``: both on the terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs if whole else subprocess.PIPE,
+        stderr=theirs,
+        env={**ENVIRONMENT, "TERM": "xterm"},
+    )
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # what Linux says at the end of a terminal
+        while data := os.read(ours, 1 << 16):
+            shown += data
+    os.close(ours)
+    out = b"" if process.stdout is None else process.stdout.read()
+    status = process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+    return status, out.decode(), shown.decode()
+
+
+def bars(shown: str) -> list[tuple[str, int]]:
+    """(label, percentage) of each state of a progress bar."""
+    return [(label, int(share)) for label, share in re.findall(r"(reading|scheduling) .*?(\d+)%", shown)]
+
+
+# --- progress ------------------------------------------------------------------------------
+
+
+def test_progress_on_a_terminal(many: Path) -> None:
+    """Reading and scheduling each have a bar that only grows and ends full; the output is apart from it."""
+    short = ("schedule", str(many), "--pending")
+    status, out, shown = seen_on_a_terminal(short)
+    states = bars(shown)
+    assert (status, len(out.splitlines())) == (0, PODS + 1)
+    for label in ("reading", "scheduling"):
+        shares = [share for name, share in states if name == label]
+        assert shares == sorted(shares)
+        assert len(set(shares)) > 3
+        assert shares[-1] == 100
+    assert "note" not in shown
+
+
+def test_no_progress_for_short_work(folder: Path) -> None:
+    """A small cluster is there at once: nothing on the terminal but what was asked for."""
+    status, _, shown = seen_on_a_terminal(("schedule", "cluster.yaml", "--pod", "pod.yaml", "-o", "name"), whole=True)
+    assert (status, shown) == (0, "default/web n1\r\n")
+
+
+def test_no_progress_between_names(many: Path) -> None:
+    """What is printed as it comes is not mixed with a bar on the same terminal."""
+    _, _, shown = seen_on_a_terminal(("schedule", str(many), "--pending", "-o", "name"), whole=True)
+    assert {label for label, _ in bars(shown)} == {"reading"}
+
+
+def test_no_progress_in_a_pipe(many: Path, folder: Path) -> None:
+    """Nothing but decisions when nobody watches."""
+    outcome = in_a_process("schedule", str(many), "--pending", "-o", "name", cwd=folder)
+    assert (outcome.status, outcome.err, len(outcome.out.splitlines())) == (0, "", PODS)
+
+
+# --- pipes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [("-o", "name"), ("-o", "json"), ()], ids=["names", "json", "table"])
+def test_a_reader_that_leaves(many: Path, folder: Path, arguments: tuple[str, ...]) -> None:
+    """``| head -1`` is no fault: quiet, with the status of a program that a broken pipe ends; --save is done."""
+    with subprocess.Popen(
+        [*COMMAND, "schedule", str(many), "--pending", "--save", "x.json", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 128 + signal.SIGPIPE
+    assert (folder / "x.json").exists()
+
+
+# --- interrupts ----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def interrupted(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is sent SIGINT in the middle of its work."""
+    (folder / "plugin_blocks.py").write_text(PLUGIN)
+    (folder / "pod.yaml").write_text(
+        "kind: Pod\nmetadata: {name: web, labels: {block: here}}\nspec: {containers: []}\n"
+    )
+    with subprocess.Popen(
+        [*COMMAND, "schedule", "cluster.yaml", "--pod", "pod.yaml", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == BLOCKED
+        process.send_signal(signal.SIGINT)
+        yield process
+
+
+def judge(process: subprocess.Popen[bytes], folder: Path) -> None:
+    out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"interrupted\n")
+    assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {
+        *("cluster.yaml", "pod.yaml", "plugin_blocks.py")
+    }
+
+
+def test_interrupt_while_deciding(folder: Path) -> None:
+    """Ctrl-C in the middle of a run: status 130, one line, nothing printed and nothing saved."""
+    plugin = ("--plugin", "plugin_blocks:while_deciding", "--algorithm-provider", "Blocking")
+    with interrupted(folder, *plugin, "--save", "x.json") as process:
+        judge(process, folder)
+
+
+def test_interrupt_while_saving(folder: Path) -> None:
+    """Ctrl-C in the middle of writing: no part of the file is left."""
+    with interrupted(folder, "--plugin", "plugin_blocks:while_saving", "--save", "x.json.gz") as process:
+        judge(process, folder)
