@@ -158,14 +158,15 @@ def find_candidates(attempt: Attempt, rows: IntArray, budgets: Budgets) -> Candi
     """Where the pod would fit if lower ones left, and which of them have to."""
     roster = attempt.roster
     parts = [_find(attempt, part, trial, budgets) for part, trial in trials(attempt, rows)]
-    at = np.concatenate([part for part, _, _ in parts])
-    order = at.argsort()
-    at = at[order]
+    at, victims, protected = parts[0]
+    for more, others, kept in parts[1:]:
+        at = np.concatenate([at, more])
+        victims, protected = np.hstack([victims, others]), np.hstack([protected, kept])
     return Candidates(
         names=attempt.cache.columns.published[0],
         rows=at,
-        victims=np.concatenate([victims for _, victims, _ in parts], axis=1)[:, order],
-        protected=np.concatenate([protected for _, _, protected in parts], axis=1)[:, order],
+        victims=victims,
+        protected=protected,
         priorities=roster.priorities[:, at],
         starts=roster.starts[:, at],
         pods=list(roster.pods),

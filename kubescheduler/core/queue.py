@@ -49,7 +49,7 @@ class SchedulingQueue:
         self._backoff = BackoffRecords()
         self._active: KeyedHeap[QueuedPod] = KeyedHeap()
         self._waiting: KeyedHeap[QueuedPod] = KeyedHeap()
-        self._unschedulable: dict[str, QueuedPod] = {}
+        self._unschedulable: dict[str, QueuedPod] = {}  # in order of their ``since``
         self._cycle = 0
         self._move_cycle = -1
 
@@ -72,10 +72,6 @@ class SchedulingQueue:
     def pending(self) -> list[Pod]:
         """Every pod of the queue: the active ones, those in back-off, the unschedulable ones."""
         return [entry.pod for part in (self._active, self._waiting, self._unschedulable.values()) for entry in part]
-
-    def unschedulable(self) -> list[QueuedPod]:
-        """The pods that wait for an event, in order of arrival there."""
-        return list(self._unschedulable.values())
 
     # --- attempts --------------------------------------------------------------------------
 
@@ -173,16 +169,30 @@ class SchedulingQueue:
         if old:
             self._move(old)
 
+    def flush_due(self) -> None:
+        """Both flushes, if the clock stands at a tick of theirs; both tick since time 0."""
+        now = self._clock()
+        if now % BACKOFF_TICK == 0:
+            self.flush_backoff()
+        if now % UNSCHEDULABLE_TICK == 0:
+            self.flush_unschedulable()
+
     def next_flush(self) -> float | None:
-        """The first tick at which a flush moves a pod, both ticking since time 0; None when no pod waits."""
+        """The first tick at which ``flush_due`` moves a pod; None when no pod waits."""
         now = self._clock()
         ticks = []
         if (rank := self._waiting.lowest()) is not None:
             ticks.append(BACKOFF_TICK * max(math.ceil(rank[0] / BACKOFF_TICK), math.floor(now / BACKOFF_TICK) + 1))
         if self._unschedulable:
-            oldest = min(entry.since for entry in self._unschedulable.values())
-            ticks.append(max(flush_of(oldest), flush_of(now - UNSCHEDULABLE_SECONDS)))
+            oldest = next(iter(self._unschedulable.values()))
+            ticks.append(max(flush_of(oldest.since), flush_of(now - UNSCHEDULABLE_SECONDS)))
         return min(ticks, default=None)
+
+    def resting(self) -> list[Pod] | None:
+        """The unschedulable pods, if there are no others that will be tried by themselves; else None."""
+        if self._active or self._waiting:
+            return None
+        return [entry.pod for entry in self._unschedulable.values()]
 
     def rest_until(self, moment: float) -> dict[str, int]:
         """Lets time pass in which nothing happens but that unschedulable pods are tried, fail, and come back.
@@ -192,21 +202,25 @@ class SchedulingQueue:
         """
         if self._active or self._waiting:
             raise ClusterStateError("only unschedulable pods can rest; flush and pop the others first")
+        again = UNSCHEDULABLE_SECONDS + UNSCHEDULABLE_TICK
         tried: dict[str, int] = {}
-        entries = []
+        entries: list[tuple[Rank, QueuedPod]] = []
         for key, entry in self._unschedulable.items():
             first = flush_of(entry.since)
-            again = UNSCHEDULABLE_SECONDS + UNSCHEDULABLE_TICK
             count = max(0, math.ceil((moment - first) / again))
             if count:
                 tried[key] = count
-            entries.append((QueuedPod(entry.pod, first + (count - 1) * again if count else entry.since), entry))
-        entries.sort(key=lambda pair: (pair[0].since, *_order(pair[1])))
-        self._unschedulable = {after.pod.key: after for after, _ in entries}
-        for after, _ in entries:
-            if after.pod.key in tried:
-                self._backoff.forget(after.pod.key)
-                self._backoff.failed(after.pod.key, after.since)
+                since = first + (count - 1) * again
+                entries.append(((since, *_order(entry)), QueuedPod(entry.pod, since)))
+            else:
+                entries.append(((entry.since,), entry))
+        entries.sort(key=lambda ranked: ranked[0])
+        self._unschedulable = {entry.pod.key: entry for _, entry in entries}
+        for key in tried:
+            self._backoff.forget(key)
+        for key, entry in self._unschedulable.items():
+            if key in tried:
+                self._backoff.failed(key, entry.since)
         self._cycle += sum(tried.values())
         return tried
 

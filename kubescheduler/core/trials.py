@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from clusterstate.cache import ClusterCache
+from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
@@ -42,21 +43,29 @@ class Attempt:
 
 
 class BatchTrial:
-    """All rows in one go; for predicates that look at nothing but the row."""
+    """All rows in one go; for predicates that look at nothing but the row.
+
+    Those that do not look at its pods either are asked once.
+    """
 
     def __init__(self, attempt: Attempt, rows: IntArray) -> None:
-        self._attempt = attempt
+        self._info = attempt.info
         self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster)
         self.take_away = self._overlay.take_away
         self.put_back = self._overlay.put_back
+        self._moving = [p for p in attempt.predicates if p.reads & Reads.PODS and not p.reads & ~LOCAL]
+        fixed = [p for p in attempt.predicates if p not in self._moving]
+        self._allowed = self._passing(fixed, np.ones(len(rows), np.bool_))
+
+    def _passing(self, predicates: Sequence[FitPredicate], rows: Mask) -> Mask:
+        for predicate in predicates:
+            refused = failing(predicate.check(self._info, self._overlay))
+            if refused is not None:
+                rows = rows & ~refused
+        return rows
 
     def fits(self, where: Mask) -> Mask:  # noqa: ARG002
-        fits = np.ones(len(self._overlay), np.bool_)
-        for predicate in self._attempt.predicates:
-            refused = failing(predicate.check(self._attempt.info, self._overlay))
-            if refused is not None:
-                fits &= ~refused
-        return fits
+        return self._passing(self._moving, self._allowed)
 
 
 class RowTrial:
