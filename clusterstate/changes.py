@@ -26,7 +26,8 @@ class Reads(enum.IntFlag):
     NAMESPACES = 64
     """Namespace objects."""
     AFFINITY_PODS = 128
-    """Pods anywhere that have pod affinity or anti-affinity themselves."""
+    """Pods anywhere that may matter to the affinity of others: they have terms, or affinity that cannot be read, or
+    their node is not known."""
 
 
 LOCAL = Reads.NODE | Reads.PODS

@@ -251,7 +251,7 @@ class Columns:
         for distinct in self._distinct.values():
             distinct.add(info, row, sign)
         self.log.pods(row)
-        if info.has_pod_affinity:
+        if info.stirs or self.nodes[row] is None:
             self.log.whole(Reads.AFFINITY_PODS)
 
     # --- counts over pods ------------------------------------------------------------------

@@ -49,13 +49,13 @@ def affinity_uses_1_4(info: PodInfo) -> tuple[Use, ...]:
 
 def used_keys(snapshot: Snapshot, *sorts: str) -> list[str]:
     """The distinct topology keys, the empty one too, that running pods' terms of these sorts use."""
-    uses = snapshot._columns.affinity_uses
+    uses = snapshot.affinity_uses
     return list(dict.fromkeys(key for sort, key in uses if sort in sorts and key is not None))
 
 
 def any_use(snapshot: Snapshot, *sorts: str) -> bool:
     """Whether any running pod has terms of these sorts."""
-    return any(use[0] in sorts for use in snapshot._columns.affinity_uses)
+    return any(use[0] in sorts for use in snapshot.affinity_uses)
 
 
 def topology_codes(snapshot: Snapshot, key: str) -> IntArray:

@@ -46,6 +46,7 @@ class PodInfo:
         "node_name",
         "rows",
         "spec",
+        "stirs",
         "tallies",
         "terminating",
         "usage",
@@ -58,6 +59,8 @@ class PodInfo:
         self.usage = usage
         self.used = used
         self.node_name = ""
+        affinity = self.spec.affinity
+        self.stirs = affinity is not None and (self.has_pod_affinity or affinity.node_affinity is None)
         self.rows: dict[int, int] = {}
         self.tallies: list[tuple[Tally, int]] = []
 

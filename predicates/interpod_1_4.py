@@ -10,7 +10,7 @@ from clusterstate.annotations_1_4 import affinity_error
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podaffinity import REPEL
+from clusterstate.podaffinity import REPEL, affinity_reads
 from clusterstate.podaffinity_1_4 import any_use, near, used_keys
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors_1_4 import TermMatcher14, compile_term_1_4
@@ -144,7 +144,8 @@ def _make(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return match_inter_pod_affinity_1_4(pod, snapshot, failure_domains)
 
-    return FitPredicate("MatchInterPodAffinity", check, LOCAL | Reads.ALL_NODES | Reads.ALL_PODS)
+    reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
+    return FitPredicate("MatchInterPodAffinity", check, reads, narrow=affinity_reads)
 
 
 INTERPOD_1_4: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}

@@ -8,9 +8,9 @@ import numpy as np
 
 from clusterstate.annotations_1_4 import affinity_error
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.growable import IntArray
+from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podaffinity import HARD, SOFT
+from clusterstate.podaffinity import HARD, SOFT, affinity_reads
 from clusterstate.podaffinity_1_4 import any_use, sums_near, used_keys
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors_1_4 import compile_term_1_4
@@ -38,7 +38,7 @@ def affinity_sums_1_4(hard_weight: int, failure_domains: Domains, pod: PodInfo, 
         sums = sums_near(snapshot, (rule, key), _weight(pod, hard_weight, key), key, failure_domains)
         if sums is not None:
             out = sums if out is None else out + sums
-    return np.broadcast_to(np.int64(0), len(snapshot)) if out is None else out
+    return constant_row(0, len(snapshot)) if out is None else out
 
 
 def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
@@ -110,7 +110,9 @@ def _make(args: PriorityArgs) -> PriorityConfig:
         return affinity_sums_1_4(hard_weight, failure_domains, pod, snapshot)
 
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return PriorityConfig("InterPodAffinityPriority", sums, normalize_sums, reads, valuewise=True)
+    return PriorityConfig(
+        "InterPodAffinityPriority", sums, normalize_sums, reads, valuewise=True, narrow=affinity_reads
+    )
 
 
 INTERPOD_1_4: dict[str, PriorityConfigFactory] = {"InterPodAffinityPriority": PriorityConfigFactory(_make)}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.growable import IntArray
+from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.services import Kinds, count_matching_any, selectors_of
@@ -33,7 +33,7 @@ def spread_scores_1_4(selected: bool, snapshot: Snapshot, counts: IntArray) -> I
     selected: whether the pod has any selectors; without them nothing is counted.
     """
     if not selected:
-        return np.full(len(counts), MAX_PRIORITY, np.int64)
+        return constant_row(MAX_PRIORITY, len(counts))
     most = counts.max(initial=0)
     scores = _part(counts, most) if most else np.full(len(counts), TEN)
     codes, zones = snapshot.property_codes(zone_of)

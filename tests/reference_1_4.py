@@ -71,7 +71,8 @@ def _kept_out(pod: Pod, node: Node, world: World) -> bool:
         if other.spec.affinity is None or other.spec.affinity.pod_anti_affinity is None:
             continue
         there, terms = world.node(other.node_name), anti_affinity(other).required
-        if any([matches(pod, other, term) for term in terms]) and world.together(node, there, terms[-1].topology_key):
+        picked = [matches(pod, other, term) for term in terms]
+        if True in picked and world.together(node, there, terms[-1].topology_key):
             return True
     return False
 

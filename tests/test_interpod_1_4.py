@@ -31,7 +31,7 @@ NODE_LABELS = st.fixed_dictionaries(
     {},
     optional={"host": st.sampled_from("ab"), "zone": st.sampled_from(["", "x", "y"]), "rack": st.sampled_from("rs")},
 )
-POD_PARTS = st.fixed_dictionaries(
+POD_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "label": st.sampled_from([{"app": "web"}, {"app": "db"}, {}]),
         "namespace": st.sampled_from(["default", "other"]),

@@ -54,6 +54,11 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             _discard_output()
             return EXIT_BROKEN_PIPE
+        except OSError as error:
+            from clusterstate.errors import InputError
+
+            _discard_output()
+            raise InputError(f"the output cannot be written: {error.strerror or error}") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -136,7 +141,18 @@ def cli(ctx: click.Context, settings: str | None) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """The console script. Wrong input ends with one message and status 2, an interrupt with 130."""
+    _open_streams()
     sys.exit(run(args))
+
+
+def _open_streams() -> None:
+    """A standard stream that the caller has closed is one with nothing in it."""
+    import os
+
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nothing, mode, encoding="utf-8", closefd=False))
 
 
 def run(args: list[str] | None = None) -> int:

@@ -86,9 +86,7 @@ def _pods(paths: Sequence[str], cluster: ClusterInput | None, release: str, defa
     if cluster is None:
         return read_pods(paths, stdin=sys.stdin.buffer, defaulting=False)
     classes = [obj for obj in cluster.objects if isinstance(obj, PriorityClass)]
-    return read_pods(
-        paths, stdin=sys.stdin.buffer, defaulting=defaulting, priority_classes=classes, release=release
-    )
+    return read_pods(paths, stdin=sys.stdin.buffer, defaulting=defaulting, priority_classes=classes, release=release)
 
 
 def _uid_faults(pods: Iterable[Pod]) -> Iterator[str]:

@@ -11,7 +11,8 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.queue import BACKOFF_TICK, UNSCHEDULABLE_TICK, QueuedPod, SchedulingQueue
+from kubescheduler.core.queue import QueuedPod, SchedulingQueue
+from kubescheduler.core.queue_fifo import FIFOQueue
 from kubescheduler.core.queue_moves import node_update_moves
 from kubescheduler.core.scheduler import GenericScheduler
 from kubescheduler.simulation.binding import bind
@@ -32,6 +33,9 @@ from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, No
 
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
+
+QUEUES: dict[str, type[SchedulingQueue | FIFOQueue]] = {"1.4": FIFOQueue}
+"""Release → its queue, where it is not SchedulingQueue."""
 
 
 class Simulation:
@@ -61,7 +65,8 @@ class Simulation:
         self._epoch = workload.epoch
         self._now = 0.0
         self._events = Events()
-        self._queue = SchedulingQueue(lambda: self._now, self._cache)
+        queue = QUEUES.get(scheduler.algorithm.release, SchedulingQueue)
+        self._queue: SchedulingQueue | FIFOQueue = queue(lambda: self._now, self._cache)
         self._records: dict[str, PodRecord] = {}
         self._preemptions: list[PreemptionRecord] = []
         self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in workload.chains.items()}
@@ -89,7 +94,7 @@ class Simulation:
         while (moment := self._next_moment()) is not None:
             self._now = moment
             self._events.run(moment)
-            self._tick()
+            self._queue.flush_due()
             while (queued := self._queue.pop()) is not None:
                 self._attempt(queued)
             self._usage.sample(moment, len(self._queue))
@@ -117,23 +122,13 @@ class Simulation:
         event, tick = self._events.next, self._queue.next_flush()
         if tick is None or (event is not None and event <= tick):
             return event
-        if self._is_settled():
-            if event is not None:
-                for key, count in self._queue.rest_until(event).items():
-                    self._records[key].attempts += count
-            return event
-        return tick
-
-    def _is_settled(self) -> bool:
-        _, waiting, _ = self._queue.sizes
-        unschedulable = self._queue.unschedulable()
-        return not waiting and all(self._tried[entry.pod.key] == self._changes for entry in unschedulable)
-
-    def _tick(self) -> None:
-        if self._now % BACKOFF_TICK == 0:
-            self._queue.flush_backoff()
-        if self._now % UNSCHEDULABLE_TICK == 0:
-            self._queue.flush_unschedulable()
+        resting = self._queue.resting()
+        if resting is None or any(self._tried[pod.key] != self._changes for pod in resting):
+            return tick
+        if event is not None:
+            for key, count in self._queue.rest_until(event).items():
+                self._records[key].attempts += count
+        return event
 
     def _changed(self, node_name: str) -> None:
         """Something on a node is other than before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import attrs
@@ -70,18 +70,6 @@ class Workload:
         """Every pod that may come."""
         waiting = (arrival for chain in self.chains.values() for arrival in chain.waiting)
         return [arrival.pod for arrival in (*self.arrivals, *waiting)]
-
-
-def joined(parts: Iterable[Workload]) -> Workload:
-    """Several workloads as one; the times of each count from the same start."""
-    parts = list(parts)
-    return Workload(
-        tuple(arrival for part in parts for arrival in part.arrivals),
-        tuple(node for part in parts for node in part.nodes),
-        {name: chain for part in parts for name, chain in part.chains.items()},
-        tuple(obj for part in parts for obj in part.objects),
-        min((part.epoch for part in parts if part.epoch), default=0.0),
-    )
 
 
 def seconds_of(text: str) -> float:

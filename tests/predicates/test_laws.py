@@ -59,7 +59,7 @@ AFFINITIES = st.none() | st.lists(TERMS, max_size=2).map(lambda t: Affinity(Node
 PORTS = st.lists(
     st.builds(ContainerPort, st.integers(1, 2), st.sampled_from(["", "10.0.0.1", "10.0.0.2"])), max_size=2
 ).map(tuple)
-POD_PARTS = st.fixed_dictionaries(
+POD_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "label": st.sampled_from([{"app": "web"}, {"app": "db"}, {}]),
         "containers": st.builds(

@@ -53,7 +53,7 @@ NEAR_WEB = PodAffinity(preferred=(WeightedPodAffinityTerm(3, PodAffinityTerm("zo
 
 KEYS = st.sampled_from(["zone", "disk", ZONE])
 TAINTS = st.lists(st.builds(Taint, st.sampled_from("kl"), effect=st.just("PreferNoSchedule")), max_size=2)
-NODE_PARTS = st.fixed_dictionaries(
+NODE_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "label": st.dictionaries(KEYS, st.sampled_from("ab")),
         "annotations": st.sampled_from([None, {ANNOTATION: AVOIDED}]),
@@ -75,7 +75,7 @@ AFFINITIES = st.builds(
     st.sampled_from([None, NEAR_WEB]),
     st.sampled_from([None, NEAR_WEB]),
 )
-POD_PARTS = st.fixed_dictionaries(
+POD_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "label": st.sampled_from([{"app": "web"}, {}]),
         "containers": st.builds(

@@ -7,8 +7,10 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -60,24 +62,23 @@ def many(folder: Path) -> Path:
 def seen_on_a_terminal(arguments: Sequence[str], *, whole: bool = False) -> tuple[int, str, str]:
     """(status, standard output, what a terminal shows); ``whole``: both on the terminal."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs if whole else subprocess.PIPE,
-        stderr=theirs,
-        env={**ENVIRONMENT, "TERM": "xterm"},
-    )
-    os.close(theirs)
-    shown = b""
-    with contextlib.suppress(OSError):  # what Linux says at the end of a terminal
-        while data := os.read(ours, 1 << 16):
-            shown += data
-    os.close(ours)
-    out = b"" if process.stdout is None else process.stdout.read()
-    status = process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-    return status, out.decode(), shown.decode()
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs if whole else out,
+            stderr=theirs,
+            env={**ENVIRONMENT, "TERM": "xterm"},
+        )
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # what Linux says at the end of a terminal
+            while data := os.read(ours, 1 << 16):
+                shown += data
+        os.close(ours)
+        status = process.wait()
+        out.seek(0)
+        return status, out.read().decode(), shown.decode()
 
 
 def bars(shown: str) -> list[tuple[str, int]]:
@@ -140,6 +141,24 @@ def test_a_reader_that_leaves(many: Path, folder: Path, arguments: tuple[str, ..
         assert process.stderr.read() == b""
         assert process.wait() == 128 + signal.SIGPIPE
     assert (folder / "x.json").exists()
+
+
+@pytest.mark.parametrize("command", [("schedule", "cluster.yaml", "--pod", "pod.yaml"), ("registry",)])
+def test_an_output_that_is_full(folder: Path, command: tuple[str, ...]) -> None:
+    """Output that cannot be written is told in one line."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*COMMAND, *command], stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
+    assert done.returncode == 2
+    assert done.stderr == b"error: the output cannot be written: No space left on device\n"
+
+
+def test_streams_that_are_closed(folder: Path) -> None:
+    """A caller that closes standard streams gets the exit status all the same."""
+    script = f"exec {shlex.join([*COMMAND, 'schedule', 'cluster.yaml', '--pod', 'pod.yaml'])} -o json <&- >&- 2>&-"
+    assert subprocess.run(["/bin/sh", "-c", script], env=ENVIRONMENT, check=False).returncode == 0
+    script = f"exec {shlex.join([*COMMAND, 'schedule', '-', '--pod', 'pod.yaml'])} <&-"
+    done = subprocess.run(["/bin/sh", "-c", script], env=ENVIRONMENT, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (2, b"error: standard input: no objects in it: it is empty\n")
 
 
 # --- interrupts ----------------------------------------------------------------------------

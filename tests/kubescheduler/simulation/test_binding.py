@@ -1,0 +1,61 @@
+"""Binding through HTTP extenders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import pytest
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Node
+from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.core.scheduler import GenericScheduler
+from kubescheduler.extender import HTTPExtender
+from kubescheduler.simulation.binding import bind, binder_of
+from kubescheduler.simulation.engine import Simulation
+from kubescheduler.simulation.report import Report
+from kubescheduler.simulation.workload import Arrival, Workload
+from tests.build import make_pod, resources
+from tests.extender_asking import POD, Asking, asking_process, node
+
+
+@pytest.fixture(scope="module")
+def asking() -> Iterator[Asking]:
+    with asking_process() as made:
+        yield made
+
+
+def only_binding(asking: Asking, behaviour: str) -> HTTPExtender:
+    return asking(behaviour, filter_verb="", prioritize_verb="")
+
+
+def simulated(*extenders: HTTPExtender) -> Report:
+    amounts = resources(cpu=4000, memory=8 << 30, pods=10)
+    nodes: list[Node] = [attrs.evolve(node(name), allocatable=amounts) for name in ("n0", "n1")]
+    algorithm = attrs.evolve(algorithm_for(AlgorithmOptions(), None, None), extenders=extenders)
+    scheduler = GenericScheduler(algorithm, ClusterCache.of(nodes))
+    return Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
+
+
+def test_the_first_with_a_bind_verb_binds(asking: Asking) -> None:
+    """Without one the pod is bound at once."""
+    silent, first, second = asking("good", bind_verb=""), asking("good"), asking("shout")
+    assert binder_of(POD, [silent, first, second]) is first
+    assert binder_of(POD, [silent]) is None
+    bind(POD, "n0", [silent])
+    with pytest.raises(SchedulingError, match=r"^no$"):
+        bind(POD, "n0", [second])
+
+
+def test_pods_are_bound(asking: Asking) -> None:
+    """By an extender that filters and scores as well."""
+    assert [record.outcome for record in simulated(asking("good")).pods] == ["running", "running"]
+
+
+def test_refused_bindings(asking: Asking) -> None:
+    """The pods wait, with the extender's text, and nothing is left on the nodes."""
+    report = simulated(only_binding(asking, "shout"))
+    assert [record.message for record in report.pods] == ["Binding rejected: no"] * 2
+    assert report.samples[-1].used[-1] == 0

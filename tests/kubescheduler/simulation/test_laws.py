@@ -1,0 +1,110 @@
+"""Laws of whole simulations, over random workloads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithmprovider import reading
+from clusterstate.cache import ClusterCache
+from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.core.scheduler import GenericScheduler
+from kubescheduler.simulation.engine import Simulation
+from kubescheduler.simulation.records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
+from kubescheduler.simulation.report import Report
+from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
+from tests.build import make_node, make_pod, resources
+
+moments = st.integers(0, 1200).map(lambda n: n / 4)
+lengths = st.none() | st.integers(0, 800).map(lambda n: n / 4)
+
+
+@st.composite
+def workloads(draw: Any) -> Workload:
+    arrivals = []
+    for index in range(draw(st.integers(1, 8))):
+        cpu, priority, at = draw(st.integers(1, 4)), draw(st.integers(0, 3)), draw(moments)
+        stays, deleted = draw(lengths), draw(lengths)
+        pod = make_pod(f"p{index}", requests=resources(cpu=1000 * cpu), priority=priority)
+        arrivals.append(Arrival(pod, at, None if deleted is None else at + deleted, stays))
+    amounts = resources(cpu=3000, memory=8 << 30, pods=10)
+    nodes = [
+        NodeArrival(make_node(f"late{index}", allocatable=amounts), at, None if stays is None else at + stays)
+        for index, (at, stays) in enumerate(draw(st.lists(st.tuples(moments, lengths), max_size=2)))
+    ]
+    return Workload(tuple(arrivals), tuple(nodes))
+
+
+def run(workload: Workload, *, release: str = "1.16", rests: bool = True, **options: Any) -> Report:
+    amounts = resources(cpu=4000, memory=8 << 30, pods=10)
+    cache = ClusterCache.of([make_node("n", allocatable=amounts)], reading(release))
+    scheduler = GenericScheduler(algorithm_for(AlgorithmOptions(release), None, None), cache)
+    simulation = Simulation(scheduler, workload, **options)
+    if not rests:
+        step_every_tick(simulation)
+    return simulation.run()
+
+
+def step_every_tick(simulation: Simulation) -> None:
+    """Makes every tick count until the last event is over; then nothing waits for ever either."""
+    resting = simulation._queue.resting
+
+    def never() -> Any:
+        return resting() if simulation._events.next is None else None
+
+    simulation._queue.resting = never  # type: ignore[method-assign]
+
+
+def told(report: Report) -> Any:
+    pods = [(r.pod, r.arrived, r.outcome, r.node, r.placed, r.left, r.attempts, r.message) for r in report.pods]
+    return pods, report.preemptions, report.samples, [(n.name, n.changes) for n in report.nodes], report.end
+
+
+options = st.fixed_dictionaries({"preempt": st.booleans(), "grace": st.sampled_from([0.0, 2.5, 45.0])})
+
+
+@settings(max_examples=40)
+@given(workloads(), options)
+def test_the_same_run_twice_is_the_same(workload: Workload, options: Any) -> None:
+    """To the last number."""
+    assert told(run(workload, **options)) == told(run(workload, **options))
+
+
+@settings(max_examples=60)
+@given(workloads(), options, st.sampled_from(["1.4", "1.16"]))
+def test_time_that_passes_at_once_changes_nothing(workload: Workload, options: Any, release: str) -> None:
+    """Skipping attempts that must fail gives what making them gives, with the same number of attempts."""
+    assert told(run(workload, release=release, **options)) == told(
+        run(workload, release=release, rests=False, **options)
+    )
+
+
+@settings(max_examples=60)
+@given(workloads(), options)
+def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any) -> None:
+    """Every pod has one outcome that goes with its times; what nodes hold is what pods say of themselves."""
+    report = run(workload, **options)
+    assert Counter(r.pod.metadata.name for r in report.pods) == Counter(p.metadata.name for p in workload.pods())
+    for record in report.pods:
+        assert record.outcome in OUTCOMES
+        assert (record.placed is None) == (record.outcome in (WAITING, WITHDRAWN)) == (record.node == "")
+        assert (record.left is None) == (record.outcome in (WAITING, RUNNING))
+        assert record.arrived <= (record.placed or record.arrived) <= (record.left or report.end)
+    for node in report.nodes:
+        assert all(amount <= most for _, used in node.changes for amount, most in zip(used, node.capacity, strict=True))
+    victims = {name for preemption in report.preemptions for name in preemption.victims}
+    assert {r.pod.key for r in report.pods if r.outcome == PREEMPTED} <= victims
+    still = sum(record.outcome == RUNNING for record in report.pods)
+    assert report.samples[-1].used[-1] == still
+    assert report.samples[-1].pending == len(report.pending)
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.16"])
+def test_an_empty_workload_ends_at_once(release: str) -> None:
+    """Nothing happens."""
+    report = run(Workload(), release=release)
+    assert (report.end, report.pods, report.every_pod_had_a_node) == (0.0, (), True)
