@@ -7,7 +7,7 @@ import click
 from kubescheduler.cli.options import RELEASE
 
 
-@click.command()
+@click.command(short_help="Answer scenarios, given as JSON Lines, with decisions.")
 @RELEASE
 def evaluate(release: str) -> None:
     """Answer scenarios (JSON Lines on standard input) with one JSON line per query.

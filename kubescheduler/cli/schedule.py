@@ -21,7 +21,10 @@ MANY = 200
 """Pods that take long enough to schedule for a progress bar."""
 
 
-@click.command(epilog="Exit status: 0 every pod has a node, 1 some pod has none, 2 wrong input or usage.")
+@click.command(
+    short_help="Decide where pods go, and say why.",
+    epilog="Exit status: 0 every pod has a node, 1 some pod has none, 2 wrong input or usage.",
+)
 @click.argument("cluster", nargs=-1, required=True, type=FILE)
 @click.option("--pod", multiple=True, metavar="FILE", type=FILE, help="Pods to schedule.  [repeatable]")
 @click.option("--pending", is_flag=True, help="Schedule every pending pod of the cluster, in queue order.")

@@ -147,9 +147,12 @@ def algorithm_from_files(
         policy = rules.parse(document, strict=True)
         for note in policy.notes:
             notice(f"{source}: {note}")
-        return algorithm_from_policy(options, policy, every_problem=True)
+        algorithm = algorithm_from_policy(options, policy, every_problem=True)
     except ConfigError as error:
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
+    for predicate in algorithm.idle:
+        notice(f"{source}: predicate {predicate.name} never runs: release {options.release} has no place for that name")
+    return algorithm
 
 
 def _assemble(

@@ -156,10 +156,13 @@ class Simulation:
         self._placed(record, decision.host)
 
     def _decide(self, pod: Pod) -> Decision:
-        """A decision. That nothing fits holds for every pod of the class until something changes."""
+        """A decision. That nothing fits holds for every pod of the class until something changes.
+
+        Unless an extender has a say; and a nominated pod does not count itself among the nominated ones.
+        """
         if self._known_at != self._changes:
             self._known, self._known_at = {}, self._changes
-        alike = not self._scheduler.algorithm.extenders and not self._cache.nominated()
+        alike = not self._scheduler.algorithm.extenders and not pod.nominated_node_name
         info = self._cache.info(pod)
         if alike and info in self._known:
             return attrs.evolve(self._known[info], pod=pod)
@@ -227,6 +230,7 @@ class Simulation:
         pod = arrival.pod
         record = PodRecord(pod, self._now, duration=arrival.duration, chain=arrival.chain)
         self._records[pod.key] = record
+        self._changes += bool(pod.nominated_node_name)
         self._queue.add(pod)
         if arrival.leaves_at is not None:
             self._events.at(max(arrival.leaves_at, self._now), LEAVING, partial(self._leaves, record))
