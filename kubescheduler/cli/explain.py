@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import NONE, fits, table
+from kubescheduler.cli.output import NONE, fits, table, would_evict
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
@@ -20,9 +20,11 @@ _HEADER_WIDTH = 12
 
 
 def explanation(decision: Decision) -> str:
-    """Two tables: the scores of the nodes that fit, and what every check says of the nodes that were refused."""
+    """Tables: the scores of the nodes that fit, what every check says of those that were refused, and whom preemption
+    would evict where."""
     head = f"{decision.pod.key}: {decision.host or NONE} ({fits(decision)} nodes fit)"
-    parts = (head, decision.error, _failed_calls(decision), _scores(decision), _refusals(decision))
+    preempting = (_candidates(decision), would_evict(decision))
+    parts = (head, decision.error, _failed_calls(decision), _scores(decision), _refusals(decision), *preempting)
     return "\n\n".join(part for part in parts if part)
 
 
@@ -34,6 +36,23 @@ def _failed_calls(decision: Decision) -> str:
         for error in (trace.filter_error, trace.prioritize_error)
         if error is not None
     )
+
+
+def _candidates(decision: Decision) -> str:
+    """Whom preemption would evict on each node where that would help."""
+    found = decision.preemption
+    if found is None or not found.candidates:
+        return ""
+    rows = [
+        (
+            node,
+            ", ".join(f"{pod.key} ({pod.priority})" for pod in victims.pods) or NONE,
+            str(victims.violations),
+            "chosen" if node == found.chosen[0] else "alike" if node in found.chosen else "",
+        )
+        for node, victims in sorted(found.candidates.items(), key=lambda item: item[0].encode())
+    ]
+    return table([("NODE", "WOULD EVICT (PRIORITY)", "BUDGETS VIOLATED", ""), *rows])
 
 
 # --- scores --------------------------------------------------------------------------------

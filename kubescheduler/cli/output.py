@@ -48,14 +48,31 @@ def rendered(decisions: Iterable[Decision], output: str, *, explain: bool) -> It
 
 
 def _short(decision: Decision) -> tuple[str, ...]:
-    return (*_names(decision), decision.host or NONE, fits(decision), decision.message)
+    return (*_names(decision), decision.host or NONE, fits(decision), told(decision))
 
 
 def _wide(decision: Decision) -> tuple[str, ...]:
     total = str(int(decision.totals.max())) if len(decision.totals) else NONE
     tied = str(len(_best(decision)))
     host = decision.host or NONE
-    return (*_names(decision), host, fits(decision), total, tied, decision.release, decision.message)
+    return (*_names(decision), host, fits(decision), total, tied, decision.release, told(decision))
+
+
+def told(decision: Decision) -> str:
+    """The message, and what preemption would do if that was asked for."""
+    return " ".join(part for part in (decision.message, would_evict(decision)) if part)
+
+
+def would_evict(decision: Decision) -> str:
+    """The victims on the node that the release would pick, the first by name if it may pick several."""
+    found = decision.preemption
+    if found is None:
+        return ""
+    if not found.chosen:
+        return "Preemption would not help."
+    node = found.chosen[0]
+    victims = ", ".join(pod.key for pod in found.candidates[node].pods)
+    return f"Would evict {victims} from {node}." if victims else f"Would wait for {node}, evicting nothing."
 
 
 def fits(decision: Decision) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ from kubescheduler.cli.engine import EngineFlags, engine_options, remark
 from kubescheduler.cli.options import FILE, OneOf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clusterstate.objects import Pod
     from kubescheduler.cli.inputs import Inputs
@@ -29,6 +30,8 @@ MANY = 200
 @click.option("--pod", multiple=True, metavar="FILE", type=FILE, help="Pods to schedule.  [repeatable]")
 @click.option("--pending", is_flag=True, help="Schedule every pending pod of the cluster, in queue order.")
 @engine_options
+@click.option("--preempt", is_flag=True, help="Say which pods would have to go for one that fits nowhere.")
+@click.option("--bind", is_flag=True, help="Have extenders with a bindVerb bind the pods.")
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
 @click.option(
     "-o",
@@ -47,6 +50,8 @@ def schedule(
     pod: tuple[str, ...],
     pending: bool,
     engine: EngineFlags,
+    preempt: bool,
+    bind: bool,
     no_defaulting: bool,
     output: str,
     explain: bool,
@@ -62,6 +67,7 @@ def schedule(
       kubescheduler schedule cluster.yaml --pod pod.yaml
       kubescheduler schedule nodes.json pods.json --pending -o wide
       kubescheduler schedule cluster.yaml --pod web.yaml --policy-config-file policy.json --explain
+      kubescheduler schedule cluster.yaml --pod urgent.yaml --preempt --explain
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending --save after.yaml
     """
     from clusterstate.errors import InputError
@@ -86,16 +92,36 @@ def schedule(
         scheduler = engine.scheduler(algorithm, inputs.objects)
     for note in inputs.notes:
         remark(note)
-    return _run(scheduler, inputs, output, explain=explain, save=save)
+    decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bind)
+    return _run(decide, inputs, output, explain=explain, save=save)
 
 
-def _run(scheduler: GenericScheduler, inputs: Inputs, output: str, *, explain: bool, save: str | None) -> int:
+def _decided(scheduler: GenericScheduler, pod: Pod, *, preempt: bool, bind: bool) -> Decision:
+    """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node."""
+    import attrs
+
+    from clusterstate.errors import SchedulingError
+    from kubescheduler.simulation.binding import bind as bind_by_extender
+
+    decision = scheduler.schedule(pod, preempt=preempt)
+    if decision.host is None:
+        return decision
+    if bind:
+        try:
+            bind_by_extender(pod, decision.host, scheduler.algorithm.extenders)
+        except SchedulingError as error:
+            return attrs.evolve(decision, host=None, error=f"Binding rejected: {error}")
+    scheduler.cache.assume_pod(pod, decision.host)
+    return decision
+
+
+def _run(decide: Callable[[Pod], Decision], inputs: Inputs, output: str, *, explain: bool, save: str | None) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
     from kubescheduler.cli.output import rendered
     from kubescheduler.cli.save import save_cluster
 
     hosts: dict[str, str | None] = {}
-    decisions = _decisions(scheduler, inputs.pods, hosts, bar=output in ("table", "wide") and not explain)
+    decisions = _decisions(decide, inputs.pods, hosts, bar=output in ("table", "wide") and not explain)
     pieces: Iterable[str] = rendered(decisions, output, explain=explain)
     if save is not None:
         pieces = list(pieces)
@@ -115,7 +141,7 @@ def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: b
 
 
 def _decisions(
-    scheduler: GenericScheduler, pods: Sequence[Pod], hosts: dict[str, str | None], *, bar: bool
+    decide: Callable[[Pod], Decision], pods: Sequence[Pod], hosts: dict[str, str | None], *, bar: bool
 ) -> Iterator[Decision]:
     """One decision per pod, each bound before the next; ``hosts`` is told of all. A bar would spoil what is streamed
     to the same terminal."""
@@ -128,9 +154,7 @@ def _decisions(
     with progress("scheduling", sys.stderr, smallest=MANY, hidden=not bar and sys.stdout.isatty()) as tell:
         for done, pod in enumerate(pods):
             tell(done, len(pods))
-            decision = scheduler.schedule(pod)
-            if decision.host is not None:
-                scheduler.cache.assume_pod(pod, decision.host)
+            decision = decide(pod)
             hosts[pod.key] = decision.host
             yield decision
         tell(len(pods), len(pods))

@@ -92,9 +92,7 @@ def test_a_policy_wins_over_the_provider_and_says_so(tmp_path: Path) -> None:
     assert told == [f"--algorithm-provider has no effect beside the policy in {path}"]
 
 
-@pytest.mark.parametrize(
-    ("text", "limit"), [("", None), ("12", 12), ("0", None), ("-1", None), ("x", None)], ids=repr
-)
+@pytest.mark.parametrize(("text", "limit"), [("", None), ("12", 12), ("0", None), ("-1", None), ("x", None)], ids=repr)
 def test_the_environment_limits_volumes_only_with_a_positive_integer(text: str, limit: int | None) -> None:
     """KUBE_MAX_PD_VOLS."""
     assert max_pd_volumes({"KUBE_MAX_PD_VOLS": text}) == limit

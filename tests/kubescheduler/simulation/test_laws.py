@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -39,11 +40,16 @@ def workloads(draw: Any) -> Workload:
     return Workload(tuple(arrivals), tuple(nodes))
 
 
-def run(workload: Workload, *, release: str = "1.16", rests: bool = True, **options: Any) -> Report:
+def run(
+    workload: Workload, *, release: str = "1.16", rests: bool = True, reuses: bool = True, **options: Any
+) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     cache = ClusterCache.of([make_node("n", allocatable=amounts)], reading(release))
     scheduler = GenericScheduler(algorithm_for(AlgorithmOptions(release), None, None), cache)
     simulation = Simulation(scheduler, workload, **options)
+    if not reuses:
+        decide = partial(scheduler.schedule, preempt=bool(options.get("preempt")))
+        simulation._decide = decide  # type: ignore[method-assign]
     if not rests:
         step_every_tick(simulation)
     return simulation.run()
@@ -81,6 +87,13 @@ def test_time_that_passes_at_once_changes_nothing(workload: Workload, options: A
     assert told(run(workload, release=release, **options)) == told(
         run(workload, release=release, rests=False, **options)
     )
+
+
+@settings(max_examples=100)
+@given(workloads(), options)
+def test_what_is_known_of_equal_pods_changes_nothing(workload: Workload, options: Any) -> None:
+    """Deciding on every pod anew gives the same, nominations and victims included."""
+    assert told(run(workload, **options)) == told(run(workload, reuses=False, **options))
 
 
 @settings(max_examples=60)
