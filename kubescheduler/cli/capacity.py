@@ -80,13 +80,19 @@ def capacity(
     import sys
 
     stdin, defaulting = sys.stdin.buffer, not no_defaulting
+    release = engine.release
     problems: list[str] = []
     with nothing_collected():
         algorithm = attempt(problems, engine.algorithm)
-        found = attempt(problems, lambda: read_simulated_cluster(cluster, stdin=stdin, defaulting=defaulting))
+        found = attempt(
+            problems, lambda: read_simulated_cluster(cluster, stdin=stdin, defaulting=defaulting, release=release)
+        )
         classes = [obj for obj in found.objects if isinstance(obj, PriorityClass)] if found is not None else []
         known = defaulting and found is not None
-        pods = attempt(problems, lambda: read_pods(pod_files, stdin=stdin, defaulting=known, priority_classes=classes))
+        pods = attempt(
+            problems,
+            lambda: read_pods(pod_files, stdin=stdin, defaulting=known, priority_classes=classes, release=release),
+        )
         if algorithm is None or found is None or pods is None or problems:
             raise InputError(problems)
         scheduler = engine.scheduler(algorithm, found.objects)

@@ -59,8 +59,9 @@ def _wide(decision: Decision) -> tuple[str, ...]:
 
 
 def told(decision: Decision) -> str:
-    """The message, and what preemption would do if that was asked for."""
-    return " ".join(part for part in (decision.message, would_evict(decision)) if part)
+    """The message in one line, and what preemption would do if that was asked for."""
+    message = "; ".join(decision.message.split("\n")).rstrip("; ")
+    return " ".join(part for part in (message, would_evict(decision)) if part)
 
 
 def would_evict(decision: Decision) -> str:

@@ -86,7 +86,7 @@ def simulate(
     problems: list[str] = []
     with nothing_collected():
         algorithm = attempt(problems, engine.algorithm)
-        inputs = attempt(problems, lambda: _inputs(cluster, workload_files, pending, not no_defaulting))
+        inputs = attempt(problems, lambda: _inputs(cluster, workload_files, pending, not no_defaulting, engine.release))
         attempt(problems, lambda: check_plot(plot))
         if algorithm is None or inputs is None or problems:
             raise InputError(problems)
@@ -102,16 +102,16 @@ def simulate(
 
 
 def _inputs(
-    cluster: tuple[str, ...], files: tuple[str, ...], pending: bool, defaulting: bool
+    cluster: tuple[str, ...], files: tuple[str, ...], pending: bool, defaulting: bool, release: str
 ) -> tuple[list[ClusterObject], Workload]:
     """The cluster's objects and the workload. Raises DecodeError with every fault."""
     import sys
 
     from kubescheduler.simulation.reading import read_simulated_cluster, read_workload
 
-    found = read_simulated_cluster(cluster, stdin=sys.stdin.buffer, defaulting=defaulting)
+    found = read_simulated_cluster(cluster, stdin=sys.stdin.buffer, defaulting=defaulting, release=release)
     workload, notes = read_workload(
-        files, found.objects, stdin=sys.stdin.buffer, defaulting=defaulting, pending=pending
+        files, found.objects, stdin=sys.stdin.buffer, defaulting=defaulting, pending=pending, release=release
     )
     for note in (*found.notes, *notes):
         remark(note)

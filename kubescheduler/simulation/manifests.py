@@ -11,7 +11,6 @@ import attrs
 import msgspec
 
 from clusterstate.decode import Decoder, UnknownKindError, identity, notes_on
-from clusterstate.defaulting import admit_pod, default_manifest, global_default_of
 from clusterstate.documents import Item, Manifest
 from clusterstate.errors import DecodeError
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
@@ -28,6 +27,7 @@ from kubescheduler.simulation.workload import (
     renamed,
     seconds_of,
 )
+from kubescheduler.sources import Filling
 
 
 @attrs.frozen
@@ -44,10 +44,17 @@ class WorkloadReader:
     """One pass over items: first everything but pods, then pods with the priority classes found."""
 
     def __init__(
-        self, items: Sequence[Item], classes: Iterable[PriorityClass], defaulting: bool, problems: list[str]
+        self,
+        items: Sequence[Item],
+        classes: Iterable[PriorityClass],
+        filling: Filling,
+        problems: list[str],
+        *,
+        defaulting: bool,
     ) -> None:
         self._items = [(item, _manifest(item)) for item in items]
         self._classes = {cls.metadata.name: cls for cls in classes}
+        self._filling = filling
         self._defaulting = defaulting
         self._problems = problems
         self._unknown: Counter[str] = Counter()
@@ -63,7 +70,7 @@ class WorkloadReader:
 
     def run(self) -> None:
         templates: list[tuple[Item, Replicas, Manifest]] = []
-        decoder = Decoder(prepare=default_manifest if self._defaulting else None)
+        decoder = Decoder(prepare=self._filling.others if self._defaulting else None)
         for item, manifest in self._items:
             if is_controller(manifest):
                 faults: list[str] = []
@@ -77,16 +84,14 @@ class WorkloadReader:
             elif manifest.get("kind") != "Pod":
                 self._add(decoder, Item(item.source, manifest, item.place))
         self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
-        pods = Decoder(keep_manifests=True, prepare=self._admitted if self._defaulting else None)
+        admitted = self._filling.pods(self._classes)
+        pods = Decoder(keep_manifests=True, prepare=admitted if self._defaulting else None)
         for item, manifest in self._items:
             if manifest.get("kind") == "Pod":
                 self._add(pods, Item(item.source, manifest, item.place))
-        made = Decoder(keep_manifests=True, prepare=self._admitted)
+        made = Decoder(keep_manifests=True, prepare=admitted)
         for item, replicas, manifest in templates:
             self._expand(made, item, replicas, manifest)
-
-    def _admitted(self, manifest: Manifest) -> Manifest:
-        return admit_pod(default_manifest(manifest), self._classes, global_default_of(self._classes.values()))
 
     def _decoded(self, decoder: Decoder, item: Item) -> ClusterObject | None:
         try:
@@ -154,7 +159,7 @@ class WorkloadReader:
     def add_trace(self, path: str) -> None:
         rows = read_trace_pods(path)
         start = min((row.created for row in rows), default=0.0)
-        decoder = Decoder(keep_manifests=True, prepare=self._admitted)
+        decoder = Decoder(keep_manifests=True, prepare=self._filling.pods(self._classes))
         shapes: dict[Any, Pod] = {}
         for row in rows:
             pod = shapes.get(row.shape)
@@ -167,7 +172,7 @@ class WorkloadReader:
                 pod = renamed(pod, row.name)
             leaves_at = None if row.deleted is None else row.deleted - start
             self._traces.append(Arrival(pod, row.created - start, leaves_at))
-        plain = Decoder(prepare=default_manifest)
+        plain = Decoder(prepare=self._filling.others)
         for manifest in service_manifests(list(shapes)):
             self._add(plain, Item(path, manifest))
 

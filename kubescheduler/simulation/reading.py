@@ -9,19 +9,23 @@ from typing import IO
 import attrs
 
 from clusterstate.decode import Decoder
-from clusterstate.defaulting import default_manifest
 from clusterstate.errors import DecodeError
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.core.queue import queue_order
 from kubescheduler.simulation.manifests import WorkloadReader
 from kubescheduler.simulation.trace import is_trace, read_trace_nodes
 from kubescheduler.simulation.workload import Arrival, Workload
-from kubescheduler.sources import ClusterInput, Progress, check_references, read_cluster
+from kubescheduler.sources import FILLINGS, ClusterInput, Progress, check_references, read_cluster
 from kubescheduler.sources_files import read_items
 
 
 def read_simulated_cluster(
-    paths: Sequence[str], *, stdin: IO[bytes] | None, defaulting: bool = True, progress: Progress | None = None
+    paths: Sequence[str],
+    *,
+    stdin: IO[bytes] | None,
+    defaulting: bool = True,
+    progress: Progress | None = None,
+    release: str = "1.16",
 ) -> ClusterInput:
     """A cluster as ``read_cluster`` reads it, where ``.csv`` files are nodes of a trace. Raises DecodeError."""
     problems: list[str] = []
@@ -29,11 +33,11 @@ def read_simulated_cluster(
     plain = [path for path in paths if not is_trace(path)]
     try:
         if plain:
-            found = read_cluster(plain, stdin=stdin, defaulting=defaulting, progress=progress)
+            found = read_cluster(plain, stdin=stdin, defaulting=defaulting, progress=progress, release=release)
     except DecodeError as error:
         problems += error.problems
     names = {obj.name for obj in found.objects if isinstance(obj, Node)}
-    decoder = Decoder(prepare=default_manifest)
+    decoder = Decoder(prepare=FILLINGS[release].others)
     for path in filter(is_trace, paths):
         try:
             nodes = [decoder.decode_object(manifest, source=path) for manifest in read_trace_nodes(path)]
@@ -58,6 +62,7 @@ def read_workload(
     stdin: IO[bytes] | None = None,
     defaulting: bool = True,
     pending: bool = False,
+    release: str = "1.16",
 ) -> tuple[Workload, list[str]]:
     """The workload of files, and notes on what was left out.
 
@@ -73,7 +78,8 @@ def read_workload(
     objects = list(cluster)
     items, faults = read_items([path for path in paths if not is_trace(path)], stdin)
     problems += faults
-    reading = WorkloadReader(items, [obj for obj in objects if isinstance(obj, PriorityClass)], defaulting, problems)
+    classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
+    reading = WorkloadReader(items, classes, FILLINGS[release], problems, defaulting=defaulting)
     reading.run()
     for path in filter(is_trace, paths):
         try:

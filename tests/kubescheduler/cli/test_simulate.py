@@ -172,3 +172,20 @@ def test_in_a_process(folder: Path) -> None:
     (folder / "web.yaml").write_text(WEB)
     outcome = in_a_process("simulate", "cluster.yaml", "--workload", "web.yaml", cwd=folder)
     assert (outcome.status, outcome.out, outcome.err) == (0, SUMMARY, "")
+
+
+def test_release_1_4_gives_pods_no_tolerations(tmp_path: Path) -> None:
+    """Its API server did not: a node tainted not-ready takes no pod there, while 1.16 tolerates it for 300 s."""
+    from kubescheduler.cli import run
+
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
+    room = {"cpu": "1", "memory": "1Gi", "pods": "9"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "spec": {"taints": [taint]}}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    (tmp_path / "node.json").write_text(json.dumps({**node, "status": {"allocatable": room}}))
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    files = [str(tmp_path / "node.json"), "--workload", str(tmp_path / "pod.json")]
+    assert [run(["simulate", *files, "--release", release]) for release in ("1.16", "1.4")] == [0, 1]
+    more = [str(tmp_path / "node.json"), "--pod", str(tmp_path / "pod.json")]
+    assert [run(["capacity", *more, "--release", release]) for release in ("1.16", "1.4")] == [0, 1]
