@@ -1,4 +1,7 @@
-"""What each predicate and priority of 1.16 does, in a few sentences for people who configure a scheduler."""
+"""What each predicate and priority does, in a few sentences for people who configure a scheduler.
+
+``PREDICATES`` and ``PRIORITIES`` say it of 1.16, those ending in ``_1_4`` in what 1.4 differs.
+"""
 
 from __future__ import annotations
 
@@ -133,4 +136,56 @@ must rise in utilisation; between two of them the score is interpolated and trun
     "serviceAntiAffinity": """
 With k the pods of the pod's service on nodes that fit and c those of them on nodes with the same value of the label:
 10·(k - c)/k, truncated; 10 if k is 0, and 0 on nodes without the label.""",
+}
+
+PREDICATES_1_4: dict[str, str] = {
+    "GeneralPredicates": "The parts as they are in 1.4; all four are always run.",
+    "PodFitsResources": """
+Cpu, memory and GPUs (`alpha.kubernetes.io/nvidia-gpu`) are all that is tested.""",
+    "HostName": "",
+    "MatchNodeSelector": """
+Affinity is an annotation. One that cannot be read makes the predicate fail.""",
+    "PodFitsHostPorts": "The port number decides, whatever IP and protocol are.",
+    "PodFitsPorts": "PodFitsHostPorts under an old name; 1.4 runs it where a policy asks for it.",
+    "NoDiskConflict": "iSCSI targets are not looked at.",
+    "PodToleratesNodeTaints": """
+Taints and tolerations are annotations. Every effect but PreferNoSchedule counts; a pod without any toleration stays
+off nodes with any taint, PreferNoSchedule included. An annotation that cannot be read is an error.""",
+    "MaxEBSVolumeCount": "The limit is `KUBE_MAX_PD_VOLS`, otherwise 39; allocatable is not asked.",
+    "MaxGCEPDVolumeCount": "The limit is `KUBE_MAX_PD_VOLS`, otherwise 16; allocatable is not asked.",
+    "NoVolumeZoneConflict": """
+Zone and region labels are compared as they are, a label that the node lacks as an empty one.""",
+    "CheckNodeMemoryPressure": "Runs by default. Any condition of the type that is True counts, not only the last.",
+    "CheckNodeDiskPressure": "Runs by default. Any condition of the type that is True counts, not only the last.",
+    "CheckNodeInodePressure": "Fails where condition InodePressure is True. Only 1.4 has it.",
+    "MatchInterPodAffinity": """
+Each required term is judged on its own, the rule for the first of a group too. An empty topologyKey stands for any of
+`--failure-domains`; empty label values are no topology. Of a running pod with several anti-affinity terms, a match of
+any one counts under the topology key of its last term.""",
+    "CheckNodeLabelPresence": "Any name works.",
+    "CheckServiceAffinity": "The peers are the pods that the pod's first service selects. Any name works.",
+}
+
+PRIORITIES_1_4: dict[str, str] = {
+    "BalancedResourceAllocation": "10 - |…|·10, which rounds otherwise: for 0.9 and 0.1 it is 2, in 1.16 it is 1.",
+    "EqualPriority": "",
+    "ImageLocalityPriority": """
+The sizes of the pod's images that the node has are added up, however many other nodes have them: 0 below 23 MiB, 10
+from 1000 MiB on. Not in the default provider.""",
+    "InterPodAffinityPriority": """
+An empty topologyKey stands for any of `--failure-domains`; empty label values are no topology. A running pod on an
+unknown node is an error if it counts.""",
+    "LeastRequestedPriority": "",
+    "MostRequestedPriority": "",
+    "NodeAffinityPriority": "10·(sum / highest sum) in floating point, truncated.",
+    "NodePreferAvoidPodsPriority": "",
+    "SelectorSpreadPriority": """
+StatefulSets are not asked; a pod counts if at least one selector matches. In single precision. Where no pod counts on
+any node with a zone, nodes with a zone get -9223372036854775808.""",
+    "ServiceSpreadingPriority": "Asks services only.",
+    "TaintTolerationPriority": "(1 - c/m)·10 in floating point, truncated: counts 0, 1, 3 give 10, 6, 0.",
+    "labelPreference": "",
+    "serviceAntiAffinity": """
+k counts the pods of the service anywhere, on nodes that do not fit too, and those that are being deleted. In single
+precision.""",
 }

@@ -20,9 +20,9 @@ from docs import rules
 from kubescheduler.cli import cli
 from kubescheduler.config.decoding import Kind, ListOf, Scalar, Struct
 from kubescheduler.config.policy_schema import POLICY
-from predicates.labels import label_presence_factory
+from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.resources import insufficient
-from predicates.service_affinity import service_affinity_factory
+from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4
 from predicates.types import FitPredicateFactory, PredicateArgs
 from priorities.capacity_ratio import capacity_ratio_factory
 from priorities.node_label import node_label_factory
@@ -30,7 +30,12 @@ from priorities.service_anti_affinity import service_anti_affinity_factory
 from priorities.types import PriorityFactory
 
 RELEASE = "1.16"
+"""Described in full; of the others, what differs."""
+OLD = "1.4"
 INSUFFICIENT = "Insufficient <resource>"
+CUSTOM_BY = "policies, with an argument"
+OLD_ARGUMENTS = ("labelPreference", "serviceAntiAffinity")
+"""The arguments of 1.4's policies that make a priority."""
 GATES = ("EvenPodsSpread", "ResourceLimitsPriorityFunction", "TaintNodesByCondition")
 
 CUSTOM_PREDICATES: dict[str, FitPredicateFactory] = {
@@ -38,6 +43,11 @@ CUSTOM_PREDICATES: dict[str, FitPredicateFactory] = {
     "CheckServiceAffinity": service_affinity_factory("CheckServiceAffinity", ()),
 }
 """Made from ``labelsPresence`` and ``serviceAffinity``."""
+
+CUSTOM_PREDICATES_1_4: dict[str, FitPredicateFactory] = {
+    "CheckNodeLabelPresence": label_presence_factory_1_4("CheckNodeLabelPresence", (), True),
+    "CheckServiceAffinity": service_affinity_factory_1_4("CheckServiceAffinity", ()),
+}
 
 CUSTOM_PRIORITIES: dict[str, PriorityFactory] = {
     "labelPreference": node_label_factory("labelPreference", "", True),
@@ -54,6 +64,8 @@ def tables() -> dict[str, str]:
         "predicates": "\n\n".join(_predicate_sections()),
         "priority overview": priority_overview(),
         "priorities": "\n\n".join(_priority_sections()),
+        "predicates of the old release": old_predicates(),
+        "priorities of the old release": old_priorities(),
         "policy keys": policy_keys(),
         "settings": settings(),
     }
@@ -87,6 +99,21 @@ def predicate_overview() -> str:
     for name in all_predicates():
         place = str(order.index(name) + 1) if name in order else "never"
         rows.append(f"| {place} | [{name}](#{name.lower()}) | {_membership(name)} |")
+    return "\n".join(rows)
+
+
+def predicates_1_4() -> dict[str, FitPredicateFactory]:
+    """Every predicate of 1.4 in the order it runs, then the two that policies make."""
+    return {**registry(OLD).fit_predicates, **CUSTOM_PREDICATES_1_4}
+
+
+def old_predicates() -> str:
+    rows = ["| predicate | who has it | what differs | code |", "|---|---|---|---|"]
+    here = all_predicates()
+    for name, factory in predicates_1_4().items():
+        shown = f"[{name}](#{name.lower()})" if name in here else name
+        who = CUSTOM_BY if name in CUSTOM_PREDICATES_1_4 else _having(OLD, name)
+        rows.append(f"| {shown} | {who} | {_cell(rules.PREDICATES_1_4[name])} | {_link(factory)} |")
     return "\n".join(rows)
 
 
@@ -157,6 +184,19 @@ def priority_overview() -> str:
     return "\n".join(rows)
 
 
+def old_priorities() -> str:
+    rows = ["| priority | default weight | who has it | what differs | code |", "|---|---:|---|---|---|"]
+    for name, factory in sorted(registry(OLD).priorities.items()):
+        text = _cell(rules.PRIORITIES_1_4[name])
+        link = _link(factory.make)
+        rows.append(f"| [{name}](#{name.lower()}) | {factory.weight} | {_having(OLD, name)} | {text} | {link} |")
+    for name in OLD_ARGUMENTS:
+        shown = f"[any name, argument `{name}`](#argument-{name.lower()})"
+        link = _link(CUSTOM_PRIORITIES[name])
+        rows.append(f"| {shown} | none | policies | {_cell(rules.PRIORITIES_1_4[name])} | {link} |")
+    return "\n".join(rows)
+
+
 def _priority_sections() -> Iterator[str]:
     for name, (make, _) in all_priorities().items():
         yield f"### {name}\n\n{_text(rules.PRIORITIES[name])}\n\n{_code(make)}."
@@ -214,13 +254,18 @@ def _registries() -> list[Registry]:
 def _membership(name: str) -> str:
     default = registry(RELEASE)
     if name in CUSTOM_PREDICATES:
-        return "policies, with an argument"
+        return CUSTOM_BY
     if name not in {**default.fit_predicates, **default.priorities}:
         gate = next(g for g in GATES if name in _all_names(registry(RELEASE, {g: g != "TaintNodesByCondition"})))
         return f"both providers, when feature gate {gate} is {'off' if gate == 'TaintNodesByCondition' else 'on'}"
     if name in default.mandatory:
         return "everyone: mandatory"
-    having = [key for key, provider in default.providers.items() if name in provider.predicates | provider.priorities]
+    return _having(RELEASE, name)
+
+
+def _having(release: str, name: str) -> str:
+    providers = registry(release).providers.items()
+    having = [key for key, provider in providers if name in provider.predicates | provider.priorities]
     return {0: "policies", 2: "both providers"}.get(len(having), " and ".join(having))
 
 
@@ -233,7 +278,16 @@ def _text(text: str) -> str:
     return re.sub(r"(?m)(^    .+\n?)+", lambda m: "```text\n" + inspect.cleandoc(m[0]) + "\n```\n", text.strip())
 
 
+def _cell(text: str) -> str:
+    """In a cell of a table; nothing is said of what is as in ``RELEASE``."""
+    return " ".join(text.split()).replace("|", "\\|") or "nothing"
+
+
 def _code(factory: Callable[..., Any]) -> str:
     """Where the rule is written."""
+    return f"Code: {_link(factory)}"
+
+
+def _link(factory: Callable[..., Any]) -> str:
     path = factory.__module__.replace(".", "/") + ".py"
-    return f"Code: [`{path}`](../../{path})"
+    return f"[`{path}`](../../{path})"

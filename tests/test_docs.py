@@ -12,9 +12,21 @@ import attrs
 import msgspec
 import pytest
 
+from algorithmprovider import RELEASES, registry
 from docs import rules
 from docs.blocks import ROOT, agreed, blocks, commands, documents, refreshed
-from docs.tables import CUSTOM_PRIORITIES, all_predicates, all_priorities, filled, reasons, tables
+from docs.tables import (
+    CUSTOM_PRIORITIES,
+    OLD,
+    OLD_ARGUMENTS,
+    RELEASE,
+    all_predicates,
+    all_priorities,
+    filled,
+    predicates_1_4,
+    reasons,
+    tables,
+)
 from kubescheduler.core.decision import Decision
 from predicates.types import PredicateArgs
 from tests.conftest import vectors_dir
@@ -89,6 +101,9 @@ def test_every_rule_is_described() -> None:
     """No predicate or priority of the registry is without a text, and no text without a rule."""
     assert set(rules.PREDICATES) == set(all_predicates())
     assert set(rules.PRIORITIES) == {*all_priorities(), *CUSTOM_PRIORITIES}
+    assert set(rules.PREDICATES_1_4) == set(predicates_1_4())
+    assert set(rules.PRIORITIES_1_4) == {*registry(OLD).priorities, *OLD_ARGUMENTS}
+    assert set(RELEASES) == {RELEASE, OLD}
 
 
 def test_documented_reasons_are_those_of_kube_scheduler() -> None:
