@@ -43,7 +43,9 @@ class RowOverlay(Snapshot):
         self._move(place, where, -1)
 
     def _move(self, place: int, where: Mask, sign: int) -> None:
-        codes = self._codes[place] * where
+        codes = self._codes[place]
+        if not where.all():
+            codes = codes * where
         moved = self._used[:, codes]
         if sign > 0:
             self._away, self._count = self._away + moved, self._count + (codes != NOBODY)

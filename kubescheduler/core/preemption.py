@@ -66,7 +66,9 @@ class Candidates(Mapping[str, Victims]):
         leaving, violating = self.victims, self.victims & self.protected
         if not leaving.any():
             return tuple(sorted(self))
-        first = np.where(violating.any(axis=0), violating.argmax(axis=0), leaving.argmax(axis=0))
+        first = leaving.argmax(axis=0)
+        if violating.any():
+            first = np.where(violating.any(axis=0), violating.argmax(axis=0), first)
         highest = np.where(leaving, self.priorities, LOWEST).max(axis=0, initial=LOWEST)
         costs = Costs(
             violations=violating.sum(axis=0),
@@ -188,7 +190,7 @@ def _find(attempt: Attempt, rows: IntArray, trial: Trial, budgets: Budgets) -> t
         trial.take_away(place, victims[place])
     fits = trial.fits(np.ones(len(rows), np.bool_))
     victims &= fits
-    for first in (protected, ~protected):
+    for first in (protected, ~protected) if protected.any() else (~protected,):
         for place in places:
             back = victims[place] & first[place]
             if back.any():
