@@ -87,7 +87,7 @@ NODES = ("a", "b", "c")
 TERM = PodAffinityTerm(ZONE, LabelSelector(labels({"app": "x"})))
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["assume", "forget", "add", "remove", "node", "gone", "nominate"]),
+        st.sampled_from(["assume", "forget", "add", "update", "remove", "node", "gone", "nominate"]),
         st.integers(0, 5),
         st.sampled_from(NODES),
         st.sampled_from(["x", "y"]),
@@ -114,6 +114,8 @@ def _apply(cache: ClusterCache, step: tuple[str, int, str, str]) -> None:
             cache.forget_pod(here)
         case "add" if here is None:
             cache.add_pod(make_pod(f"p{number}", {"app": app}, node=node))
+        case "update" if here is not None and not cache.is_assumed(here):
+            cache.update_pod(_pod(number, app).on(node))
         case "remove" if here is not None and not cache.is_assumed(here):
             cache.remove_pod(here)
         case "node":
