@@ -101,7 +101,12 @@ def _policy(text: str, name: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """TOML. Raises ValueError, with ``lineno`` and ``colno`` where the parser knows them."""
+    """TOML. Raises ValueError, with ``lineno`` and ``colno`` where the parser knows them.
+
+    The parser loses values of some texts; the standard library's has to agree.
+    """
+    import tomllib
+
     import toml
 
     try:
@@ -110,6 +115,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise ValueError(f"this is no TOML that can be read: {error}") from error
     if line := _unclosed(text):
         raise ValueError(f"the [ of line {line} is never closed")
+    if document != tomllib.loads(text):
+        raise ValueError("a multi-line text in it is misread; keep #, [ and blanks at the end of a line out of it")
     return document
 
 

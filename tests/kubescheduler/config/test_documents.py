@@ -96,6 +96,13 @@ def test_any_text_is_a_document_or_a_fault(text: str, name: str) -> None:
     assert isinstance(document, dict)
 
 
+@pytest.mark.parametrize("text", ['b = """{ # c\n""" # c\n', '1a = """b = " # c\n"""'], ids=["lost", "cut"])
+def test_toml_that_the_parser_misreads_is_refused(text: str) -> None:
+    """A value that would be lost or changed without a word is a fault."""
+    with pytest.raises(ValueError, match="is misread"):
+        parse_toml(text)
+
+
 def test_toml() -> None:
     """Brackets in texts and comments do not count as open ones."""
     text = 'a = [1, 2] # [\n[b]\nc = "["\nd = \'[\'\n[[e]]\nf = """a " [ b"""\n'
