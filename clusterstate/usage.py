@@ -56,7 +56,11 @@ def rounded_up(thousandths: int) -> int:
 
 def amount(name: str, thousandths: int) -> int:
     """A quantity in the unit its resource is counted in, wrapped to 64 bits as upstream's millicores are."""
-    value = thousandths if name == CPU else rounded_up(thousandths)
+    return wrap(thousandths if name == CPU else rounded_up(thousandths))
+
+
+def wrap(value: int) -> int:
+    """The value modulo 2^64 as a signed 64-bit integer."""
     return value if -MOST <= value < MOST else (value + MOST) % (2 * MOST) - MOST
 
 

@@ -12,13 +12,9 @@ from kubescheduler.config.decoding import BOOL, BYTES, DURATION, INT, TEXT, Deco
 from kubescheduler.config.documents import parse_document, read_text
 from kubescheduler.config.policy import unknown_problem
 from kubescheduler.config.policy_model import (
-    LabelPreference,
     Policy,
-    PriorityArgument,
-    PriorityPolicy,
-    ServiceAntiAffinity,
 )
-from kubescheduler.config.policy_schema import PREDICATE, new_extender
+from kubescheduler.config.policy_schema import PREDICATE, new_extender, priority_entry
 from kubescheduler.config.validation import Problem, registration_problems
 from kubescheduler.extender.config import TLSConfig
 
@@ -28,38 +24,7 @@ INVALID = FATAL + "invalid configuration: "
 
 # --- keys ----------------------------------------------------------------------------------
 
-PRIORITY = Struct(
-    "PriorityPolicy",
-    PriorityPolicy,
-    (
-        Field("name", "name", TEXT),
-        Field("weight", "weight", INT),
-        Field(
-            "argument",
-            "argument",
-            Struct(
-                "PriorityArgument",
-                PriorityArgument,
-                (
-                    Field(
-                        "serviceAntiAffinity",
-                        "service_anti_affinity",
-                        Struct("ServiceAntiAffinity", ServiceAntiAffinity, (Field("label", "label", TEXT),)),
-                    ),
-                    Field(
-                        "labelPreference",
-                        "label_preference",
-                        Struct(
-                            "LabelPreference",
-                            LabelPreference,
-                            (Field("label", "label", TEXT), Field("presence", "presence", BOOL)),
-                        ),
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
+PRIORITY = priority_entry()
 
 TLS = Struct(
     "TLSClientConfig",

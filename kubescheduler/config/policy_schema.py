@@ -84,39 +84,45 @@ CAPACITY_RATIO = Struct(
     ),
 )
 
-PRIORITY = Struct(
-    "PriorityPolicy",
-    PriorityPolicy,
-    (
-        Field("name", "name", TEXT),
-        Field("weight", "weight", INT),
-        Field(
-            "argument",
-            "argument",
-            Struct(
-                "PriorityArgument",
-                PriorityArgument,
-                (
-                    Field(
-                        "serviceAntiAffinity",
-                        "service_anti_affinity",
-                        Struct("ServiceAntiAffinity", ServiceAntiAffinity, (Field("label", "label", TEXT),)),
-                    ),
-                    Field(
-                        "labelPreference",
-                        "label_preference",
-                        Struct(
-                            "LabelPreference",
-                            LabelPreference,
-                            (Field("label", "label", TEXT), Field("presence", "presence", BOOL)),
+
+def priority_entry(*more_arguments: Field) -> Struct:
+    """The keys of a priority: every release's arguments, and those a release has besides."""
+    return Struct(
+        "PriorityPolicy",
+        PriorityPolicy,
+        (
+            Field("name", "name", TEXT),
+            Field("weight", "weight", INT),
+            Field(
+                "argument",
+                "argument",
+                Struct(
+                    "PriorityArgument",
+                    PriorityArgument,
+                    (
+                        Field(
+                            "serviceAntiAffinity",
+                            "service_anti_affinity",
+                            Struct("ServiceAntiAffinity", ServiceAntiAffinity, (Field("label", "label", TEXT),)),
                         ),
+                        Field(
+                            "labelPreference",
+                            "label_preference",
+                            Struct(
+                                "LabelPreference",
+                                LabelPreference,
+                                (Field("label", "label", TEXT), Field("presence", "presence", BOOL)),
+                            ),
+                        ),
+                        *more_arguments,
                     ),
-                    Field("requestedToCapacityRatioArguments", "requested_to_capacity_ratio", CAPACITY_RATIO),
                 ),
             ),
         ),
-    ),
-)
+    )
+
+
+PRIORITY = priority_entry(Field("requestedToCapacityRatioArguments", "requested_to_capacity_ratio", CAPACITY_RATIO))
 
 TLS = Struct(
     "ExtenderTLSConfig",

@@ -12,9 +12,9 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Node, Pod
 from clusterstate.snapshot import Snapshot
+from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.decision import ExtenderTrace
-from kubescheduler.core.scoring import wrap
 
 
 def filter_with_extenders(

@@ -9,6 +9,7 @@ from clusterstate.changes import ChangeLog
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Scores
 from kubescheduler.core.filtering import Filtered
@@ -67,8 +68,3 @@ def _reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArra
         one = view.take(view.row_numbers[:1])
         value = score.reduced[uniform] = int(reduce(info, one, np.array([uniform], np.int64))[0])
     return value
-
-
-def wrap(value: int) -> int:
-    """The value modulo 2^64 as a signed 64-bit integer."""
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
