@@ -38,7 +38,6 @@ HOME = "/home/you/shop"
 FENCE = re.compile(r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\bin \d+\.\d+s")
 ANY_LINES = "…"
-RUN = ("console", "python")
 
 PYTHON = """
 import contextlib, io, json, sys
