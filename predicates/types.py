@@ -36,8 +36,33 @@ class NodeError(str):
         return self.replace(POD, pod)
 
 
+@attrs.frozen
+class PreFiltered:
+    """What a rule says of a pod before any node is looked at (framework releases, PreFilter).
+
+    skip: it has nothing to say about this pod; ``check`` is not run. reasons: the pod is refused as a whole; a
+    NodeError gives up the attempt. nodes: the names that alone may be considered, None: all.
+    """
+
+    skip: bool = False
+    reasons: tuple[str, ...] = ()
+    nodes: frozenset[str] | None = None
+
+
+GO_ON = PreFiltered()
+SKIP = PreFiltered(skip=True)
+
+
 def applies_always(_: PodInfo) -> bool:
     return True
+
+
+def always(_: str) -> bool:
+    return True
+
+
+def never(_: str) -> bool:
+    return False
 
 
 @attrs.frozen
@@ -48,6 +73,10 @@ class FitPredicate:
         verdict for those rows.
     reads: what the verdict depends on; if only NODE and PODS, rows are judged again only when they change.
     narrow: what it depends on for one pod, when that is less.
+    pre_filter: what is said of the pod before nodes are looked at; ``pre_reads`` is what that depends on, besides
+        the pod. Framework releases only.
+    unresolvable: whether taking pods away cannot mend a reason; its status is UnschedulableAndUnresolvable then.
+    beyond: (n,) bool, failing rows whose status is UnschedulableAndUnresolvable whatever the reason.
     applies: False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run.
     alone: whether each row's verdict would follow from that row alone if pods left it; by default what ``reads``
         says. Preemption then tries many rows at once.
@@ -59,6 +88,10 @@ class FitPredicate:
     applies: Callable[[PodInfo], bool] = applies_always
     alone: Callable[[PodInfo, Snapshot], bool] | None = None
     narrow: Callable[[PodInfo], Reads] | None = None
+    pre_filter: Callable[[PodInfo, Snapshot], PreFiltered] | None = None
+    pre_reads: Reads = Reads(0)
+    unresolvable: Callable[[str], bool] = never
+    beyond: Callable[[PodInfo, Snapshot], Mask] | None = None
 
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)

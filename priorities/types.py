@@ -14,6 +14,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 
 MAX_PRIORITY = 10
+MAX_NODE_SCORE = 100
+"""The best score of a framework plugin."""
 
 
 class PriorityError(SchedulingError):
@@ -31,6 +33,10 @@ def never_constant(_: PodInfo) -> int | None:
     return None
 
 
+def goes_on(_: PodInfo, __: Snapshot) -> bool:
+    return True
+
+
 Map = Callable[[PodInfo, Snapshot], IntArray]
 """(n,) int64, one number per row; a subset of rows gives the same numbers for those rows."""
 
@@ -44,6 +50,10 @@ class PriorityConfig:
 
     reads: what ``map`` depends on; if only NODE and PODS, rows are mapped again only when they change.
     narrow: what it depends on for one pod, when that is less.
+    pre_score: False when the rule has nothing to score for this pod and gives no score at all (framework releases,
+        PreScore and Skip); may raise PriorityError. The snapshot is over all rows.
+    settle: the numbers of all feasible rows from what ``map`` gave for them, when they depend on which rows those
+        are: they are the release's raw scores, and ``reduce`` gets them.
     constant: the score of every node when the pod alone decides it; None otherwise.
     valuewise: ``reduce`` looks at nothing but the numbers, each score follows from its own number and the
         set of all numbers; equal numbers everywhere then give one score everywhere.
@@ -56,6 +66,8 @@ class PriorityConfig:
     constant: Callable[[PodInfo], int | None] = never_constant
     valuewise: bool = False
     narrow: Callable[[PodInfo], Reads] | None = None
+    pre_score: Callable[[PodInfo, Snapshot], bool] = goes_on
+    settle: Reduce | None = None
 
 
 @attrs.frozen

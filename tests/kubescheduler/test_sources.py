@@ -54,8 +54,8 @@ def write(path: Path, content: str | bytes | object) -> Path:
         ("a.yml", f"---\n{NODE}---\n{POD}"),
         ("a.json", {"kind": "List", "items": [node(), pod()]}),
         ("a.json", {"nodes": [{"metadata": {"name": "n1"}}], "pods": [{"metadata": {"name": "web"}}]}),
-        ("a.json.gz", gzip.compress(json.dumps([node(), pod()]).encode())),
-        ("a.yaml.gz", gzip.compress(f"{NODE}---\n{POD}".encode())),
+        ("a.json.gz", gzip.compress(json.dumps([node(), pod()]).encode(), mtime=0)),
+        ("a.yaml.gz", gzip.compress(f"{NODE}---\n{POD}".encode(), mtime=0)),
         ("a.yaml", {"kind": "List", "items": [node(), pod()]}),
         ("a.yaml", "{kind: List, items: [{kind: Node, metadata: {name: n1}}, {kind: Pod, metadata: {name: web}}]}"),
         ("a.json", b"\xef\xbb\xbf" + json.dumps([node(), pod()]).encode()),
@@ -117,7 +117,7 @@ def test_empty_lists_are_fine(tmp_path: Path) -> None:
         ("a.yaml", f"{NODE}---\n5\n---\n- 6\n", "document 2: must be a Kubernetes object, not 5"),
         ("a.yaml", f"{NODE}---\nmetadata: {{}}\n", "document 2: kind: missing; an object needs apiVersion and kind"),
         ("a.json.gz", b"\x1f\x8bxx", "cannot be unpacked: "),
-        ("a.json.gz", gzip.compress(b"{}")[:-5], "cannot be unpacked: "),
+        ("a.json.gz", gzip.compress(b"{}", mtime=0)[:-5], "cannot be unpacked: "),
     ],
 )
 def test_broken_files(tmp_path: Path, name: str, content: Any, problem: str) -> None:

@@ -1,0 +1,50 @@
+"""CycleState: what plugins keep for one attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusterstate.errors import SchedulingError
+
+
+class StateNotFoundError(SchedulingError):
+    """A key that nobody wrote in this attempt."""
+
+    def __init__(self) -> None:
+        super().__init__("not found")
+
+
+class CycleState:
+    """Key → value during one attempt. Upstream: CycleState.
+
+    Values with a ``clone`` method are cloned with the state; others are shared.
+    """
+
+    def __init__(self) -> None:
+        self._data: dict[str, Any] = {}
+        self.skip_filter: set[str] = set()
+        self.skip_score: set[str] = set()
+        self.skip_pre_bind: set[str] = set()
+        self.skip_all_post_filter = False
+
+    def read(self, key: str) -> Any:
+        """Raises StateNotFoundError, whose text is ``not found``."""
+        if key not in self._data:
+            raise StateNotFoundError
+        return self._data[key]
+
+    def write(self, key: str, value: Any) -> None:
+        self._data[key] = value
+
+    def delete(self, key: str) -> None:
+        self._data.pop(key, None)
+
+    def clone(self) -> CycleState:
+        copy = CycleState()
+        for key, value in self._data.items():
+            cloned: Callable[[], Any] | None = getattr(value, "clone", None)
+            copy._data[key] = value if cloned is None else cloned()
+        copy.skip_filter, copy.skip_score = set(self.skip_filter), set(self.skip_score)
+        copy.skip_pre_bind, copy.skip_all_post_filter = set(self.skip_pre_bind), self.skip_all_post_filter
+        return copy

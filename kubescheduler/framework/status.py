@@ -1,0 +1,70 @@
+"""Status: what a plugin answers."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+
+class Code(enum.IntEnum):
+    """Upstream's codes; the names are its own texts."""
+
+    Success = 0
+    Error = 1
+    Unschedulable = 2
+    UnschedulableAndUnresolvable = 3
+    Wait = 4
+    Skip = 5
+    Pending = 6
+
+
+REJECTED_1_20 = frozenset({Code.Unschedulable, Code.UnschedulableAndUnresolvable})
+REJECTED_1_36 = REJECTED_1_20 | {Code.Pending}
+
+
+@attrs.frozen
+class Status:
+    """A code with its reasons; None stands for Success.
+
+    error: the text of an internal failure, told before the reasons. plugin: who answered, where the release says so.
+    """
+
+    code: Code = Code.Success
+    reasons: tuple[str, ...] = ()
+    error: str | None = None
+    plugin: str = ""
+
+    @classmethod
+    def unschedulable(cls, *reasons: str) -> Status:
+        return cls(Code.Unschedulable, reasons)
+
+    @classmethod
+    def unresolvable(cls, *reasons: str) -> Status:
+        """Taking pods away cannot help."""
+        return cls(Code.UnschedulableAndUnresolvable, reasons)
+
+    @classmethod
+    def failure(cls, error: str) -> Status:
+        """An internal failure, which gives up the attempt."""
+        return cls(Code.Error, (), error)
+
+    @property
+    def all_reasons(self) -> tuple[str, ...]:
+        return self.reasons if self.error is None else (self.error, *self.reasons)
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.all_reasons)
+
+    def by(self, plugin: str) -> Status:
+        return attrs.evolve(self, plugin=plugin)
+
+
+def code_of(status: Status | None) -> Code:
+    """A missing status means Success."""
+    return Code.Success if status is None else status.code
+
+
+def is_success(status: Status | None) -> bool:
+    return status is None or status.code is Code.Success
