@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from algorithmprovider import release_1_4, release_1_16
 from algorithmprovider.pernode import NodeInfo
@@ -20,7 +20,7 @@ from algorithmprovider.registration import (
 )
 from algorithmprovider.registry import Provider, Registry, nearest
 from clusterstate.errors import RegistryError
-from clusterstate.reading import Reading
+from clusterstate.reading import READING_1_20, READING_1_36, Reading
 
 __all__ = [
     "FIT_PREDICATES",
@@ -58,13 +58,17 @@ RELEASES: dict[str, tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str,
 READINGS: dict[str, Callable[[Mapping[str, bool]], Reading]] = {
     "1.4": release_1_4.reading,
     "1.16": release_1_16.reading,
+    "1.20": lambda _: READING_1_20,
+    "1.36": lambda _: READING_1_36,
 }
 """Release → how it sees objects under given feature gates."""
 
 
 def reading(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Reading:
     """How a release sees objects, for the cluster's cache. ``feature_gates`` override the defaults."""
-    _, gates = _known(release)
+    if release not in READINGS:
+        raise _unknown(release, READINGS)
+    gates = RELEASES[release][1] if release in RELEASES else {}
     return READINGS[release]({**gates, **(feature_gates or {})})
 
 
@@ -81,10 +85,12 @@ def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] |
 
 def _known(release: str) -> tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]:
     if release not in RELEASES:
-        raise RegistryError(
-            f"release {release} is not known; known are {', '.join(RELEASES)}{nearest(release, RELEASES)}"
-        )
+        raise _unknown(release, RELEASES)
     return RELEASES[release]
+
+
+def _unknown(release: str, known: Collection[str]) -> RegistryError:
+    return RegistryError(f"release {release} is not known; known are {', '.join(known)}{nearest(release, known)}")
 
 
 def get_algorithm_provider(name: str, release: str = DEFAULT_RELEASE) -> Provider:

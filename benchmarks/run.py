@@ -19,30 +19,33 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from algorithmprovider import RELEASES, reading
-from benchmarks.workloads import WORKLOADS, Workload, node
+from algorithmprovider import READINGS, reading
+from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, WORKLOADS, Workload, namespace, node
 from clusterstate.cache import ClusterCache
 from clusterstate.decode import Decoder
 from clusterstate.objects import Pod
-from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
-from kubescheduler.config.gates import gates_from
-from kubescheduler.core.scheduler import GenericScheduler
+from kubescheduler.config.algorithm import AlgorithmOptions
+from kubescheduler.config.engine import Scheduler, engine_for
+from kubescheduler.config.gates import GATES, gates_from
 
 MOST_PODS_A_NODE = 30
 
 
-def build(workload: Workload, release: str, nodes: int, init_pods: int) -> GenericScheduler:
+def build(workload: Workload, release: str, nodes: int, init_pods: int) -> Scheduler:
     """A scheduler over a fresh cluster with the initial pods in place."""
     decoder = Decoder()
-    gates = gates_from(release, workload.feature_gates if release != "1.4" else {})
+    known = GATES[release]
+    gates = gates_from(release, {gate: on for gate, on in workload.feature_gates.items() if gate in known})
     cache = ClusterCache(reading(release, gates))
+    for name, labels in workload.namespaces(init_pods).items():
+        cache.add(decoder.decode_object(namespace(name, labels)))
     for index in range(nodes):
         cache.add(decoder.decode_object(node(index, workload.zones)))
     for index in range(init_pods):
-        pod: Any = decoder.decode_object(workload.initial(f"init-{index}", workload.initial_namespace))
+        pod: Any = decoder.decode_object(workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE)))
         cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
     options = AlgorithmOptions(release=release, feature_gates=gates)
-    return GenericScheduler(algorithm_for(options, "DefaultProvider", None), cache)
+    return engine_for(options, None, None, None).scheduler(cache)
 
 
 def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: int) -> tuple[float, int]:
@@ -65,7 +68,7 @@ def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: 
     return seconds, scheduled
 
 
-def _schedule(scheduler: GenericScheduler, pods: list[Pod]) -> int:
+def _schedule(scheduler: Scheduler, pods: list[Pod]) -> int:
     scheduled = 0
     for pod in pods:
         decision = scheduler.schedule(pod)
@@ -75,7 +78,7 @@ def _schedule(scheduler: GenericScheduler, pods: list[Pod]) -> int:
     return scheduled
 
 
-def _preempt(scheduler: GenericScheduler, pods: list[Pod]) -> int:
+def _preempt(scheduler: Scheduler, pods: list[Pod]) -> int:
     """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod."""
     preempted = 0
     for pod in pods:
@@ -90,7 +93,7 @@ def _preempt(scheduler: GenericScheduler, pods: list[Pod]) -> int:
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--release", type=click.Choice(list(RELEASES)), default="1.16")
+@click.option("--release", type=click.Choice(list(READINGS)), default="1.16")
 @click.option("--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="All when none is named.")
 @click.option("--nodes", type=int, default=(5000,), multiple=True)
 @click.option("--init-pods", type=int, default=1000)
@@ -102,7 +105,7 @@ def main(
     """Print how many pods a second are decided and assumed."""
     if not as_json:
         click.echo(f"{'workload':36}{'nodes':>7}{'init':>8}{'pods':>7}{'seconds':>9}{'pods/s':>9}{'scheduled':>11}")
-    for name in names or WORKLOADS:
+    for name in names or [name for name, workload in WORKLOADS.items() if workload.runs_on(release)]:
         for count in nodes:
             seconds, scheduled = measure(WORKLOADS[name], release, count, init_pods, pods)
             rate = pods / seconds

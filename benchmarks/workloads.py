@@ -36,7 +36,7 @@ def pod(name: str, namespace: str, cpu: str = "100m", labels: Manifest | None = 
         "resources": {"requests": asked, "limits": asked},
     }
     metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "labels": labels or {}}
-    return {"kind": "Pod", "metadata": metadata, "spec": {"containers": [container], "schedulerName": "s", **spec}}
+    return {"kind": "Pod", "metadata": metadata, "spec": {"containers": [container], "schedulerName": "default-scheduler", **spec}}
 
 
 def _term(color: str, key: str, namespaces: list[str] | None = None) -> Manifest:
@@ -100,6 +100,13 @@ POD_ANTI_AFFINITY = _colored("green", _required("podAntiAffinity", _term("green"
 POD_AFFINITY = _colored("blue", _required("podAffinity", _term("blue", ZONE, SCHED)))
 PREFERRED_AFFINITY = _colored("red", _preferred("podAffinity", _term("red", HOSTNAME, SCHED)))
 PREFERRED_ANTI_AFFINITY = _colored("yellow", _preferred("podAntiAffinity", _term("yellow", HOSTNAME)))
+ANTI_AFFINITY_WITH_SELECTOR = _colored(
+    "green",
+    _required(
+        "podAntiAffinity",
+        {**_term("green", HOSTNAME), "namespaceSelector": {"matchLabels": {"team": "devops"}}},
+    ),
+)
 MIXED = (_plain, POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY)
 
 
@@ -107,9 +114,20 @@ def _mixed(name: str, namespace: str) -> Manifest:
     return MIXED[int(name.rsplit("-", 1)[1]) % len(MIXED)](name, namespace)
 
 
+INITIAL_PODS_A_NAMESPACE = 40
+
+
+def namespace(name: str, labels: dict[str, str]) -> Manifest:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
 @attrs.frozen
 class Workload:
-    """initial, measured: name and namespace of a pod → its manifest. preempts: pods that fit nowhere preempt."""
+    """initial, measured: name and namespace of a pod → its manifest. preempts: pods that fit nowhere preempt.
+
+    initial_namespace: ``{}`` stands for a number that goes up every 40 pods. namespace_labels: of all namespaces, which
+    are not made when there are none. releases: those it can be run on; empty: all.
+    """
 
     initial: Callable[[str, str], Manifest]
     initial_namespace: str
@@ -118,6 +136,19 @@ class Workload:
     zones: tuple[str, ...] = ()
     feature_gates: dict[str, bool] = attrs.field(factory=dict)
     preempts: bool = False
+    namespace_labels: dict[str, str] = attrs.field(factory=dict)
+    releases: tuple[str, ...] = ()
+
+    def runs_on(self, release: str) -> bool:
+        return not self.releases or release in self.releases
+
+    def namespaces(self, init_pods: int) -> dict[str, dict[str, str]]:
+        """Namespace → its labels."""
+        if not self.namespace_labels:
+            return {}
+        count = -(-init_pods // INITIAL_PODS_A_NAMESPACE)
+        names = [*(self.initial_namespace.format(index) for index in range(count)), self.measured_namespace]
+        return dict.fromkeys(names, self.namespace_labels)
 
 
 def _same(make: Callable[[str, str], Manifest], first: str, then: str, zones: tuple[str, ...] = ()) -> Workload:
@@ -136,6 +167,14 @@ WORKLOADS: dict[str, Workload] = {
     "TopologySpreading": Workload(_plain, "namespace-1", _spread("DoNotSchedule"), "namespace-2", MOONS, EVEN_SPREAD),
     "PreferredTopologySpreading": Workload(
         _plain, "namespace-1", _spread("ScheduleAnyway"), "namespace-2", MOONS, EVEN_SPREAD
+    ),
+    "SchedulingRequiredPodAntiAffinityWithNSSelector": Workload(
+        ANTI_AFFINITY_WITH_SELECTOR,
+        "init-ns-{}",
+        ANTI_AFFINITY_WITH_SELECTOR,
+        "measure-ns-0",
+        namespace_labels={"team": "devops"},
+        releases=("1.36",),
     ),
     "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2"),
     "PreemptionBasic": Workload(_small, "namespace-1", _important, "namespace-2", preempts=True),

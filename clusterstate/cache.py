@@ -30,7 +30,7 @@ class ClusterCache:
         self.reading = reading
         self.columns = Columns(reading)
         self.objects = ClusterObjects()
-        self.tree = NodeTree()
+        self.tree = NodeTree(reading.zone_key)
         self._places: dict[str, tuple[int, Pod]] = {}
         self._assumed: set[str] = set()
         self._nominated: dict[str, tuple[str, Pod]] = {}

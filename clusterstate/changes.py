@@ -28,6 +28,8 @@ class Reads(enum.IntFlag):
     AFFINITY_PODS = 128
     """Pods anywhere that may matter to the affinity of others: they have terms, or affinity that cannot be read, or
     their node is not known."""
+    RESOURCES = 256
+    """Resource claims, slices and device classes, and pod groups."""
 
 
 LOCAL = Reads.NODE | Reads.PODS

@@ -10,6 +10,7 @@ from clusterstate.changes import Reads
 from clusterstate.objects import (
     CSIDriver,
     CSINode,
+    CSIStorageCapacity,
     Namespace,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -20,6 +21,15 @@ from clusterstate.objects import (
     Service,
     StatefulSet,
     StorageClass,
+    VolumeAttachment,
+)
+from clusterstate.objects.resource import (
+    DeviceClass,
+    PendingAllocation,
+    PodGroup,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
 )
 
 Name = tuple[str, str]
@@ -40,8 +50,16 @@ class ClusterObjects:
     storage_classes: dict[str, StorageClass] = attrs.field(factory=dict)
     csi_nodes: dict[str, CSINode] = attrs.field(factory=dict)
     csi_drivers: dict[str, CSIDriver] = attrs.field(factory=dict)
+    csi_storage_capacities: dict[Name, CSIStorageCapacity] = attrs.field(factory=dict)
+    volume_attachments: dict[str, VolumeAttachment] = attrs.field(factory=dict)
     priority_classes: dict[str, PriorityClass] = attrs.field(factory=dict)
     namespaces: dict[str, Namespace] = attrs.field(factory=dict)
+    resource_claims: dict[Name, ResourceClaim] = attrs.field(factory=dict)
+    resource_claim_templates: dict[Name, ResourceClaimTemplate] = attrs.field(factory=dict)
+    resource_slices: dict[str, ResourceSlice] = attrs.field(factory=dict)
+    device_classes: dict[str, DeviceClass] = attrs.field(factory=dict)
+    pending_allocations: dict[Name, PendingAllocation] = attrs.field(factory=dict)
+    pod_groups: dict[Name, PodGroup] = attrs.field(factory=dict)
 
     def put(self, obj: Any) -> Reads:
         """Adds or replaces an object; what reads it."""
@@ -61,7 +79,19 @@ class ClusterObjects:
         return table, reads
 
 
-NAMESPACED = (Service, ReplicationController, ReplicaSet, StatefulSet, PersistentVolumeClaim, PodDisruptionBudget)
+NAMESPACED = (
+    Service,
+    ReplicationController,
+    ReplicaSet,
+    StatefulSet,
+    PersistentVolumeClaim,
+    PodDisruptionBudget,
+    CSIStorageCapacity,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    PendingAllocation,
+    PodGroup,
+)
 
 
 def _name(obj: Any) -> Name | str:
@@ -79,8 +109,16 @@ KEPT: dict[type[Any], tuple[str, Reads]] = {
     StorageClass: ("storage_classes", Reads.STORAGE),
     CSINode: ("csi_nodes", Reads.STORAGE),
     CSIDriver: ("csi_drivers", Reads.STORAGE),
+    CSIStorageCapacity: ("csi_storage_capacities", Reads.STORAGE),
+    VolumeAttachment: ("volume_attachments", Reads.STORAGE),
     PriorityClass: ("priority_classes", Reads.NAMESPACES),
     PodDisruptionBudget: ("pod_disruption_budgets", Reads.NAMESPACES),
     Namespace: ("namespaces", Reads.NAMESPACES),
+    ResourceClaim: ("resource_claims", Reads.RESOURCES),
+    ResourceClaimTemplate: ("resource_claim_templates", Reads.RESOURCES),
+    ResourceSlice: ("resource_slices", Reads.RESOURCES),
+    DeviceClass: ("device_classes", Reads.RESOURCES),
+    PendingAllocation: ("pending_allocations", Reads.RESOURCES),
+    PodGroup: ("pod_groups", Reads.RESOURCES),
 }
 """Class → the table it is kept in, and what a rule that looks at it has to declare."""

@@ -10,12 +10,22 @@ import msgspec
 
 from clusterstate.decode_meta import decode_label_selector, decode_labels, decode_metadata
 from clusterstate.decode_pod import decode_pod_spec
+from clusterstate.decode_pod_status import decode_claim_statuses, decode_conditions, decode_grants
+from clusterstate.decode_resource import (
+    decode_device_class,
+    decode_pod_group,
+    decode_resource_claim,
+    decode_resource_claim_template,
+    decode_resource_slice,
+)
 from clusterstate.decode_volumes import (
     decode_csi_driver,
     decode_csi_node,
+    decode_csi_storage_capacity,
     decode_persistent_volume,
     decode_persistent_volume_claim,
     decode_storage_class,
+    decode_volume_attachment,
 )
 from clusterstate.fields import Fields
 from clusterstate.objects import (
@@ -64,6 +74,9 @@ def decode_pod(manifest: Fields) -> Pod:
         phase=status.text("phase"),
         nominated_node_name=status.text("nominatedNodeName"),
         start_time=status.text_or_none("startTime"),
+        conditions=decode_conditions(status),
+        grants=decode_grants(status),
+        resource_claim_statuses=decode_claim_statuses(status),
     )
 
 
@@ -142,6 +155,7 @@ def decode_namespace(manifest: Fields) -> Namespace:
 
 
 _STORAGE = ("storage.k8s.io",)
+_RESOURCE = ("resource.k8s.io",)
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -157,9 +171,16 @@ KINDS: dict[str, Kind] = {
         Kind("StorageClass", decode_storage_class, _STORAGE, namespaced=False),
         Kind("CSINode", decode_csi_node, _STORAGE, namespaced=False),
         Kind("CSIDriver", decode_csi_driver, _STORAGE, namespaced=False),
+        Kind("CSIStorageCapacity", decode_csi_storage_capacity, _STORAGE),
+        Kind("VolumeAttachment", decode_volume_attachment, _STORAGE, namespaced=False),
         Kind("PriorityClass", decode_priority_class, ("scheduling.k8s.io",), namespaced=False),
         Kind("PodDisruptionBudget", decode_pod_disruption_budget, ("policy",)),
         Kind("Namespace", decode_namespace, ("",), namespaced=False),
+        Kind("ResourceClaim", decode_resource_claim, _RESOURCE),
+        Kind("ResourceClaimTemplate", decode_resource_claim_template, _RESOURCE),
+        Kind("ResourceSlice", decode_resource_slice, _RESOURCE, namespaced=False),
+        Kind("DeviceClass", decode_device_class, _RESOURCE, namespaced=False),
+        Kind("PodGroup", decode_pod_group, ("scheduling.k8s.io",), version="v1alpha2"),
     )
 }
 """API kind → how to read it."""

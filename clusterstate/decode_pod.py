@@ -17,6 +17,7 @@ from clusterstate.objects import (
     NodeAffinity,
     PodAffinity,
     PodAffinityTerm,
+    PodResourceClaim,
     PodSpec,
     PreferredSchedulingTerm,
     Toleration,
@@ -47,6 +48,9 @@ def decode_pod_spec(spec: Fields) -> PodSpec:
         overhead=spec.resources("overhead"),
         resources=spec.inside("resources").resources("requests"),
         scheduling_gates=tuple(gate.text("name") for gate in spec.children("schedulingGates")),
+        host_users=spec.flag("hostUsers") if spec.has("hostUsers") else None,
+        scheduling_group=spec.inside("schedulingGroup").text("podGroupName"),
+        resource_claims=tuple(_resource_claim(claim) for claim in spec.children("resourceClaims")),
     )
 
 
@@ -60,11 +64,20 @@ def decode_container(container: Fields) -> Container:
         limits=resources.resources("limits"),
         ports=tuple(port for port in ports if port.host_port),
         restart_policy=container.text_or_none("restartPolicy"),
+        restart_rule_actions=tuple(rule.text("action") for rule in container.children("restartPolicyRules")),
     )
 
 
 def _port(port: Fields) -> ContainerPort:
     return ContainerPort(port.integer("hostPort"), port.text("hostIP"), port.text("protocol"))
+
+
+def _resource_claim(claim: Fields) -> PodResourceClaim:
+    return PodResourceClaim(
+        name=claim.text("name"),
+        resource_claim_name=claim.text_or_none("resourceClaimName"),
+        resource_claim_template_name=claim.text_or_none("resourceClaimTemplateName"),
+    )
 
 
 def decode_toleration(toleration: Fields) -> Toleration:

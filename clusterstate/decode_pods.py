@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from sys import intern
 from typing import Any, TypeVar, cast
 
@@ -10,20 +10,41 @@ import attrs
 import msgspec
 
 from clusterstate.decode_pod import decode_pod_spec
+from clusterstate.decode_pod_status import decode_claim_statuses, decode_grants
 from clusterstate.documents import Manifest
 from clusterstate.errors import DecodeError
 from clusterstate.fields import Fields
-from clusterstate.objects import NO_LABELS, FrozenMap, Labels, Node, ObjectMeta, OwnerReference, Pod, PodSpec
+from clusterstate.objects import (
+    NO_LABELS,
+    FrozenMap,
+    Labels,
+    Node,
+    ObjectMeta,
+    OwnerReference,
+    Pod,
+    PodCondition,
+    PodGrants,
+    PodSpec,
+    ResourceClaimStatus,
+)
 from clusterstate.projection import (
+    ConditionProjection,
+    Granted,
     MetadataProjection,
     OwnerProjection,
     PodProjection,
     SpecProjection,
+    StatusProjection,
     drop_unread_volumes,
+    granted,
+    reports_grants,
 )
 
 REMEMBERED = 16_384
 """Entries of each table; a full one starts anew."""
+
+FAULTY = PodGrants(FrozenMap())
+"""Stands for grants that cannot be read."""
 
 T = TypeVar("T", bound=Hashable)
 
@@ -38,6 +59,8 @@ class PodDecoder:
         self._specs: dict[bytes, PodSpec] = {}
         self._labels: dict[tuple[tuple[str, str], ...], Labels] = {}
         self._owners: dict[tuple[OwnerProjection, ...], tuple[OwnerReference, ...]] = {}
+        self._conditions: dict[tuple[ConditionProjection, ...], tuple[PodCondition, ...]] = {}
+        self._grants: dict[tuple[Granted, ...], PodGrants] = {}
         self._shared: dict[Any, Any] = {}
 
     def decode(self, content: Manifest | msgspec.Raw) -> Pod | None:
@@ -49,11 +72,13 @@ class PodDecoder:
                 seen = msgspec.convert(content, PodProjection)
             node_name, seen.spec.nodeName = seen.spec.nodeName, None
             spec = self._spec(seen.spec)
+            status = seen.status
+            grants = self._pod_grants(status) if reports_grants(status) else None
+            claims = _claims(status) if status.resourceClaimStatuses else ()
         except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
             return None
-        if spec is None or not seen.metadata.name:
+        if spec is None or grants is FAULTY or claims is None or not seen.metadata.name:
             return None
-        status = seen.status
         return Pod(
             metadata=self._metadata(seen.metadata),
             spec=spec,
@@ -61,6 +86,9 @@ class PodDecoder:
             phase=intern(status.phase) if status.phase else "",
             nominated_node_name=status.nominatedNodeName or "",
             start_time=status.startTime,
+            conditions=self._pod_conditions(status.conditions) if status.conditions else (),
+            grants=grants,
+            resource_claim_statuses=claims,
         )
 
     def _spec(self, spec: SpecProjection) -> PodSpec | None:
@@ -117,6 +145,29 @@ class PodDecoder:
             _remember(self._owners, key, found)
         return found
 
+    def _pod_conditions(self, seen: tuple[ConditionProjection, ...]) -> tuple[PodCondition, ...]:
+        found = self._conditions.get(seen)
+        if found is None:
+            found = tuple(PodCondition(c.type, c.status, c.reason) for c in seen)
+            _remember(self._conditions, seen, found)
+        return found
+
+    def _pod_grants(self, status: StatusProjection) -> PodGrants | None:
+        """None when the status grants nothing, FAULTY when it cannot be read."""
+        containers = granted(status)
+        if status.resources is not None:
+            return _new_grants(
+                containers, {"resources": status.resources, "allocatedResources": status.allocatedResources}
+            )
+        if not containers:
+            return None
+        found = self._grants.get(containers)
+        if found is None:
+            found = _new_grants(containers, {})
+            if found is not FAULTY:
+                _remember(self._grants, containers, found)
+        return found
+
     def share(self, value: T) -> T:
         """The first value seen that equals this one."""
         found = self._shared.get(value)
@@ -128,7 +179,14 @@ class PodDecoder:
     def share_pod(self, pod: Pod, manifest: Manifest | None) -> Pod:
         """The pod with shared parts, and its manifest if that is kept."""
         meta = attrs.evolve(pod.metadata, labels=self.share(pod.metadata.labels))
-        return attrs.evolve(pod, metadata=meta, spec=self.share(pod.spec), manifest=manifest)
+        return attrs.evolve(
+            pod,
+            metadata=meta,
+            spec=self.share(pod.spec),
+            conditions=self.share(pod.conditions),
+            grants=self.share(pod.grants),
+            manifest=manifest,
+        )
 
     def share_node(self, node: Node, manifest: Manifest) -> Node:
         """The node with shared parts, and its manifest."""
@@ -141,6 +199,24 @@ class PodDecoder:
             images=self.share(tuple(map(self.share, node.images))),
             manifest=manifest,
         )
+
+
+def _new_grants(containers: Iterable[Granted], of_pod: Mapping[str, Any]) -> PodGrants:
+    read = msgspec.json.decode
+    statuses = [
+        {"name": name, "resources": read(resources), "allocatedResources": read(allocated)}
+        for name, resources, allocated in containers
+    ]
+    faults: list[str] = []
+    grants = decode_grants(Fields({"containerStatuses": statuses, **of_pod}, faults))
+    return FAULTY if faults or grants is None else grants
+
+
+def _claims(status: StatusProjection) -> tuple[ResourceClaimStatus, ...] | None:
+    """None when they cannot be read."""
+    faults: list[str] = []
+    claims = decode_claim_statuses(Fields({"resourceClaimStatuses": status.resourceClaimStatuses}, faults))
+    return None if faults else claims
 
 
 def _remember(table: dict[Any, Any], key: Hashable, value: object) -> None:

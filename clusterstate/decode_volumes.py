@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
+
 from clusterstate.decode_meta import decode_label_selector, decode_metadata, decode_node_selector
 from clusterstate.fields import Fields
 from clusterstate.objects import (
@@ -18,12 +20,16 @@ from clusterstate.objects import (
     CSIDriver,
     CSINode,
     CSINodeDriver,
+    CSIStorageCapacity,
     EphemeralVolume,
     GCEPersistentDisk,
+    ImageVolume,
     PersistentVolume,
     PersistentVolumeClaim,
+    PortworxVolume,
     Requirement,
     StorageClass,
+    VolumeAttachment,
     VolumeSource,
 )
 
@@ -32,13 +38,17 @@ SOURCES: dict[str, Callable[[Fields], VolumeSource]] = {
     "awsElasticBlockStore": lambda f: AWSElasticBlockStore(f.text("volumeID"), f.flag("readOnly")),
     "rbd": lambda f: RBD(f.texts("monitors"), f.text("image"), f.text("pool", "rbd"), f.flag("readOnly")),
     "iscsi": lambda f: ISCSI(f.text("iqn"), f.flag("readOnly")),
-    "azureDisk": lambda f: AzureDisk(f.text("diskName")),
+    "azureDisk": lambda f: AzureDisk(f.text("diskName"), f.text("diskURI")),
     "cinder": lambda f: Cinder(f.text("volumeID")),
+    "portworxVolume": lambda f: PortworxVolume(f.text("volumeID")),
     "csi": lambda f: CSI(f.text("driver"), f.text("volumeHandle")),
 }
 """Field of a pod's volume or of a PersistentVolume's spec → how to read it."""
 
-POD_SOURCES = (*SOURCES, "persistentVolumeClaim", "ephemeral")
+LONG_EBS_ID = "aws://"
+"""How an id begins that also names the zone."""
+
+POD_SOURCES = (*SOURCES, "persistentVolumeClaim", "ephemeral", "image")
 
 
 def _source(fields: Fields) -> VolumeSource | None:
@@ -56,7 +66,13 @@ def decode_pod_volume(volume: Fields) -> VolumeSource | None:
         return ClaimVolume(claim.text("claimName"), claim.flag("readOnly"))
     if volume.child("ephemeral") is not None:
         return EphemeralVolume(volume.text("name"))
-    return _source(volume)
+    image = volume.child("image")
+    if image is not None:
+        return ImageVolume(image.text("reference"))
+    source = _source(volume)
+    if isinstance(source, AWSElasticBlockStore) and source.volume_id.startswith(LONG_EBS_ID):
+        return attrs.evolve(source, volume_name=volume.text("name"))
+    return source
 
 
 def decode_persistent_volume(manifest: Fields) -> PersistentVolume:
@@ -72,6 +88,7 @@ def decode_persistent_volume(manifest: Fields) -> PersistentVolume:
         claim_ref=_claim_reference(spec.child("claimRef")),
         node_affinity=None if affinity is None else decode_node_selector(affinity, "required"),
         phase=manifest.inside("status").text("phase"),
+        volume_attributes_class_name=spec.text("volumeAttributesClassName"),
     )
 
 
@@ -92,6 +109,7 @@ def decode_persistent_volume_claim(manifest: Fields) -> PersistentVolumeClaim:
         volume_mode=spec.text_or_none("volumeMode"),
         selector=decode_label_selector(spec, "selector"),
         phase=manifest.inside("status").text("phase"),
+        volume_attributes_class_name=spec.text("volumeAttributesClassName"),
     )
 
 
@@ -130,4 +148,29 @@ def decode_csi_driver(manifest: Fields) -> CSIDriver:
         metadata=decode_metadata(manifest),
         attach_required=spec.flag("attachRequired", default=True),
         storage_capacity=spec.flag("storageCapacity"),
+        prevent_pod_scheduling_if_missing=spec.flag("preventPodSchedulingIfMissing"),
+    )
+
+
+def decode_csi_storage_capacity(manifest: Fields) -> CSIStorageCapacity:
+    return CSIStorageCapacity(
+        metadata=decode_metadata(manifest),
+        storage_class_name=manifest.text("storageClassName"),
+        node_topology=decode_label_selector(manifest, "nodeTopology"),
+        capacity=_quantity_or_none(manifest, "capacity"),
+        maximum_volume_size=_quantity_or_none(manifest, "maximumVolumeSize"),
+    )
+
+
+def _quantity_or_none(fields: Fields, key: str) -> int | None:
+    return fields.quantity(key) if fields.has(key) else None
+
+
+def decode_volume_attachment(manifest: Fields) -> VolumeAttachment:
+    spec = manifest.inside("spec")
+    return VolumeAttachment(
+        metadata=decode_metadata(manifest),
+        attacher=spec.text("attacher"),
+        node_name=spec.text("nodeName"),
+        volume_name=spec.inside("source").text("persistentVolumeName"),
     )

@@ -33,14 +33,18 @@ class DistinctIds:
         self._sizes = Growable((0,))
         self.version = version
         for info in infos:
-            for row, count in info.rows.items():
-                self.add(info, row, count)
+            if self._of(info):
+                for row, count in info.rows.items():
+                    self.add(info, row, count)
 
-    def add(self, info: PodInfo, row: int, amount: int) -> None:
+    def _of(self, info: PodInfo) -> frozenset[str]:
         ids = self._memo.get(info)
         if ids is None:
             ids = self._memo[info] = self._ids(info)
-        for name in ids:
+        return ids
+
+    def add(self, info: PodInfo, row: int, amount: int) -> None:
+        for name in self._of(info):
             holders = self._holders.setdefault(name, {})
             before = holders.get(row, 0)
             after = before + amount

@@ -28,9 +28,16 @@ SECTIONS: dict[str, str] = {
     "storageClasses": "StorageClass",
     "csiNodes": "CSINode",
     "csiDrivers": "CSIDriver",
+    "csiStorageCapacities": "CSIStorageCapacity",
+    "volumeAttachments": "VolumeAttachment",
     "priorityClasses": "PriorityClass",
     "podDisruptionBudgets": "PodDisruptionBudget",
     "namespaces": "Namespace",
+    "resourceClaims": "ResourceClaim",
+    "resourceClaimTemplates": "ResourceClaimTemplate",
+    "resourceSlices": "ResourceSlice",
+    "deviceClasses": "DeviceClass",
+    "podGroups": "PodGroup",
 }
 """Key of a cluster dictionary, or of an export of kube-scheduler-simulator → kind of its items."""
 

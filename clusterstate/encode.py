@@ -14,12 +14,14 @@ from clusterstate.encode_parts import (
     encode_terms,
     present,
 )
-from clusterstate.encode_pod import encode_pod_spec
+from clusterstate.encode_pod import encode_pod_spec, encode_pod_status
+from clusterstate.encode_resource import RESOURCE_KINDS
 from clusterstate.objects import (
     ClusterObject,
     CSIDriver,
     CSINode,
     CSINodeDriver,
+    CSIStorageCapacity,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -31,6 +33,7 @@ from clusterstate.objects import (
     Service,
     StatefulSet,
     StorageClass,
+    VolumeAttachment,
 )
 from clusterstate.quantity import format_quantity
 
@@ -51,15 +54,8 @@ def encode_object(obj: ClusterObject) -> dict[str, Any]:
 
 
 def _pod(pod: Pod) -> dict[str, Any]:
-    status = {
-        "phase": pod.phase or None,
-        "nominatedNodeName": pod.nominated_node_name or None,
-        "startTime": pod.start_time,
-    }
-    return {
-        "spec": present({"nodeName": pod.node_name or None, **encode_pod_spec(pod.spec)}),
-        "status": present(status),
-    }
+    spec = {"nodeName": pod.node_name or None, **encode_pod_spec(pod.spec)}
+    return {"spec": present(spec), "status": encode_pod_status(pod)}
 
 
 def _node(node: Node) -> dict[str, Any]:
@@ -97,6 +93,7 @@ def _volume(volume: PersistentVolume) -> dict[str, Any]:
         "volumeMode": volume.volume_mode,
         "claimRef": reference,
         "nodeAffinity": None if terms is None else {"required": encode_terms(terms)},
+        "volumeAttributesClassName": volume.volume_attributes_class_name or None,
         **(encode_source(volume.source) if volume.source is not None else {}),
     }
     return {"spec": present(spec), "status": _phase(volume.phase)}
@@ -111,6 +108,7 @@ def _claim(claim: PersistentVolumeClaim) -> dict[str, Any]:
         "storageClassName": claim.storage_class_name,
         "volumeMode": claim.volume_mode,
         "selector": encode_label_selector(claim.selector),
+        "volumeAttributesClassName": claim.volume_attributes_class_name or None,
     }
     return {"spec": present(spec), "status": _phase(claim.phase)}
 
@@ -146,7 +144,30 @@ def _csi_node_driver(driver: CSINodeDriver) -> Mapping[str, Any]:
 
 
 def _csi_driver(driver: CSIDriver) -> dict[str, Any]:
-    return {"spec": {"attachRequired": driver.attach_required, "storageCapacity": driver.storage_capacity}}
+    spec = {
+        "attachRequired": driver.attach_required,
+        "storageCapacity": driver.storage_capacity,
+        "preventPodSchedulingIfMissing": driver.prevent_pod_scheduling_if_missing or None,
+    }
+    return {"spec": present(spec)}
+
+
+def _csi_storage_capacity(capacity: CSIStorageCapacity) -> dict[str, Any]:
+    return {
+        "storageClassName": capacity.storage_class_name,
+        "nodeTopology": encode_label_selector(capacity.node_topology),
+        "capacity": _bytes(capacity.capacity),
+        "maximumVolumeSize": _bytes(capacity.maximum_volume_size),
+    }
+
+
+def _bytes(thousandths: int | None) -> str | None:
+    return None if thousandths is None else format_quantity(thousandths, binary=True)
+
+
+def _volume_attachment(attachment: VolumeAttachment) -> dict[str, Any]:
+    source = {"persistentVolumeName": attachment.volume_name or None}
+    return {"spec": {"attacher": attachment.attacher, "nodeName": attachment.node_name, "source": present(source)}}
 
 
 def _priority_class(cls: PriorityClass) -> dict[str, Any]:
@@ -177,6 +198,9 @@ _BY_KIND: dict[str, Callable[[Any], dict[str, Any]]] = {
     "StorageClass": _storage_class,
     "CSINode": _csi_node,
     "CSIDriver": _csi_driver,
+    "CSIStorageCapacity": _csi_storage_capacity,
+    "VolumeAttachment": _volume_attachment,
     "PriorityClass": _priority_class,
     "PodDisruptionBudget": _budget,
+    **RESOURCE_KINDS,
 }

@@ -17,6 +17,7 @@ from clusterstate.objects import (
     NodeSelectorTerm,
     ObjectMeta,
     OwnerReference,
+    PortworxVolume,
     Requirement,
     ResourceList,
     VolumeSource,
@@ -93,16 +94,19 @@ def encode_source(source: VolumeSource) -> dict[str, Any]:  # noqa: PLR0911
         case GCEPersistentDisk():
             return {"gcePersistentDisk": _read_only(source.read_only, pdName=source.pd_name)}
         case AWSElasticBlockStore():
-            return {"awsElasticBlockStore": _read_only(source.read_only, volumeID=source.volume_id)}
+            named = {"name": source.volume_name} if source.volume_name else {}
+            return {**named, "awsElasticBlockStore": _read_only(source.read_only, volumeID=source.volume_id)}
         case RBD():
             monitors = list(source.monitors)
             return {"rbd": _read_only(source.read_only, monitors=monitors, image=source.image, pool=source.pool)}
         case ISCSI():
             return {"iscsi": _read_only(source.read_only, iqn=source.iqn)}
         case AzureDisk():
-            return {"azureDisk": {"diskName": source.disk_name}}
+            return {"azureDisk": present({"diskName": source.disk_name, "diskURI": source.disk_uri or None})}
         case Cinder():
             return {"cinder": {"volumeID": source.volume_id}}
+        case PortworxVolume():
+            return {"portworxVolume": {"volumeID": source.volume_id}}
         case CSI():
             return {"csi": present({"driver": source.driver, "volumeHandle": source.volume_handle or None})}
     raise TypeError(f"{type(source).__name__} is a volume of pods only")

@@ -19,9 +19,13 @@ from clusterstate.objects import (
     Container,
     ContainerPort,
     EphemeralVolume,
+    Grant,
+    ImageVolume,
     NodeAffinity,
+    Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodResourceClaim,
     PodSpec,
     Toleration,
     TopologySpreadConstraint,
@@ -49,8 +53,49 @@ def encode_pod_spec(spec: PodSpec) -> dict[str, Any]:
             "overhead": encode_resources(spec.overhead),
             "resources": {"requests": resources} if resources else None,
             "schedulingGates": [{"name": name} for name in spec.scheduling_gates] or None,
+            "hostUsers": spec.host_users,
+            "schedulingGroup": {"podGroupName": spec.scheduling_group} if spec.scheduling_group else None,
+            "resourceClaims": [_resource_claim(claim) for claim in spec.resource_claims] or None,
         }
     )
+
+
+def encode_pod_status(pod: Pod) -> dict[str, Any]:
+    """``status`` of a pod; statuses of init containers stand among those of containers."""
+    claims = [
+        present({"name": claim.name, "resourceClaimName": claim.resource_claim_name})
+        for claim in pod.resource_claim_statuses
+    ]
+    conditions = [
+        present({"type": c.type, "status": c.status or None, "reason": c.reason or None}) for c in pod.conditions
+    ]
+    fields = {
+        "phase": pod.phase or None,
+        "nominatedNodeName": pod.nominated_node_name or None,
+        "startTime": pod.start_time,
+        "conditions": conditions or None,
+        "resourceClaimStatuses": claims or None,
+    }
+    if pod.grants is not None:
+        fields["containerStatuses"] = [
+            {"name": n, **_grant(grant)} for n, grant in pod.grants.containers.items()
+        ] or None
+        fields |= {} if pod.grants.pod is None else _grant(pod.grants.pod)
+    return present(fields)
+
+
+def _grant(grant: Grant) -> dict[str, Any]:
+    resources = present({"requests": encode_resources(grant.requests)})
+    return present({"resources": resources, "allocatedResources": encode_resources(grant.allocated)})
+
+
+def _resource_claim(claim: PodResourceClaim) -> dict[str, Any]:
+    fields = {
+        "name": claim.name,
+        "resourceClaimName": claim.resource_claim_name,
+        "resourceClaimTemplateName": claim.resource_claim_template_name,
+    }
+    return present(fields)
 
 
 def _container(container: Container) -> dict[str, Any]:
@@ -61,6 +106,7 @@ def _container(container: Container) -> dict[str, Any]:
         "resources": present(resources) or None,
         "ports": [_port(port) for port in container.ports] or None,
         "restartPolicy": container.restart_policy,
+        "restartPolicyRules": [{"action": action} for action in container.restart_rule_actions] or None,
     }
     return present(fields)
 
@@ -83,6 +129,8 @@ def _volume(index: int, volume: VolumeSource) -> dict[str, Any]:
     if isinstance(volume, ClaimVolume):
         claim = {"claimName": volume.claim_name, "readOnly": volume.read_only or None}
         return {"name": name, "persistentVolumeClaim": present(claim)}
+    if isinstance(volume, ImageVolume):
+        return {"name": name, "image": present({"reference": volume.reference or None})}
     return {"name": name, **encode_source(volume)}
 
 

@@ -1,11 +1,15 @@
-"""The order in which 1.16 visits nodes: zones in turn, nodes of a zone in order of addition."""
+"""The order in which nodes are visited: zones in turn, nodes of a zone in order of addition."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from clusterstate.objects import Node
 
 REGION = "failure-domain.beta.kubernetes.io/region"
 ZONE = "failure-domain.beta.kubernetes.io/zone"
+STABLE_REGION = "topology.kubernetes.io/region"
+STABLE_ZONE = "topology.kubernetes.io/zone"
 
 
 def zone_key(node: Node) -> str | None:
@@ -15,10 +19,19 @@ def zone_key(node: Node) -> str | None:
     return f"{region}:\x00:{zone}" if region or zone else None
 
 
+def zone_key_stable(node: Node) -> str | None:
+    """The same, with the stable labels where a beta one is absent or empty. Upstream: 1.20 GetZoneKey."""
+    labels = node.metadata.labels
+    region = labels.get(REGION) or labels.get(STABLE_REGION, "")
+    zone = labels.get(ZONE) or labels.get(STABLE_ZONE, "")
+    return f"{region}:\x00:{zone}" if region or zone else None
+
+
 class NodeTree:
     """Upstream: 1.16 NodeTree. The iterator goes on where the last scheduling attempt stopped."""
 
-    def __init__(self) -> None:
+    def __init__(self, zone_key: Callable[[Node], str | None] = zone_key) -> None:
+        self._zone_key = zone_key
         self._zones: dict[str, list[str]] = {}
         self._zone_of: dict[str, str] = {}
         self._next_zone = 0
@@ -29,7 +42,7 @@ class NodeTree:
 
     def put(self, node: Node) -> None:
         """Adds a node; one whose zone changed moves to the end of its new zone."""
-        zone = zone_key(node) or ""
+        zone = self._zone_key(node) or ""
         if self._zone_of.get(node.name) == zone:
             return
         self.remove(node.name)
@@ -44,6 +57,12 @@ class NodeTree:
         if not self._zones[zone]:
             del self._zones[zone]
             self._positions.pop(zone, None)
+
+    def listed(self) -> list[str]:
+        """All nodes: the first of every zone, then the second of every zone, and so on. Upstream: 1.20 nodeTree.list."""
+        columns = list(self._zones.values())
+        longest = max(map(len, columns), default=0)
+        return [names[at] for at in range(longest) for names in columns if at < len(names)]
 
     def next(self) -> str:
         """The next node; after a full pass every zone begins anew."""

@@ -10,8 +10,8 @@ from clusterstate.usage import PodUsage
 if TYPE_CHECKING:
     from clusterstate.tally import Tally
 
-Controller = tuple[str, str] | None
-"""(kind, uid) of the owner reference with ``controller: true``."""
+Controller = tuple[str, str] | tuple[str, str, str, str] | None
+"""(kind, uid) of the owner reference with ``controller: true``; since 1.36 (kind, uid, apiVersion, name)."""
 
 PodKey = tuple[str, Labels, PodSpec, Controller, bool]
 """What makes two pods equal to a scheduler: namespace, labels, spec, controller, being deleted."""
@@ -22,6 +22,14 @@ def controller_of(metadata: ObjectMeta) -> Controller:
     for owner in metadata.owner_references:
         if owner.controller:
             return (owner.kind, owner.uid)
+    return None
+
+
+def controller_in_full(metadata: ObjectMeta) -> Controller:
+    """The same with its apiVersion and name."""
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return (owner.kind, owner.uid, owner.api_version, owner.name)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -39,6 +39,7 @@ class Roster:
     codes: int64, the class of the pod in ``infos``, NOBODY where a row has fewer pods.
     priorities: int64. starts: float64, seconds since the epoch.
     pods: row → its pods in that order; a row's list is replaced when the row changes, never written to.
+    likeness: (N,) int64, equal for rows that have pods of the same classes in the same order, and equal amounts.
     """
 
     def __init__(self, columns: Columns) -> None:
@@ -46,6 +47,8 @@ class Roster:
         self._codes = Growable((0, 0))
         self._priorities = Growable((0, 0))
         self._starts = Growable((0, 0), np.float64)
+        self._likeness = Growable((0,))
+        self._likeness_of: dict[Hashable, int] = {}
         self._position = -1
         self._code_of: dict[PodInfo, int] = {}
         self.infos: list[PodInfo | None] = [None]
@@ -64,20 +67,39 @@ class Roster:
         view: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = self._starts.view
         return view
 
+    @property
+    def likeness(self) -> IntArray:
+        return self._likeness.view
+
+    def alike(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """((k,) positions in ``rows`` that stand for all of them, (n,) for each row the index of the one like it)."""
+        kinds = self.likeness[rows]
+        first = np.full(len(self._likeness_of) + 1, len(rows))
+        first[kinds[::-1]] = np.arange(len(rows) - 1, -1, -1)
+        present = np.flatnonzero(first < len(rows))
+        place = np.zeros(len(first), np.int64)
+        place[present] = np.arange(len(present))
+        return first[present], place[kinds]
+
     def refresh(self) -> Roster:
         """Brings the rows that changed since the last time up to date."""
         log, size = self._columns.log, len(self._columns)
         changed = log.since(self._position)
-        if changed is None or len(self.infos) > 2 * len(self._columns.infos) + 1024:
-            self._code_of, self.infos = {}, [None]
-            rows = range(size)
+        worn = len(self.infos) > 2 * len(self._columns.infos) + 1024 or len(self._likeness_of) > 4 * size + 1024
+        if changed is None or worn:
+            self._code_of, self.infos, self._likeness_of = {}, [None], {}
+            rows, moved = range(size), range(size)
         else:
-            rows = dict.fromkeys(row for row, what in changed if what & Reads.PODS.value)  # type: ignore[assignment]
+            rows = dict.fromkeys(row for row, _ in changed)  # type: ignore[assignment]
+            moved = dict.fromkeys(row for row, what in changed if what & Reads.PODS.value)  # type: ignore[assignment]
         self._position = log.position
         self.pods += [[] for _ in range(size - len(self.pods))]
         self._resize(self._codes.shape[0], size)
-        for row in rows:
+        self._likeness.resize(size)
+        for row in moved:
             self._put(row, by_importance(list(self._columns.pods[row].values())))
+        for row in rows:
+            self._liken(row)
         return self
 
     def _resize(self, places: int, size: int) -> None:
@@ -93,6 +115,13 @@ class Roster:
             self._codes.data[place, row] = self._code(self._columns.info(pod))
             self._priorities.data[place, row] = pod.priority
             self._starts.data[place, row] = started(pod)
+
+    def _liken(self, row: int) -> None:
+        columns = self._columns
+        codes = self._codes.data[: len(self.pods[row]), row]
+        amounts = columns.allocatable.view[:, row]
+        key = (codes.tobytes(), amounts.tobytes(), int(columns.allowed_pods.view[row]))
+        self._likeness.data[row] = self._likeness_of.setdefault(key, len(self._likeness_of) + 1)
 
     def _code(self, info: PodInfo) -> int:
         code = self._code_of.get(info)

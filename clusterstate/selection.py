@@ -13,7 +13,7 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.objects import NodeSelectorTerm, Requirement
+from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors import (
     NODE_SELECTOR_OPERATORS,
@@ -76,6 +76,14 @@ def node_selector_mask(snapshot: Snapshot, node_selector: Mapping[str, str]) -> 
     Upstream: 1.16 ``labels.SelectorFromSet``.
     """
     return requirements_mask(snapshot, compile_map(node_selector).requirements)
+
+
+def labelled_mask(snapshot: Snapshot, pairs: Mapping[str, str]) -> Mask:
+    """(n,) bool: the rows whose labels hold every pair as it is written, valid or not; without any, every row.
+
+    Upstream: 1.20 and 1.36 ``labels.SelectorFromSet``.
+    """
+    return requirements_mask(snapshot, (Requirement(key, "In", (value,)) for key, value in pairs.items()))
 
 
 # --- node selector terms -------------------------------------------------------------------
@@ -166,6 +174,18 @@ def pod_matches_nodes(pod: PodInfo, snapshot: Snapshot) -> Mask:
     return out & node_selector_mask(snapshot, pod.spec.node_selector) if pod.spec.node_selector else out
 
 
+def pod_matches_nodes_1_20(pod: PodInfo, snapshot: Snapshot) -> Mask:
+    """(n,) bool: the rows that the pod's nodeSelector and its required node affinity both pick.
+
+    Upstream: 1.20 ``PodMatchesNodeSelectorAndAffinityTerms`` and 1.36 ``RequiredNodeAffinity.Match``.
+    """
+    terms, pairs = _required(pod), pod.spec.node_selector
+    if terms is None:
+        return labelled_mask(snapshot, pairs)
+    out = node_affinity_mask(snapshot, terms)
+    return out & labelled_mask(snapshot, pairs) if pairs else out
+
+
 def _required(pod: PodInfo) -> tuple[NodeSelectorTerm, ...] | None:
     affinity = pod.spec.affinity
     return affinity.node_affinity.required if affinity and affinity.node_affinity else None
@@ -184,6 +204,23 @@ def preferred_weights(pod: PodInfo, snapshot: Snapshot) -> IntArray:
             matcher = compile_requirements(preferred.preference.match_expressions)
             if not matcher.never:
                 out += preferred.weight * requirements_mask(snapshot, matcher.requirements)
+    return out
+
+
+def counts_as_preferred(term: PreferredSchedulingTerm) -> bool:
+    """Whether the framework releases look at a preferred term at all: it weighs something and is not empty."""
+    return bool(term.weight and (term.preference.match_expressions or term.preference.match_fields))
+
+
+def preferred_term_weights(snapshot: Snapshot, terms: Iterable[PreferredSchedulingTerm]) -> IntArray:
+    """(n,) int64: Σ weight of the terms that the row meets, matchFields included; empty terms are passed over.
+
+    Raises SelectorError with the text of the first fault. Upstream: 1.20 and 1.36 PreferredSchedulingTerms.Score.
+    """
+    out = np.zeros(len(snapshot), np.int64)
+    for term in terms:
+        if counts_as_preferred(term):
+            out += term.weight * term_mask(snapshot, term.preference)
     return out
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import chain
 from typing import TypeVar
 
 import attrs
@@ -60,6 +62,12 @@ def selectors_of(pod: PodInfo, snapshot: Snapshot, kinds: Kinds = ALL_KINDS) -> 
         parts = [part for kind, part in owners.parts.items() if kind in kinds]
         selectors = owners.selectors[kinds] = tuple(dict.fromkeys(s for part in parts for s in part))
     return selectors
+
+
+def controller_selectors_of(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
+    """The distinct selectors of the pod's controllers, found by labels; an invalid one matches no pod. Release 1.20."""
+    namespace = _index(snapshot).namespace(pod)
+    return () if namespace is None or not pod.labels else namespace.controllers_of(pod.labels)
 
 
 def matcher_of(selector: Selector) -> Matcher:
@@ -118,6 +126,7 @@ class _Finder:
         self._unfiled: list[int] = []
 
     def add(self, selector: Selector, service: Service | None = None) -> None:
+        """Raises SelectorError for an invalid label selector, which is then not kept."""
         pairs = selector.match_labels if isinstance(selector, LabelSelector) else selector
         matcher = compile_label_selector(selector) if isinstance(selector, LabelSelector) else None
         place = self._unfiled if not pairs else self._filed.setdefault(next(iter(pairs.items())), [])
@@ -157,6 +166,17 @@ class _Namespace:
             Kinds.STATEFUL_SETS: [],
         }
         self._finders: dict[Kinds, _Finder] = {}
+        self._valid: _Finder | None = None
+
+    def controllers_of(self, labels: Labels) -> tuple[Selector, ...]:
+        """The valid selectors of controllers that match some labels."""
+        if self._valid is None:
+            self._valid = _Finder()
+            for selector in chain.from_iterable(self.controllers.values()):
+                if selector is not None and not _is_empty(selector):
+                    with suppress(SelectorError):
+                        self._valid.add(selector)
+        return tuple(dict.fromkeys(selector for _, selector in self._valid.find(labels)))
 
     def owners(self, labels: Labels) -> _Owners:
         found = self._finder(Kinds.SERVICES).find(labels)
@@ -213,13 +233,16 @@ class _Index:
         for owner in owners:
             self._namespaces[owner.metadata.namespace].controllers[kind].append(selector(owner))
 
+    def namespace(self, pod: PodInfo) -> _Namespace | None:
+        return self._namespaces.get(pod.namespace)
+
     def of(self, pod: PodInfo) -> _Owners:
         key = (pod.namespace, pod.labels)
         owners = self._memo.get(key)
         if owners is None:
             if len(self._memo) >= MOST_REMEMBERED:
                 self._memo.clear()
-            namespace = self._namespaces.get(pod.namespace)
+            namespace = self.namespace(pod)
             owners = _Owners((), {}) if namespace is None else namespace.owners(pod.labels)
             self._memo[key] = owners
         return owners

@@ -79,6 +79,10 @@ class Snapshot:
         """The same rows with further pods thought on or away."""
         return Snapshot(self._columns, self.objects, self.rows, (*self.changes, *changes))
 
+    def until(self, count: int) -> Snapshot:
+        """The same rows with only the first ``count`` of the changes."""
+        return Snapshot(self._columns, self.objects, self.rows, self.changes[:count])
+
     # --- nodes -----------------------------------------------------------------------------
 
     @property

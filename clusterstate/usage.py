@@ -31,17 +31,18 @@ class PodUsage:
     """One pod's amounts, by resource name.
 
     request: what a node must have free for it; a scalar resource asked for with 0 has an entry.
-    used: what it takes from its node while it runs.
+    used: what it takes from its node while it runs; also its plain request while nodes are scored for it.
     nonzero: (millicores, bytes) as the resource priorities see it while it runs.
-    limits: (millicores, bytes), the larger of all containers together and any init container.
+    limits: (millicores, bytes), the larger of all containers together and any init container; read by 1.16.
+    best_effort: read by 1.4 and 1.16.
     scored: (millicores, bytes) as the resource priorities see it while its place is chosen.
     """
 
     request: Amounts
     used: Amounts
     nonzero: tuple[int, int]
-    limits: tuple[int, int]
-    best_effort: bool
+    limits: tuple[int, int] = (0, 0)
+    best_effort: bool = False
     scored: tuple[int, int] = attrs.field(default=attrs.Factory(lambda self: self.nonzero, takes_self=True))
 
 
@@ -74,18 +75,19 @@ def tracked_1_4(name: str) -> bool:
     return name in (CPU, MEMORY, NVIDIA_GPU)
 
 
-def _sum(lists: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def total_amounts(lists: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """What lists of thousandths add up to, rounded one by one."""
     out: dict[str, int] = {}
     for resources in lists:
         for name, thousandths in resources.items():
             if tracked_1_16(name):
-                out[name] = out.get(name, 0) + amount(name, thousandths)
+                out[name] = wrap(out.get(name, 0) + amount(name, thousandths))
     return out
 
 
-def _request(spec: PodSpec, used: Mapping[str, int]) -> dict[str, int]:
+def raised_by_init_containers(spec: PodSpec, total: Mapping[str, int]) -> dict[str, int]:
     """Upstream: 1.16 GetResourceRequest. An init container raises a value only where it asks for strictly more."""
-    request = dict(used)
+    request = dict(total)
     for container in spec.init_containers:
         for name, thousandths in container.requests.items():
             if tracked_1_16(name) and amount(name, thousandths) > request.get(name, 0):
@@ -100,12 +102,12 @@ def nonzero_request(containers: Iterable[Container]) -> tuple[int, int]:
         requests = container.requests
         cpu += amount(CPU, requests[CPU]) if CPU in requests else DEFAULT_MILLI_CPU
         memory += amount(MEMORY, requests[MEMORY]) if MEMORY in requests else DEFAULT_MEMORY
-    return cpu, memory
+    return wrap(cpu), wrap(memory)
 
 
 def _limits(spec: PodSpec) -> tuple[int, int]:
-    total = _sum(c.limits for c in spec.containers)
-    inits = [_sum([c.limits]) for c in spec.init_containers]
+    total = total_amounts(c.limits for c in spec.containers)
+    inits = [total_amounts([c.limits]) for c in spec.init_containers]
     cpu, memory = (max([total.get(r, 0), *(i.get(r, 0) for i in inits)]) for r in (CPU, MEMORY))
     return cpu, memory
 
@@ -122,9 +124,9 @@ def is_best_effort(containers: Iterable[Container]) -> bool:
 
 def account_1_16(spec: PodSpec) -> PodUsage:
     """Upstream: 1.16 GetResourceRequest, calculateResource and GetNonzeroRequests, gate PodOverhead off."""
-    used = _sum(c.requests for c in spec.containers)
+    used = total_amounts(c.requests for c in spec.containers)
     return PodUsage(
-        request=FrozenMap(_request(spec, used)),
+        request=FrozenMap(raised_by_init_containers(spec, used)),
         used=FrozenMap(used),
         nonzero=nonzero_request(spec.containers),
         limits=_limits(spec),
@@ -134,7 +136,8 @@ def account_1_16(spec: PodSpec) -> PodUsage:
 
 def account_1_4(spec: PodSpec) -> PodUsage:
     """Init containers count for cpu and memory asked for, never for GPUs. Upstream: 1.4 GetResourceRequest."""
-    used = {name: total for name, total in _sum(c.requests for c in spec.containers).items() if tracked_1_4(name)}
+    every = total_amounts(c.requests for c in spec.containers)
+    used = {name: total for name, total in every.items() if tracked_1_4(name)}
     request = dict(used)
     for container in spec.init_containers:
         for name in (CPU, MEMORY):
@@ -145,7 +148,6 @@ def account_1_4(spec: PodSpec) -> PodUsage:
         request=FrozenMap(request),
         used=FrozenMap(used),
         nonzero=nonzero_request(spec.containers),
-        limits=(0, 0),
         best_effort=is_best_effort(spec.containers),
     )
 
@@ -157,16 +159,17 @@ def account_1_16_with_overhead(spec: PodSpec) -> PodUsage:
     Upstream: 1.16 calculatePodResourceRequest.
     """
     usage = account_1_16(spec)
-    overhead = _sum([spec.overhead])
+    overhead = total_amounts([spec.overhead])
     cpu, memory = usage.nonzero
     return attrs.evolve(
         usage,
-        request=_plus(usage.request, overhead),
-        used=_plus(usage.used, overhead),
-        nonzero=(cpu + overhead.get(CPU, 0), memory + overhead.get(MEMORY, 0)),
-        scored=(cpu + rounded_up(spec.overhead.get(CPU, 0)), memory + overhead.get(MEMORY, 0)),
+        request=plus(usage.request, overhead),
+        used=plus(usage.used, overhead),
+        nonzero=(wrap(cpu + overhead.get(CPU, 0)), wrap(memory + overhead.get(MEMORY, 0))),
+        scored=(wrap(cpu + rounded_up(spec.overhead.get(CPU, 0))), wrap(memory + overhead.get(MEMORY, 0))),
     )
 
 
-def _plus(amounts: Mapping[str, int], more: Mapping[str, int]) -> Amounts:
-    return FrozenMap({name: amounts.get(name, 0) + more.get(name, 0) for name in (*amounts, *more)})
+def plus(amounts: Mapping[str, int], more: Mapping[str, int]) -> Amounts:
+    """The sums by resource."""
+    return FrozenMap({name: wrap(amounts.get(name, 0) + more.get(name, 0)) for name in (*amounts, *more)})

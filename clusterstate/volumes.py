@@ -1,15 +1,19 @@
-"""Claims, classes and volumes: what the volumes of a pod lead to. Pure functions of the pod and the objects; 1.16."""
+"""Claims, classes and volumes: what the volumes of a pod lead to. Pure functions of the pod and the objects.
+
+Release 1.16 unless said otherwise; see also ``volumes_framework``.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
 import attrs
 
 from clusterstate.cluster import ClusterObjects
+from clusterstate.csi_migration import PLUGINS, TranslationError, plugin_of, translated_source
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import (
     CSI,
@@ -34,10 +38,13 @@ CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 CSI_LIMIT_PREFIX = "attachable-volumes-csi-"
 LONGEST_LIMIT_KEY = 63
 
+Plugins = frozenset[str]
+NO_PLUGINS: Plugins = frozenset()
+
 UNMIGRATED_PROVISIONERS = frozenset(
     f"kubernetes.io/{plugin}" for plugin in ("aws-ebs", "gce-pd", "cinder", "azure-disk", "azure-file")
 )
-"""In-tree plugins that have a CSI driver, but are not handed over to it."""
+"""In-tree plugins that have a CSI driver, but are not handed over to it unless said so."""
 
 
 class VolumeError(SchedulingError):
@@ -70,6 +77,15 @@ def claim_class(claim: PersistentVolumeClaim) -> str:
 def volume_class(volume: PersistentVolume) -> str:
     """The volume's class, the beta annotation first; empty for none."""
     return volume.metadata.annotations.get(CLASS_ANNOTATION, volume.storage_class_name)
+
+
+def label_zones(value: str) -> frozenset[str]:
+    """The zones of a volume's label, separated by ``__``; none at all if one of them is empty.
+
+    Upstream: 1.16 LabelZonesToSet.
+    """
+    zones = frozenset(zone.strip() for zone in value.split("__"))
+    return frozenset() if "" in zones else zones
 
 
 def missing_claim_error(pod: PodInfo, objects: ClusterObjects) -> str | None:
@@ -111,12 +127,15 @@ class PodClaims:
     immediate: tuple[PersistentVolumeClaim, ...]
 
 
-def pod_claims(pod: PodInfo, objects: ClusterObjects) -> PodClaims:
-    """Raises VolumeError for a missing claim and for a class without a mode. Upstream: 1.16 getPodVolumes."""
+def pod_claims(pod: PodInfo, objects: ClusterObjects, names: Iterable[str] | None = None) -> PodClaims:
+    """Raises VolumeError for a missing claim and for a class without a mode. Upstream: 1.16 getPodVolumes.
+
+    names: of the claims; by default those of the pod's claim volumes.
+    """
     bound: list[PersistentVolumeClaim] = []
     delayed: list[tuple[PersistentVolumeClaim, StorageClass]] = []
     immediate: list[PersistentVolumeClaim] = []
-    for name in claim_names(pod.spec):
+    for name in claim_names(pod.spec) if names is None else names:
         claim = objects.persistent_volume_claims.get((pod.namespace, name))
         if claim is None:
             key = go_quote(f"{pod.namespace}/{name}")
@@ -203,26 +222,43 @@ def csi_limit_key(driver: str) -> str:
     return CSI_LIMIT_PREFIX + driver[: len(CSI_LIMIT_PREFIX)] + digest[:16]
 
 
-def csi_volume(claim: PersistentVolumeClaim, objects: ClusterObjects) -> CSI | None:
+def csi_volume(claim: PersistentVolumeClaim, objects: ClusterObjects, migrated: Plugins = NO_PLUGINS) -> CSI | None:
     """The CSI volume behind a claim, or the one its class will make; None for any other volume.
 
-    Upstream: 1.16 CSIMaxVolumeLimitChecker.getCSIDriverInfo, CSI migration off.
+    migrated: the in-tree plugins that are handed over to drivers.
+    Upstream: 1.16, 1.20 and 1.36 getCSIDriverInfo.
     """
     volume = objects.persistent_volumes.get(claim.volume_name)
     if volume is not None:
-        return volume.source if isinstance(volume.source, CSI) else None
+        return volume.source if isinstance(volume.source, CSI) else _translated(volume, migrated)
     found = objects.storage_classes.get(claim_class(claim))
-    if found is None or found.provisioner in UNMIGRATED_PROVISIONERS:
+    if found is None:
         return None
-    return CSI(found.provisioner, placeholder_id(claim.metadata.namespace, claim.metadata.name))
+    handle = placeholder_id(claim.metadata.namespace, claim.metadata.name)
+    if found.provisioner in migrated:
+        return CSI(PLUGINS[found.provisioner].driver, handle)
+    return None if found.provisioner in UNMIGRATED_PROVISIONERS else CSI(found.provisioner, handle)
 
 
-def csi_volumes(pod: PodInfo, objects: ClusterObjects) -> dict[str, frozenset[str]]:
-    """Limit key → the distinct CSI volumes (``driver/handle``) that the pod's claims lead to."""
+def _translated(volume: PersistentVolume, migrated: Plugins) -> CSI | None:
+    plugin = plugin_of(volume.source)
+    if plugin is None or plugin.name not in migrated:
+        return None
+    try:
+        return translated_source(volume, plugin)
+    except TranslationError:
+        return None
+
+
+def csi_volumes(pod: PodInfo, objects: ClusterObjects, migrated: Plugins = NO_PLUGINS) -> dict[str, frozenset[str]]:
+    """Limit key → the distinct CSI volumes (``driver/handle``) that the pod's claims lead to.
+
+    migrated: the in-tree plugins that are handed over to drivers.
+    """
     out: dict[str, set[str]] = {}
     for name in claim_names(pod.spec):
         claim = objects.persistent_volume_claims.get((pod.namespace, name))
-        found = None if claim is None else csi_volume(claim, objects)
+        found = None if claim is None else csi_volume(claim, objects, migrated)
         if found is not None and found.driver and found.volume_handle:
             out.setdefault(csi_limit_key(found.driver), set()).add(f"{found.driver}/{found.volume_handle}")
     return {key: frozenset(names) for key, names in out.items()}

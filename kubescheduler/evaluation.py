@@ -15,11 +15,11 @@ from clusterstate.decode import Decoder, Prepare, decode_cluster
 from clusterstate.defaulting import default_manifest_1_4
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError
 from clusterstate.objects import Pod
-from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.config.algorithm import AlgorithmOptions
+from kubescheduler.config.engine import Engine, Scheduler, engine_for
 from kubescheduler.config.gates import gates_from
-from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision, ExtenderTrace, Preemption
-from kubescheduler.core.scheduler import GenericScheduler
+from kubescheduler.framework.decision import FrameworkDecision
 
 PREPARES: dict[str, Prepare] = {"1.4": default_manifest_1_4}
 """Release → the defaults that its own decoder fills in."""
@@ -36,7 +36,7 @@ class Scenario:
     cache: ClusterCache
     feature_gates: Mapping[str, bool]
     sequence: bool
-    _schedulers: dict[bytes, GenericScheduler] = attrs.field(factory=dict)
+    _schedulers: dict[bytes, Scheduler] = attrs.field(factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any], release: str) -> Scenario:
@@ -64,20 +64,18 @@ class Scenario:
             self.cache.assume_pod(pod, best[0])
         return {"scenario": self.name, "query": query.get("id"), "release": self.release, **result_of(decision)}
 
-    def _scheduler(self, configuration: Mapping[str, Any]) -> GenericScheduler:
+    def _scheduler(self, configuration: Mapping[str, Any]) -> Scheduler:
         key = msgspec.json.encode(configuration)
         scheduler = self._schedulers.get(key)
         if scheduler is None:
-            scheduler = self._schedulers[key] = GenericScheduler(self._algorithm(configuration), self.cache)
+            scheduler = self._schedulers[key] = self._engine(configuration).scheduler(self.cache)
         return scheduler
 
-    def _algorithm(self, configuration: Mapping[str, Any]) -> Algorithm:
+    def _engine(self, configuration: Mapping[str, Any]) -> Engine:
         if len(configuration) > 1:
             raise ConfigError(f"only one of {', '.join(configuration)} can be given")
-        if "componentConfig" in configuration:
-            raise ConfigError(f"release {self.release} has no component configuration to decide by")
         options = AlgorithmOptions(release=self.release, feature_gates=self.feature_gates)
-        return algorithm_for(options, configuration.get("provider"), configuration.get("policy"))
+        return engine_for(options, *map(configuration.get, CONFIGURATION_KEYS))
 
 
 def result_of(decision: Decision) -> dict[str, Any]:
@@ -92,6 +90,7 @@ def result_of(decision: Decision) -> dict[str, Any]:
             name: {check: sorted(reasons) for check, reasons in checks.items()}
             for name, checks in decision.checks().items()
         },
+        **_statuses(decision),
         "scores": {name: decision.score(name) for name in decision.scores} if feasible else {},
         "weights": dict(decision.weights),
         "total": decision.total(),
@@ -100,6 +99,14 @@ def result_of(decision: Decision) -> dict[str, Any]:
         "error": None,
         **({"extenders": _extenders(decision.extenders)} if decision.extenders else {}),
     }
+
+
+def _statuses(decision: Decision) -> dict[str, Any]:
+    """What only framework releases have."""
+    if not isinstance(decision, FrameworkDecision):
+        return {}
+    feasible = bool(len(decision.feasible))
+    return {"codes": decision.codes(), "raw": {name: decision.raw(name) for name in decision.raws} if feasible else {}}
 
 
 def _nothing() -> dict[str, Any]:

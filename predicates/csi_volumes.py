@@ -1,4 +1,4 @@
-"""MaxCSIVolumeCountPred: a node attaches no more volumes of a CSI driver than it can."""
+"""MaxCSIVolumeCountPred, and NodeVolumeLimits of 1.20: a node attaches no more volumes of a CSI driver than it can."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.cluster import ClusterObjects
+from clusterstate.csi_migration import migrated_groups
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.validation import is_attachable_volume_resource
-from clusterstate.volumes import CLAIM_WITHOUT_NAME, csi_limit_key, csi_volumes, has_claims, unnamed_claims
+from clusterstate.volumes import (
+    CLAIM_WITHOUT_NAME,
+    NO_PLUGINS,
+    Plugins,
+    csi_limit_key,
+    csi_volumes,
+    has_claims,
+    unnamed_claims,
+)
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
@@ -75,9 +84,28 @@ def max_csi_volume_count(pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLim
 
     ``csi_nodes`` is brought up to date first. Upstream: 1.16 CSIMaxVolumeLimitChecker.
     """
+    return _count(pod, snapshot, csi_nodes, NO_PLUGINS)
+
+
+def csi_limits_1_20(
+    pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS
+) -> Verdict:
+    """The same; in-tree volumes count on nodes that have handed their plugin over. plugins: those that may be.
+
+    Upstream: 1.20 CSILimits.
+    """
+    verdict: Verdict = {}
+    for migrated, rows in migrated_groups(snapshot, plugins):
+        for reason, mask in _count(pod, snapshot, csi_nodes, migrated).items():
+            here = mask & rows
+            verdict[reason] = verdict[reason] | here if reason in verdict else here
+    return verdict
+
+
+def _count(pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLimits, migrated: Plugins) -> Verdict:
     if unnamed_claims(pod):
         return {NodeError(CLAIM_WITHOUT_NAME): np.ones(len(snapshot), np.bool_)}
-    new = csi_volumes(pod, snapshot.objects)
+    new = csi_volumes(pod, snapshot.objects, migrated)
     if not new:
         return PASS
     csi_nodes.update(snapshot)
@@ -85,7 +113,7 @@ def max_csi_volume_count(pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLim
     for key, names in new.items():
         limits = attach_limits(snapshot, csi_nodes, key)
         if (limits != NO_LIMIT).any():
-            there, together = _used(snapshot, key, frozenset()), _used(snapshot, key, names)
+            there, together = (_used(snapshot, key, ids, migrated) for ids in (frozenset[str](), names))
             exceeded |= (together > there) & (together > limits)
     unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
     if unnamed.any():
@@ -93,14 +121,14 @@ def max_csi_volume_count(pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLim
     return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
 
 
-def _used(snapshot: Snapshot, key: str, new: frozenset[str]) -> IntArray:
+def _used(snapshot: Snapshot, key: str, new: frozenset[str], migrated: Plugins) -> IntArray:
     """(n,) the distinct volumes under a limit key with ``new`` on top."""
     objects = snapshot.objects
 
     def ids(info: PodInfo) -> frozenset[str]:
-        return csi_volumes(info, objects).get(key, frozenset())
+        return csi_volumes(info, objects, migrated).get(key, frozenset())
 
-    return snapshot.union_sizes(("MaxCSIVolumeCount", key), ids, new, snapshot.version(Reads.STORAGE))
+    return snapshot.union_sizes(("MaxCSIVolumeCount", key, migrated), ids, new, snapshot.version(Reads.STORAGE))
 
 
 def _make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:

@@ -1,16 +1,41 @@
-"""NoDiskConflict: no disk is mounted twice on a node, unless both mounts only read where that is allowed."""
+"""NoDiskConflict and VolumeRestrictions: no disk is mounted twice on a node, unless both mounts only read where that is
+allowed; 1.36 also: no claim for one pod only is used by two."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from clusterstate.changes import Reads
+from clusterstate.cluster import ClusterObjects
 from clusterstate.growable import Mask
-from clusterstate.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk, PodSpec, VolumeSource
+from clusterstate.objects import (
+    ISCSI,
+    RBD,
+    AWSElasticBlockStore,
+    GCEPersistentDisk,
+    PodSpec,
+    VolumeSource,
+)
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
+from clusterstate.volumes import claim_names, has_claims
+from clusterstate.volumes_framework import READ_WRITE_ONCE_POD, NotFoundError, find_claim
+from predicates.types import (
+    GO_ON,
+    PASS,
+    SKIP,
+    FitPredicate,
+    FitPredicateFactory,
+    PredicateArgs,
+    PreFiltered,
+    Verdict,
+)
 
 DISK_CONFLICT = "node(s) had no available disk"
 DISK_CONFLICT_1_4 = "NoDiskConflict"
+CLAIM_IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
 
 Disks = tuple[VolumeSource, ...]
 
@@ -48,7 +73,10 @@ def uses_exclusive_disks(pod: PodInfo) -> bool:
 
 
 def no_disk_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Fails where a disk of a running pod conflicts with one of the pod's. Upstream: 1.16 NoDiskConflict."""
+    """Fails where a disk of a running pod conflicts with one of the pod's.
+
+    Upstream: 1.16 NoDiskConflict and 1.20 VolumeRestrictions.
+    """
     wanted = exclusive_disks(pod.spec)
     return {DISK_CONFLICT: _in_use(wanted, snapshot)} if wanted else PASS
 
@@ -68,6 +96,84 @@ def _in_use(wanted: Disks, snapshot: Snapshot) -> Mask:
     tally = snapshot.tally(("NoDiskConflict", wanted), None, weight)
     out: Mask = snapshot.counts(tally) > 0
     return out
+
+
+# --- 1.36 ----------------------------------------------------------------------------------
+
+
+def once_only_claims(pod: PodInfo, objects: ClusterObjects) -> frozenset[str]:
+    """The pod's claims that one pod at a time may use. Raises NotFoundError for a claim that is not there."""
+    found = [find_claim(pod.namespace, name, objects) for name in claim_names(pod.spec)]
+    return frozenset(claim.metadata.name for claim in found if READ_WRITE_ONCE_POD in claim.access_modes)
+
+
+def restrictions_apply(pod: PodInfo) -> bool:
+    return uses_exclusive_disks(pod) or has_claims(pod)
+
+
+def restrictions_read(pod: PodInfo) -> Reads:
+    return Reads.PODS | Reads.ALL_PODS | Reads.STORAGE if has_claims(pod) else Reads.PODS
+
+
+def volume_restrictions_pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+    """Refuses a pod with a claim that is not there; skips one without disks whose claims nobody uses.
+
+    Upstream: 1.36 VolumeRestrictions.PreFilter.
+    """
+    try:
+        claims = once_only_claims(pod, snapshot.objects)
+    except NotFoundError as error:
+        return PreFiltered(reasons=(str(error),))
+    return GO_ON if uses_exclusive_disks(pod) or _claims_in_use(pod, claims, snapshot) else SKIP
+
+
+def volume_restrictions(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails as ``no_disk_conflict`` does, and everywhere else while a claim for one pod only is in use.
+
+    Upstream: 1.36 VolumeRestrictions.Filter.
+    """
+    verdict = no_disk_conflict(pod, snapshot)
+    try:
+        claims = once_only_claims(pod, snapshot.objects)
+    except NotFoundError:
+        return verdict
+    if not claims or _claims_in_use(pod, claims, snapshot) + _claims_moved(claims, snapshot) <= 0:
+        return verdict
+    conflict = verdict.get(DISK_CONFLICT, np.zeros(len(snapshot), np.bool_))
+    return {**verdict, CLAIM_IN_USE: ~conflict}
+
+
+def frees_claims_nowhere(pod: PodInfo, snapshot: Snapshot) -> bool:
+    """Whether taking pods away from one row matters to that row alone: no claim for one pod only is in use."""
+    try:
+        claims = once_only_claims(pod, snapshot.objects)
+    except NotFoundError:
+        return True
+    return not _claims_in_use(pod, claims, snapshot)
+
+
+def _claims_in_use(pod: PodInfo, claims: frozenset[str], snapshot: Snapshot) -> int:
+    """How many of the claims a pod on any node uses, the changes left out."""
+    return sum(_is_used(pod.namespace, name, snapshot) for name in claims)
+
+
+def _is_used(namespace: str, name: str, snapshot: Snapshot) -> bool:
+    def weight(info: PodInfo) -> int:
+        return int(info.namespace == namespace and name in claim_names(info.spec))
+
+    tally = snapshot.tally(("VolumeRestrictions", namespace, name), None, weight)
+    has_node = snapshot.whole().has_node
+    return bool((tally.sums[: len(has_node)].astype(np.bool_) & has_node[: len(tally.sums)]).any())
+
+
+def _claims_moved(claims: frozenset[str], snapshot: Snapshot) -> int:
+    """By how much the changes raise the count: once for each volume of that claim name, in whatever namespace."""
+    return sum(
+        change.sign * len([n for n in claim_names(change.info.spec) if n in claims]) for change in snapshot.changes
+    )
+
+
+# --- maps ----------------------------------------------------------------------------------
 
 
 def _make_no_disk_conflict(_: PredicateArgs) -> FitPredicate:

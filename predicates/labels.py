@@ -38,6 +38,11 @@ def check_node_label_presence_1_4(labels: tuple[str, ...], presence: bool, snaps
     return {LABEL_PRESENCE_1_4: _otherwise(labels, presence, snapshot)}
 
 
+def check_node_labels(present: tuple[str, ...], absent: tuple[str, ...], snapshot: Snapshot) -> Verdict:
+    """Fails where some label of ``present`` is missing or some label of ``absent`` exists. Upstream: 1.20 NodeLabel."""
+    return {LABEL_PRESENCE: _otherwise(present, True, snapshot) | _otherwise(absent, False, snapshot)}
+
+
 def label_presence_factory(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
     """The predicate that a policy entry with ``labelsPresence`` builds under its own name."""
 

@@ -5,16 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clusterstate.changes import Reads
+from clusterstate.objects import NodeSelectorTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import named_mask, pod_matches_nodes, selects_nodes
+from clusterstate.selection import (
+    NAME_FIELD,
+    named_mask,
+    node_affinity_mask,
+    pod_matches_nodes,
+    pod_matches_nodes_1_20,
+    selects_nodes,
+)
 from clusterstate.selectors_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4
 from clusterstate.snapshot import Snapshot
-from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
+from predicates.types import (
+    GO_ON,
+    PASS,
+    FitPredicate,
+    FitPredicateFactory,
+    PredicateArgs,
+    PreFiltered,
+    Verdict,
+)
 
 WRONG_HOST = "node(s) didn't match the requested hostname"
 NOT_SELECTED = "node(s) didn't match node selector"
 WRONG_HOST_1_4 = "HostName"
 NOT_SELECTED_1_4 = "MatchNodeSelector"
+NOT_SELECTED_1_20 = "node(s) didn't match Pod's node affinity"
+WRONG_HOST_1_36 = "node(s) didn't match the requested node name"
+NOT_SELECTED_1_36 = "node(s) didn't match Pod's node affinity/selector"
+NOT_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+CONFLICT = "pod affinity terms conflict"
+
+Terms = tuple[NodeSelectorTerm, ...] | None
+"""The terms of a node selector; None without one."""
 
 
 def names_a_node(pod: PodInfo) -> bool:
@@ -22,7 +46,10 @@ def names_a_node(pod: PodInfo) -> bool:
 
 
 def pod_fits_host(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """A pod that names a node fits that node only; names count, not hostname labels. Upstream: 1.16 PodFitsHost."""
+    """A pod that names a node fits that node only; names count, not hostname labels.
+
+    Upstream: 1.16 PodFitsHost and 1.20 NodeName.
+    """
     if not names_a_node(pod):
         return PASS
     return {WRONG_HOST: ~named_mask(snapshot, pod.node_name)}
@@ -45,6 +72,57 @@ def pod_match_node_selector_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     if not selects_nodes_1_4(pod):
         return PASS
     return {NOT_SELECTED_1_4: ~pod_matches_nodes_1_4(pod, snapshot)}
+
+
+# --- 1.20 and 1.36 -------------------------------------------------------------------------
+
+
+def pod_fits_host_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same rule. Upstream: 1.36 NodeName."""
+    return {WRONG_HOST_1_36: ~named_mask(snapshot, pod.node_name)} if names_a_node(pod) else PASS
+
+
+def pod_match_node_selector_1_20(added: Terms, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The scheduler's own terms pick the node, and so do the pod's nodeSelector and required node affinity.
+
+    Upstream: 1.20 NodeAffinity.
+    """
+    return _picks(NOT_SELECTED_1_20, added, pod, snapshot)
+
+
+def pod_match_node_selector_1_36(added: Terms, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same rule. Upstream: 1.36 NodeAffinity."""
+    return _picks(NOT_SELECTED_1_36, added, pod, snapshot)
+
+
+def _picks(reason: str, added: Terms, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    if added is None:
+        return {reason: ~pod_matches_nodes_1_20(pod, snapshot)} if selects_nodes(pod) else PASS
+    enforced = node_affinity_mask(snapshot, added)
+    verdict = {NOT_ENFORCED: ~enforced}
+    if selects_nodes(pod):
+        verdict[reason] = enforced & ~pod_matches_nodes_1_20(pod, snapshot)
+    return verdict
+
+
+def named_nodes(pod: PodInfo, _: Snapshot) -> PreFiltered:
+    """The nodes that the pod's required terms name, when every term names some; refused when the names of each term
+    contradict one another. Upstream: 1.36 NodeAffinity PreFilter.
+    """
+    affinity = pod.spec.affinity
+    terms = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    nodes: frozenset[str] = frozenset()
+    for term in terms or ():
+        named = [frozenset(r.values) for r in term.match_fields if r.key == NAME_FIELD and r.operator == "In"]
+        if not named:
+            return GO_ON
+        nodes |= frozenset.intersection(*named)
+    if not terms:
+        return GO_ON
+    return PreFiltered(nodes=nodes) if nodes else PreFiltered(reasons=(CONFLICT,))
+
+
+# --- maps ----------------------------------------------------------------------------------
 
 
 def _of_node(

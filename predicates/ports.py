@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from clusterstate.changes import Reads
 from clusterstate.growable import Mask
-from clusterstate.objects import PodSpec
+from clusterstate.objects import Container, PodSpec
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
@@ -19,12 +20,19 @@ HostPort = tuple[str, str, int]
 """(host IP, protocol, host port), defaults filled in."""
 
 
+PortsOf = Callable[[PodSpec], frozenset[HostPort]]
+
+
 @lru_cache(maxsize=8192)
 def host_ports(spec: PodSpec) -> frozenset[HostPort]:
     """The host ports of the ordinary containers; no IP means 0.0.0.0, no protocol TCP."""
+    return _host_ports(spec.containers)
+
+
+def _host_ports(containers: Iterable[Container]) -> frozenset[HostPort]:
     return frozenset(
         (port.host_ip or ANY_IP, port.protocol or "TCP", port.host_port)
-        for container in spec.containers
+        for container in containers
         for port in container.ports
         if port.host_port > 0
     )
@@ -40,27 +48,33 @@ def wants_host_ports(pod: PodInfo) -> bool:
 
 
 def pod_fits_host_ports(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Fails where a pod holds a host port that conflicts with a wanted one. Upstream: 1.16 PodFitsHostPorts."""
-    wanted = host_ports(pod.spec)
+    """Fails where a pod holds a host port that conflicts with a wanted one.
+
+    Upstream: 1.16 PodFitsHostPorts and 1.20 NodePorts.
+    """
+    return _fits("PodFitsHostPorts", host_ports, pod, snapshot)
+
+
+def _fits(rule: str, ports_of: PortsOf, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    wanted = ports_of(pod.spec)
     if not wanted:
         return PASS
 
-    def weight(info: PodInfo) -> int:
-        return len(_in_the_way(info.spec, wanted))
+    def in_the_way(info: PodInfo) -> frozenset[HostPort]:
+        return frozenset(held for held in ports_of(info.spec) if any(conflicts(held, want) for want in wanted))
 
-    tally = snapshot.tally(("PodFitsHostPorts", wanted), None, weight)
+    def weight(info: PodInfo) -> int:
+        return len(in_the_way(info))
+
+    tally = snapshot.tally((rule, wanted), None, weight)
     taken: Mask = snapshot.counts(tally) > 0
     freed = {change.row for change in snapshot.changes if change.sign < 0 and weight(change.info)}
     for row in freed:
-        taken[snapshot.row_numbers == row] = _still_taken(row, wanted, snapshot)
+        taken[snapshot.row_numbers == row] = _still_taken(row, in_the_way, snapshot)
     return {PORTS_TAKEN: taken}
 
 
-def _in_the_way(spec: PodSpec, wanted: frozenset[HostPort]) -> frozenset[HostPort]:
-    return frozenset(held for held in host_ports(spec) if any(conflicts(held, want) for want in wanted))
-
-
-def _still_taken(row: int, wanted: frozenset[HostPort], snapshot: Snapshot) -> bool:
+def _still_taken(row: int, in_the_way: Callable[[PodInfo], frozenset[HostPort]], snapshot: Snapshot) -> bool:
     """Whether a conflicting port is held on a row that pods were thought away from.
 
     The ports of a node are a set: a pod that goes frees its ports even where another pod holds the same ones,
@@ -68,10 +82,10 @@ def _still_taken(row: int, wanted: frozenset[HostPort], snapshot: Snapshot) -> b
     """
     held: set[HostPort] = set()
     for pod in snapshot.pods_on(row):
-        held |= _in_the_way(pod.spec, wanted)
+        held |= in_the_way(snapshot.info(pod))
     changes: list[PodChange] = [change for change in snapshot.changes if change.row == row]
     for change in changes:
-        ports = _in_the_way(change.info.spec, wanted)
+        ports = in_the_way(change.info)
         held = held | ports if change.sign > 0 else held - ports
     return bool(held)
 
@@ -105,6 +119,29 @@ def pod_fits_host_ports_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
     tally = snapshot.tally(("PodFitsHostPorts 1.4", wanted), None, weight)
     return {PORTS_TAKEN_1_4: snapshot.counts(tally) > 0}
+
+
+# --- 1.36 ----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8192)
+def host_ports_1_36(spec: PodSpec) -> frozenset[HostPort]:
+    """The host ports of the ordinary containers and of the init containers that are always restarted."""
+    return _host_ports((*spec.containers, *(c for c in spec.init_containers if c.restart_policy == "Always")))
+
+
+def wants_host_ports_1_36(pod: PodInfo) -> bool:
+    return bool(host_ports_1_36(pod.spec))
+
+
+def pod_fits_host_ports_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same rule over the ports of sidecars too. Upstream: 1.36 NodePorts."""
+    return _fits("NodePorts 1.36", host_ports_1_36, pod, snapshot)
+
+
+def wants_none_1_36(pod: PodInfo, _: Snapshot) -> bool:
+    """As ``wants_none``."""
+    return not wants_host_ports_1_36(pod)
 
 
 # --- maps ----------------------------------------------------------------------------------

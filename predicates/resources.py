@@ -1,10 +1,13 @@
-"""PodFitsResources: everything a pod asks for is still free, and one more pod may run."""
+"""PodFitsResources and NodeResourcesFit: everything a pod asks for is still free, and one more pod may run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+import attrs
 import numpy as np
 
-from clusterstate.growable import Mask
+from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
@@ -31,24 +34,7 @@ def pod_fits_resources(pod: PodInfo, snapshot: Snapshot, ignored: frozenset[str]
 
     ignored: extended resources that are not counted here.
     """
-    verdict: Verdict = {TOO_MANY_PODS: snapshot.pod_count + 1 > snapshot.allowed_pods}
-    request = pod.usage.request
-    always = [request.get(name, 0) for name in ALWAYS_CHECKED]
-    scalars = [name for name in request if name not in ALWAYS_CHECKED]
-    if not scalars and not any(always):
-        return verdict
-    allocatable, requested = snapshot.allocatable, snapshot.requested
-    short = allocatable[:3] < requested[:3] + np.array(always, np.int64)[:, None]
-    verdict.update(zip(ALWAYS_INSUFFICIENT, short, strict=True))
-    for name in scalars:
-        if name in ignored and is_extended_resource(name):
-            continue
-        index, amount = snapshot.resource(name), request[name]
-        if index is None:
-            verdict[insufficient(name)] = _nowhere(amount, len(snapshot))
-        else:
-            verdict[insufficient(name)] = allocatable[index] < requested[index] + amount
-    return verdict
+    return {TOO_MANY_PODS: _full(snapshot), **_short_with_any(pod, snapshot, Ignored(ignored))}
 
 
 def pod_fits_resources_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
@@ -56,7 +42,7 @@ def pod_fits_resources_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
     A pod that asks for nothing at all is only counted. Upstream: 1.4 PodFitsResources.
     """
-    verdict: Verdict = {TOO_MANY_PODS: snapshot.pod_count + 1 > snapshot.allowed_pods}
+    verdict: Verdict = {TOO_MANY_PODS: _full(snapshot)}
     request = pod.usage.request
     if not any(request.values()):
         return verdict
@@ -71,9 +57,118 @@ def pod_fits_resources_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return verdict
 
 
+def _full(snapshot: Snapshot) -> Mask:
+    full: Mask = snapshot.pod_count + 1 > snapshot.allowed_pods
+    return full
+
+
+def _short_with_any(pod: PodInfo, snapshot: Snapshot, ignored: Ignored) -> Verdict:
+    """Where a resource falls short for a pod that asks for any; nothing for one that asks for none."""
+    request = pod.usage.request
+    always = [request.get(name, 0) for name in ALWAYS_CHECKED]
+    scalars = [name for name in request if name not in ALWAYS_CHECKED]
+    if not scalars and not any(always):
+        return {}
+    allocatable, requested = snapshot.allocatable, snapshot.requested
+    short = allocatable[:3] < requested[:3] + np.array(always, np.int64)[:, None]
+    verdict: Verdict = dict(zip(ALWAYS_INSUFFICIENT, short, strict=True))
+    for name in scalars:
+        if ignored.covers(name):
+            continue
+        index, amount = snapshot.resource(name), request[name]
+        if index is None:
+            verdict[insufficient(name)] = _nowhere(amount, len(snapshot))
+        else:
+            verdict[insufficient(name)] = allocatable[index] < requested[index] + amount
+    return verdict
+
+
 def _nowhere(amount: int, size: int) -> Mask:
     """A resource that no node has: 0 < 0 + amount."""
     return np.full(size, amount > 0)
+
+
+# --- framework releases --------------------------------------------------------------------
+
+TOO_MANY = "Too many pods"
+
+
+@attrs.frozen
+class Ignored:
+    """Extended resources that are not counted: by full name, or by what stands before the first ``/``."""
+
+    resources: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+
+    def covers(self, name: str) -> bool:
+        if not self.resources and not self.groups:
+            return False
+        return (name in self.resources or name.partition("/")[0] in self.groups) and is_extended_resource(name)
+
+
+NOTHING_IGNORED = Ignored()
+
+Backed = Callable[[Snapshot, str], bool]
+"""Whether a DeviceClass provides a resource (1.36, gate DRAExtendedResource)."""
+
+
+def by_no_class(_: Snapshot, __: str) -> bool:
+    return False
+
+
+def node_resources_fit_1_20(pod: PodInfo, snapshot: Snapshot, ignored: Ignored = NOTHING_IGNORED) -> Verdict:
+    """As ``pod_fits_resources``, with init containers and overhead counted on nodes too.
+
+    Upstream: 1.20 NodeResourcesFit.
+    """
+    return {TOO_MANY: _full(snapshot), **_short_with_any(pod, snapshot, ignored)}
+
+
+def node_resources_fit_1_36(
+    pod: PodInfo, snapshot: Snapshot, ignored: Ignored = NOTHING_IGNORED, backed: Backed = by_no_class
+) -> Verdict:
+    """Fails per resource that is asked for where request > allocatable - requested, all of them reported.
+
+    A scalar resource that a node has none of is passed over where a DeviceClass provides it (``backed``).
+    Upstream: 1.36 NodeResourcesFit.
+    """
+    verdict: Verdict = {TOO_MANY: _full(snapshot)}
+    for name, short, _ in _short_1_36(pod, snapshot, ignored, backed):
+        verdict[insufficient(name)] = short
+    return verdict
+
+
+def beyond_allocatable_1_36(
+    pod: PodInfo, snapshot: Snapshot, ignored: Ignored = NOTHING_IGNORED, backed: Backed = by_no_class
+) -> Mask:
+    """(n,) bool, rows that fall short of a resource of which the pod asks for more than is allocatable at all."""
+    beyond = np.zeros(len(snapshot), np.bool_)
+    for name, short, allocatable in _short_1_36(pod, snapshot, ignored, backed):
+        beyond |= short & (allocatable < pod.usage.request[name])
+    return beyond
+
+
+def _short_1_36(
+    pod: PodInfo, snapshot: Snapshot, ignored: Ignored, backed: Backed
+) -> Iterator[tuple[str, Mask, IntArray]]:
+    """(resource, (n,) where it falls short, (n,) allocatable), cpu, memory and ephemeral-storage first."""
+    request = pod.usage.request
+    asked = [name for name in ALWAYS_CHECKED if request.get(name, 0) > 0]
+    asked += [name for name, value in request.items() if value and name not in ALWAYS_CHECKED]
+    if not asked:
+        return
+    allocatable, requested = snapshot.allocatable, snapshot.requested
+    for name in asked:
+        if ignored.covers(name):
+            continue
+        index = snapshot.resource(name)
+        if index is None:
+            yield name, _nowhere(request[name], len(snapshot)), np.zeros(len(snapshot), np.int64)
+            continue
+        short = allocatable[index] - requested[index] < request[name]
+        if name not in ALWAYS_CHECKED and backed(snapshot, name):
+            short &= allocatable[index] > 0
+        yield name, short, allocatable[index]
 
 
 def _make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:

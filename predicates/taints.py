@@ -27,6 +27,7 @@ from predicates.types import (
 NOT_TOLERATED = "node(s) had taints that the pod didn't tolerate"
 UNSCHEDULABLE = "node(s) were unschedulable"
 NOT_TOLERATED_1_4 = "PodToleratesNodeTaints"
+NOT_TOLERATED_1_36 = "node(s) had untolerated taint(s)"
 
 UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """What a pod has to tolerate to be placed on a cordoned node."""
@@ -100,6 +101,34 @@ def pod_tolerates_node_taints_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return not tolerations or not all(any_tolerates_1_4(tolerations, taint) for taint in hard)
 
     return {NOT_TOLERATED_1_4: snapshot.spread(all_taints, fails), **verdict}
+
+
+# --- 1.20 and 1.36 -------------------------------------------------------------------------
+
+
+def not_tolerated_1_20(taint: Taint) -> str:
+    return f"node(s) had taint {{{taint.key}: {taint.value}}}, that the pod didn't tolerate"
+
+
+def pod_tolerates_node_taints_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same rule; the reason names the first taint that is not tolerated. Upstream: 1.20 TaintToleration."""
+    tolerations = pod.spec.tolerations
+    reasons: dict[str, int] = {}
+
+    def reason(taints: Taints | None) -> int:
+        first = next((taint for taint in taints or () if not any_tolerates(tolerations, taint)), None)
+        return -1 if first is None else reasons.setdefault(not_tolerated_1_20(first), len(reasons))
+
+    which = snapshot.spread(hard_taints, reason, np.int64)
+    return {text: mask for text, number in reasons.items() if (mask := which == number).any()}
+
+
+def pod_tolerates_node_taints_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same rule. Upstream: 1.36 TaintToleration."""
+    return {NOT_TOLERATED_1_36: pod_tolerates_node_taints(pod, snapshot)[NOT_TOLERATED]}
+
+
+# --- cordons -------------------------------------------------------------------------------
 
 
 def minds_cordons(pod: PodInfo) -> bool:

@@ -80,6 +80,8 @@ class FitPredicate:
     applies: False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run.
     alone: whether each row's verdict would follow from that row alone if pods left it; by default what ``reads``
         says. Preemption then tries many rows at once.
+    amounts: of a node it reads nothing but what can be allocated there. Preemption then tries one of many rows that
+        are alike.
     """
 
     name: str
@@ -92,6 +94,7 @@ class FitPredicate:
     pre_reads: Reads = Reads(0)
     unresolvable: Callable[[str], bool] = never
     beyond: Callable[[PodInfo, Snapshot], Mask] | None = None
+    amounts: bool = False
 
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)

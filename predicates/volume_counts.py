@@ -1,14 +1,18 @@
-"""Max…VolumeCount: a node attaches no more disks of one type than it can.
+"""Max…VolumeCount, and EBSLimits and the like: a node attaches no more disks of one type than it can.
 
 Fails where |disks of the pods there ∪ disks of the pod| > the node's limit.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.csi_migration import migrated_mask
 from clusterstate.growable import IntArray
+from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes import (
@@ -27,6 +31,7 @@ from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError,
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 INSTANCE_TYPE = "beta.kubernetes.io/instance-type"
+STABLE_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 
 DEFAULT_LIMITS: dict[DiskType, int] = {EBS: 39, GCE_PD: 16, AZURE_DISK: 16, CINDER: 256}
 """Disks per node where neither the node nor the environment sets a limit."""
@@ -37,9 +42,25 @@ def attach_limits(snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None
     """(n,) disks: the node's allocatable where it has one, even 0; else the environment's; else the default."""
     limits: IntArray = np.full(len(snapshot), max_pd_volumes or DEFAULT_LIMITS[disk], np.int64)
     if disk is EBS and not max_pd_volumes:
-        limits = snapshot.spread_label(
-            INSTANCE_TYPE, lambda value: EBS_NITRO_LIMIT if is_nitro(value) else DEFAULT_LIMITS[EBS], np.int64
-        )
+        limits = snapshot.spread_label(INSTANCE_TYPE, _ebs_limit, np.int64)
+    return _or_allocatable(limits, snapshot, disk)
+
+
+def attach_limits_1_20(snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None) -> IntArray:
+    """The same; an instance type may be told by the label's later name, the older one goes first."""
+    limits: IntArray = np.full(len(snapshot), max_pd_volumes or DEFAULT_LIMITS[disk], np.int64)
+    if disk is EBS and not max_pd_volumes:
+        stable = snapshot.spread_label(STABLE_INSTANCE_TYPE, _ebs_limit, np.int64)
+        lacking = snapshot.label_codes(INSTANCE_TYPE)[0] == ABSENT
+        limits = np.where(lacking, stable, snapshot.spread_label(INSTANCE_TYPE, _ebs_limit, np.int64))
+    return _or_allocatable(limits, snapshot, disk)
+
+
+def _ebs_limit(instance_type: str | None) -> int:
+    return EBS_NITRO_LIMIT if is_nitro(instance_type) else DEFAULT_LIMITS[EBS]
+
+
+def _or_allocatable(limits: IntArray, snapshot: Snapshot, disk: DiskType) -> IntArray:
     index = snapshot.resource(disk.limit_key)
     if index is None:
         return limits
@@ -51,6 +72,28 @@ def max_volume_count(pod: PodInfo, snapshot: Snapshot, disk: DiskType, max_pd_vo
 
     Upstream: 1.16 MaxPDVolumeCountChecker, CSI migration off.
     """
+    return _count(pod, snapshot, disk, attach_limits(snapshot, disk, max_pd_volumes))
+
+
+def in_tree_limits(
+    pod: PodInfo,
+    snapshot: Snapshot,
+    disk: DiskType,
+    max_pd_volumes: int | None = None,
+    plugins: frozenset[str] = frozenset(),
+) -> Verdict:
+    """The same; nodes that have handed the plugin over to a CSI driver pass. plugins: those that may be.
+
+    Upstream: 1.20 EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits.
+    """
+    verdict = _count(pod, snapshot, disk, attach_limits_1_20(snapshot, disk, max_pd_volumes))
+    if disk.provisioner not in plugins or unnamed_claims(pod):
+        return verdict
+    here = ~migrated_mask(snapshot, disk.provisioner)
+    return {reason: mask & here for reason, mask in verdict.items()}
+
+
+def _count(pod: PodInfo, snapshot: Snapshot, disk: DiskType, limits: IntArray) -> Verdict:
     if unnamed_claims(pod):
         return {NodeError(CLAIM_WITHOUT_NAME): np.ones(len(snapshot), np.bool_)}
     objects = snapshot.objects
@@ -62,14 +105,18 @@ def max_volume_count(pod: PodInfo, snapshot: Snapshot, disk: DiskType, max_pd_vo
         return disk_ids(info, objects, disk)
 
     used = snapshot.union_sizes(("MaxVolumeCount", disk.limit_key), ids, new, snapshot.version(Reads.STORAGE))
-    exceeded = used > attach_limits(snapshot, disk, max_pd_volumes)
+    exceeded = used > limits
     unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
     return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
 
 
+def may_use(disk: DiskType, pod: PodInfo) -> bool:
+    """Whether the pod has claims or disks of the type."""
+    return has_claims(pod) or any(isinstance(volume, disk.source) for volume in pod.spec.volumes)
+
+
 def _of(name: str, disk: DiskType) -> FitPredicateFactory:
-    def applies(pod: PodInfo) -> bool:
-        return has_claims(pod) or any(isinstance(volume, disk.source) for volume in pod.spec.volumes)
+    applies = partial(may_use, disk)
 
     def make(args: PredicateArgs) -> FitPredicate:
         def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:

@@ -1,7 +1,8 @@
-"""NoVolumeZoneConflict: the volumes behind a pod's claims are in the node's zone and region."""
+"""NoVolumeZoneConflict and VolumeZone: the volumes behind a pod's claims are in the node's zone and region."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -20,23 +21,25 @@ from clusterstate.volumes import (
     claim_class,
     claim_names,
     has_claims,
+    label_zones,
     waits_for_consumer,
 )
-from predicates.types import FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+from clusterstate.volumes_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
+from predicates.types import (
+    GO_ON,
+    SKIP,
+    FitPredicate,
+    FitPredicateFactory,
+    NodeError,
+    PredicateArgs,
+    PreFiltered,
+    Verdict,
+)
 
 ZONE_CONFLICT = "node(s) had no available volume zone"
 ZONE_CONFLICT_1_4 = "NoVolumeZoneConflict"
 
 ZONE_KEYS = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
-
-
-def label_zones(value: str) -> frozenset[str]:
-    """The zones of a volume's label, separated by ``__``; none at all if one of them is empty.
-
-    Upstream: 1.16 LabelZonesToSet.
-    """
-    zones = frozenset(zone.strip() for zone in value.split("__"))
-    return frozenset() if "" in zones else zones
 
 
 def bound_volume(namespace: str, claim_name: str, objects: ClusterObjects) -> PersistentVolume | None:
@@ -64,7 +67,7 @@ def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
     A node without zone and region labels passes. Upstream: 1.16 VolumeZoneChecker.
     """
-    undecided = _in_some_zone(snapshot)
+    undecided = _labelled(snapshot, ZONE_KEYS)
     conflict = np.zeros(len(snapshot), np.bool_)
     for name in claim_names(pod.spec):
         try:
@@ -81,10 +84,10 @@ def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return {ZONE_CONFLICT: conflict}
 
 
-def _in_some_zone(snapshot: Snapshot) -> Mask:
-    """(n,) bool: the rows with a zone or region label."""
+def _labelled(snapshot: Snapshot, keys: Iterable[str]) -> Mask:
+    """(n,) bool: the rows with at least one of the labels."""
     out = np.zeros(len(snapshot), np.bool_)
-    for key in ZONE_KEYS:
+    for key in keys:
         out |= snapshot.label_codes(key)[0] != ABSENT
     return out
 
@@ -112,7 +115,7 @@ def no_volume_zone_conflict_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
     Otherwise as in 1.16. Upstream: 1.4 VolumeZoneChecker.
     """
-    undecided = _in_some_zone(snapshot)
+    undecided = _labelled(snapshot, ZONE_KEYS)
     conflict = np.zeros(len(snapshot), np.bool_)
     for name in claim_names(pod.spec):
         try:
@@ -130,6 +133,64 @@ def no_volume_zone_conflict_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
 def _same_zone(zone: str, value: str | None) -> bool:
     return (value or "") == zone
+
+
+# --- framework releases --------------------------------------------------------------------
+
+
+def volume_zone_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Volumes count in order: a node fails at the first conflict, and only nodes without one see why a later claim has
+    no volume. A node without any of the labels passes. Upstream: 1.20 VolumeZone.
+    """
+    undecided = _labelled(snapshot, ZONE_LABELS)
+    conflict = np.zeros(len(snapshot), np.bool_)
+    for name in claim_names(pod.spec):
+        try:
+            volume = volume_behind(pod.namespace, name, snapshot.objects)
+        except VolumeError as error:
+            return {ZONE_CONFLICT: conflict, str(error): undecided}
+        for key, zones in volume_zones(volume) if volume else ():
+            differs = undecided & ~snapshot.spread_label(key, zones.__contains__)
+            conflict |= differs
+            undecided &= ~differs
+    return {ZONE_CONFLICT: conflict}
+
+
+def _zones(pod: PodInfo, objects: ClusterObjects) -> list[tuple[str, frozenset[str]]]:
+    """(label, its zones) of all volumes behind the pod's claims. Raises VolumeError."""
+    found = (volume_behind(pod.namespace, name, objects) for name in claim_names(pod.spec))
+    return [entry for volume in found if volume is not None for entry in volume_zones(volume)]
+
+
+def volume_zone_pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+    """Refuses a pod with a claim that has no volume and should have one; skips one whose volumes can be anywhere.
+
+    Upstream: 1.36 VolumeZone.PreFilter.
+    """
+    try:
+        return GO_ON if _zones(pod, snapshot.objects) else SKIP
+    except VolumeError as error:
+        return PreFiltered(reasons=(str(error),))
+
+
+def volume_zone_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where a volume's zones or regions do not hold the node's; a node without any of the labels passes.
+
+    A beta label that the node lacks is looked up under its later name. What ``volume_zone_pre_filter`` refuses fails on
+    every node. Upstream: 1.36 VolumeZone.Filter.
+    """
+    try:
+        wanted = _zones(pod, snapshot.objects)
+    except VolumeError as error:
+        return {str(error): np.ones(len(snapshot), np.bool_)}
+    conflict = np.zeros(len(snapshot), np.bool_)
+    for key, zones in wanted:
+        there = snapshot.spread_label(key, zones.__contains__)
+        if key in GA_LABEL:
+            lacking = snapshot.label_codes(key)[0] == ABSENT
+            there = there | (lacking & snapshot.spread_label(GA_LABEL[key], zones.__contains__))
+        conflict |= ~there
+    return {ZONE_CONFLICT: conflict & _labelled(snapshot, ZONE_LABELS)}
 
 
 # --- maps ----------------------------------------------------------------------------------

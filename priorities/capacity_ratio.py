@@ -12,20 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from priorities.normalize import idiv
+from priorities.normalize import MAX_UTILIZATION, Point, curve, idiv, round_half_away
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityFactory
-
-MAX_UTILIZATION = 100
-
-Point = tuple[int, int]
-"""(utilization in percent, score)."""
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
 DEFAULT_RESOURCES: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))
@@ -55,20 +49,6 @@ def _range_errors(shape: Sequence[Point]) -> Iterator[str]:
             yield f"score values must not be less than 0. Score[{i}]=={score}"
         if score > MAX_PRIORITY:
             yield f"score valuses not be greater than {MAX_PRIORITY}. Score[{i}]=={score}"
-
-
-def curve(shape: Sequence[Point]) -> IntArray:
-    """(101,) the score at each utilization: straight between the points, level before the first and after the last.
-
-    Values between points are cut off toward zero, counted from the point on the left. ``shape`` has no fault.
-    """
-    table = np.empty(MAX_UTILIZATION + 1, np.int64)
-    table[: shape[0][0] + 1] = shape[0][1]
-    for (left, low), (right, high) in pairwise(shape):
-        steps = np.arange(1, right - left + 1)
-        table[left + 1 : right + 1] = low + idiv((high - low) * steps, right - left)
-    table[shape[-1][0] + 1 :] = shape[-1][1]
-    return table
 
 
 def resource_weights(resources: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -106,15 +86,6 @@ def capacity_ratio(table: IntArray, weights: dict[str, int], pod: PodInfo, snaps
         total += (score > 0) * np.int64(weight)
     some = total != 0
     return np.where(some, round_half_away(scores / np.where(some, total, 1)), 0)
-
-
-def round_half_away(numbers: NDArray[np.float64]) -> IntArray:
-    """The nearest whole numbers, halves away from zero; float64 in, int64 out, -2^63 for what int64 cannot hold."""
-    whole = np.trunc(numbers)
-    half = np.abs(numbers - whole) >= 0.5
-    with np.errstate(invalid="ignore"):
-        rounded: IntArray = np.where(half, whole + np.sign(numbers), whole).astype(np.int64)
-    return rounded
 
 
 def capacity_ratio_factory(

@@ -1,19 +1,22 @@
-"""ImageLocalityPriority: better the more bytes of the pod's images a node already has.
+"""ImageLocalityPriority and ImageLocality: better the more bytes of the pod's images a node already has.
 
 An image counts size·(nodes that have it / all nodes), so that one rare image does not draw every pod to one node.
 With s = the sum over containers, held between 23 MiB and 1000 MiB: score = (s - 23 MiB)·10 / (1000 MiB - 23 MiB).
+The framework releases go up to 100, and allow 1000 MiB for each container.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
-from clusterstate.objects import ContainerImage, Node
+from clusterstate.objects import ContainerImage, ImageVolume, Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 MIB = 1024 * 1024
 MIN_BYTES = 23 * MIB
@@ -28,13 +31,18 @@ def normalized_image_name(name: str) -> str:
 
 
 def image_bytes(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) bytes of the pod's images on each node, each scaled by how many of the nodes have it.
+    """(n,) bytes of the pod's images on each node, of ordinary containers only; see ``scaled_bytes``."""
+    return scaled_bytes([container.image for container in pod.spec.containers], snapshot)
 
-    Ordinary containers only; an image that two of them use counts twice. float64, cut off per image.
+
+def scaled_bytes(images: Iterable[str], snapshot: Snapshot) -> IntArray:
+    """(n,) bytes of images on each node, each scaled by how many of the nodes have it.
+
+    An image that is named twice counts twice. float64, cut off per image.
     """
     total = np.zeros(len(snapshot), np.int64)
-    for container in pod.spec.containers:
-        sizes, nodes = snapshot.image(normalized_image_name(container.image))
+    for image in images:
+        sizes, nodes = snapshot.image(normalized_image_name(image))
         total += (sizes * (nodes / max(1, snapshot.node_count))).astype(np.int64)
     return total
 
@@ -54,6 +62,41 @@ def _make_image_locality(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         "ImageLocalityPriority", image_locality, reads=Reads.NODE | Reads.ALL_NODES, constant=no_container
     )
+
+
+# --- 1.20 and 1.36 -------------------------------------------------------------------------
+
+
+def image_locality_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100. Upstream: 1.20 ImageLocality."""
+    return _of_containers(image_bytes(pod, snapshot), len(pod.spec.containers))
+
+
+def image_locality_1_36(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100; init containers and image volumes count too. Upstream: 1.36 ImageLocality."""
+    containers = len(pod.spec.init_containers) + len(pod.spec.containers)
+    return _of_containers(scaled_bytes(images_1_36(pod), snapshot), containers)
+
+
+def images_1_36(pod: PodInfo) -> list[str]:
+    """The images of all containers and of image volumes."""
+    spec = pod.spec
+    volumes = [volume.reference for volume in spec.volumes if isinstance(volume, ImageVolume)]
+    return [*(c.image for c in (*spec.init_containers, *spec.containers)), *volumes]
+
+
+def _of_containers(held: IntArray, containers: int) -> IntArray:
+    """Without any container there is nothing between the limits, and one is exceeded or not."""
+    if not containers:
+        return np.where(held < MIN_BYTES, 0, MAX_NODE_SCORE)
+    most = MAX_BYTES * containers
+    scores: IntArray = (np.clip(held, MIN_BYTES, most) - MIN_BYTES) * MAX_NODE_SCORE // (most - MIN_BYTES)
+    return scores
+
+
+def no_image(pod: PodInfo) -> int | None:
+    """0 for a pod without any image. Upstream: 1.36."""
+    return None if images_1_36(pod) else 0
 
 
 # --- 1.4 -----------------------------------------------------------------------------------

@@ -7,20 +7,27 @@ import numpy as np
 from clusterstate.annotations_1_4 import affinity_error
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
+from clusterstate.objects import PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import preferred_weights
+from clusterstate.selection import counts_as_preferred, preferred_term_weights, preferred_weights
+from clusterstate.selection_errors import preferred_error_1_20, preferred_error_1_36
 from clusterstate.selectors import SelectorError
 from clusterstate.selectors_1_4 import preferred_weights_1_4
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
+Terms = tuple[PreferredSchedulingTerm, ...]
+
+
+def _preferred(pod: PodInfo) -> Terms:
+    affinity = pod.spec.affinity
+    return affinity.node_affinity.preferred if affinity and affinity.node_affinity else ()
+
 
 def no_preference(pod: PodInfo) -> int | None:
     """0 for a pod without a preferred term that weighs anything."""
-    affinity = pod.spec.affinity
-    preferred = affinity.node_affinity.preferred if affinity and affinity.node_affinity else ()
-    return None if any(term.weight for term in preferred) else 0
+    return None if any(term.weight for term in _preferred(pod)) else 0
 
 
 def _make_node_affinity(_: PriorityArgs) -> PriorityConfig:
@@ -76,6 +83,44 @@ def _make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
         valuewise=True,
     )
 
+
+# --- 1.20 and 1.36 -------------------------------------------------------------------------
+
+
+def preferred_sums_1_20(added: Terms, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: Σ weight of the preferred terms, the scheduler's and the pod's, that the row meets.
+
+    Raises PriorityError for terms of the pod that cannot be parsed. Upstream: 1.20 NodeAffinity.
+    """
+    terms = _preferred(pod)
+    if error := preferred_error_1_20(terms):
+        raise PriorityError(error)
+    return preferred_term_weights(snapshot, (*added, *terms))
+
+
+def preferred_sums_1_36(added: Terms, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """The same rule. Upstream: 1.36 NodeAffinity."""
+    has_preference(added, pod)
+    return preferred_term_weights(snapshot, (*added, *_preferred(pod)))
+
+
+def has_preference(added: Terms, pod: PodInfo) -> bool:
+    """Whether the scheduler or the pod prefers anything at all, be it without weight.
+
+    Raises PriorityError for terms of the pod that cannot be parsed. Upstream: 1.36 NodeAffinity PreScore.
+    """
+    terms = _preferred(pod)
+    if error := preferred_error_1_36(terms):
+        raise PriorityError(error)
+    return bool(added or terms)
+
+
+def no_term_counts(added: Terms, pod: PodInfo) -> int | None:
+    """0 where no preferred term is looked at."""
+    return None if any(map(counts_as_preferred, (*added, *_preferred(pod)))) else 0
+
+
+# --- maps ----------------------------------------------------------------------------------
 
 NODE_AFFINITY: dict[str, PriorityConfigFactory] = {"NodeAffinityPriority": PriorityConfigFactory(_make_node_affinity)}
 NODE_AFFINITY_1_4: dict[str, PriorityConfigFactory] = {

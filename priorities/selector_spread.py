@@ -9,17 +9,21 @@ in float64, truncated; a node without a zone has its node part.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.defaultselector import default_selector_1_20
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
+from clusterstate.nodetree import zone_key_stable
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.services import count_matching, selectors_of
 from clusterstate.snapshot import Snapshot
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 REGION = "failure-domain.beta.kubernetes.io/region"
 ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -43,25 +47,69 @@ def matching_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
 def spread_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
     """(n,) 0–10 from the counts of all feasible rows. Upstream: 1.16 CalculateSpreadPriorityReduce."""
+    return _scores(counts, snapshot, zone_of, MAX_PRIORITY)
+
+
+def _scores(counts: IntArray, snapshot: Snapshot, zone: Callable[[Node], Hashable | None], best: int) -> IntArray:
+    """(n,) 0–``best``."""
     if not counts.any():
-        return constant_row(MAX_PRIORITY, len(counts))
-    scores = _part(counts)
-    codes, zones = snapshot.property_codes(zone_of)
+        return constant_row(best, len(counts))
+    scores = _part(counts, best)
+    codes, zones = snapshot.property_codes(zone)
     if codes.any():
         per_zone = np.bincount(codes, weights=counts, minlength=len(zones))
         per_zone[ABSENT] = 0
-        zoned = scores * (1.0 - ZONE_WEIGHT) + (ZONE_WEIGHT * _part(per_zone))[codes]
+        zoned = scores * (1.0 - ZONE_WEIGHT) + (ZONE_WEIGHT * _part(per_zone, best))[codes]
         scores = np.where(codes != ABSENT, zoned, scores)
     return scores.astype(np.int64)
 
 
-def _part(counts: IntArray | NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) float64 0–10, higher where less is counted."""
+def _part(counts: IntArray | NDArray[np.float64], best: int) -> NDArray[np.float64]:
+    """(n,) float64 0–``best``, higher where less is counted."""
     most = counts.max()
     if not most:
-        return np.full(len(counts), float(MAX_PRIORITY))
-    part: NDArray[np.float64] = MAX_PRIORITY * ((most - counts) / most)
+        return np.full(len(counts), float(best))
+    part: NDArray[np.float64] = best * ((most - counts) / most)
     return part
+
+
+# --- 1.20 ----------------------------------------------------------------------------------
+
+
+def spreads_by_itself(pod: PodInfo) -> bool:
+    """A pod with topology spread constraints of its own is not spread by this rule."""
+    return bool(pod.spec.topology_spread_constraints)
+
+
+def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of the namespace there, not being deleted, that the pod's default selector matches.
+
+    Upstream: 1.20 SelectorSpread.
+    """
+    matcher = None if spreads_by_itself(pod) else default_selector_1_20(pod, snapshot)
+    if matcher is None:
+        return constant_row(0, len(snapshot))
+
+    def weight(info: PodInfo) -> int:
+        return int(info.namespace == pod.namespace and not info.terminating and matcher(info.labels))
+
+    return snapshot.counts(snapshot.tally(("SelectorSpread", pod.namespace, matcher), None, weight)).copy()
+
+
+def spread_scores_1_20(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+    """(n,) 0–100 from the counts of all feasible rows; the counts of a pod that spreads by itself stay as they are.
+
+    Upstream: 1.20 SelectorSpread NormalizeScore.
+    """
+    return counts if spreads_by_itself(pod) else _scores(counts, snapshot, zone_key_stable, MAX_NODE_SCORE)
+
+
+def not_spread(pod: PodInfo) -> int | None:
+    """0 for a pod that spreads by itself."""
+    return 0 if spreads_by_itself(pod) else None
+
+
+# --- maps ----------------------------------------------------------------------------------
 
 
 def _named(name: str) -> PriorityConfigFactory:

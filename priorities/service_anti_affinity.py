@@ -16,7 +16,7 @@ from clusterstate.selectors import compile_map
 from clusterstate.services import count_matching, services_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Tally
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityFactory
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityFactory
 
 
 def service_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -77,6 +77,35 @@ def anti_affinity_scores_1_4(label: str, pod: PodInfo, snapshot: Snapshot, count
     table[ABSENT] = 0
     scores: IntArray = table[codes]
     return scores
+
+
+# --- 1.20 ----------------------------------------------------------------------------------
+
+
+def service_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of the pod's first service there, not being deleted; 0 everywhere if it selects all pods.
+
+    Upstream: 1.20 ServiceAffinity.
+    """
+    selectors = tuple(s.selector for s in services_of(pod, snapshot)[:1] if s.selector)
+    return count_matching(pod.namespace, selectors, snapshot)
+
+
+def anti_affinity_scores_1_20(labels: tuple[str, ...], snapshot: Snapshot, counts: IntArray) -> IntArray:
+    """(n,) 0–100 from the counts of all feasible rows: the mean over ``labels`` of 100·((k - c)/k), 0 without the
+    label, in float64, truncated at the end. Upstream: 1.20 ServiceAffinity NormalizeScore.
+    """
+    total = int(counts.sum())
+    sums = np.zeros(len(counts), np.float64)
+    for label in labels:
+        codes, index = snapshot.label_codes(label)
+        table = np.full(len(index) + 1, float(MAX_NODE_SCORE))
+        if total:
+            per_value = np.bincount(codes, weights=counts, minlength=len(table))
+            table = MAX_NODE_SCORE * ((total - per_value) / total)
+        table[ABSENT] = 0
+        sums += table[codes] / len(labels)
+    return sums.astype(np.int64)
 
 
 # --- factories -----------------------------------------------------------------------------

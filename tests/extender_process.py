@@ -43,8 +43,8 @@ def extender(*certificates: Path) -> Iterator[str]:
 
 
 def good(verb: str, asked: dict[str, Any], keep: Callable[[list[Any]], list[Any]] = list) -> Any:
-    """Keeps all nodes, scores them 0, 1, 2 …, binds anything."""
-    if verb == "bind":
+    """Keeps all nodes, scores them 0, 1, 2 …, binds anything, leaves no candidate of preemption."""
+    if verb in ("bind", "preempt"):
         return {"Error": ""}
     names = asked.get("NodeNames")
     items = names if names is not None else (asked.get("Nodes") or asked["nodes"])["items"]
@@ -89,6 +89,21 @@ def echo(verb: str, asked: dict[str, Any]) -> Any:
     return {"error": json.dumps(asked)}
 
 
+def preempt(verb: str, asked: dict[str, Any]) -> Any:
+    """Keeps every candidate but n0, its victims in reverse order, and counts two violations more than it was told."""
+    meta, full = asked["NodeNameToMetaVictims"], asked["NodeNameToVictims"]
+    told = meta or {
+        node: {**victims, "Pods": [{"UID": pod["metadata"]["uid"]} for pod in victims["Pods"]]}
+        for node, victims in full.items()
+    }
+    kept = {
+        node: {"pods": victims["Pods"][::-1], "numPDBViolations": victims["NumPDBViolations"] + 2}
+        for node, victims in told.items()
+        if node != "n0"
+    }
+    return {"nodeNameToMetaVictims": kept}
+
+
 ANSWERS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
     "good": good,
     "refuse": refuse,
@@ -96,6 +111,10 @@ ANSWERS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
     "double": double,
     "unknown": unknown,
     "echo": echo,
+    "preempt": preempt,
+    "unresolvable": lambda *_: {"FailedNodes": {"n1": "no"}, "FailedAndUnresolvableNodes": {"n1": "never", "n0": None}},
+    "bad-unresolvable": lambda *_: {"failedAndUnresolvableNodes": {"n1": 7}},
+    "bad-victims": lambda *_: {"nodeNameToMetaVictims": {"n1": {"pods": [], "numPDBViolations": 1.5}}},
     "error": lambda *_: {"error": "95% full"},
     "null": lambda *_: None,
     "nulls": lambda *_: {"nodes": None, "nodenames": None, "failedNodes": None, "error": None},

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
+
 from clusterstate.objects import (
     AWSElasticBlockStore,
     ClaimVolume,
     NodeSelectorTerm,
     ObjectMeta,
+    OwnerReference,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
@@ -41,6 +44,13 @@ def make_claim(
     deleted = "2020-01-01T00:00:00Z" if deleting else None
     meta = ObjectMeta(name, namespace, uid=f"uid-{name}", annotations=labels(annotations), deletion_timestamp=deleted)
     return PersistentVolumeClaim(meta, volume_name=volume, storage_class_name=storage_class, **fields)
+
+
+def owned_claim(name: str, uid: str, *others: OwnerReference, **fields: Any) -> PersistentVolumeClaim:
+    """A claim whose controller is the pod of that uid."""
+    claim = make_claim(name, **fields)
+    owners = (*others, OwnerReference("Pod", "p", uid, controller=True))
+    return attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, owner_references=owners))
 
 
 def make_volume(

@@ -44,13 +44,19 @@ sources = st.one_of(
     st.builds(o.AWSElasticBlockStore, texts, st.booleans()),
     st.builds(o.RBD, tuples(texts), texts, texts, st.booleans()),
     st.builds(o.ISCSI, texts, st.booleans()),
-    st.builds(o.AzureDisk, texts),
+    st.builds(o.AzureDisk, texts, texts),
     st.builds(o.Cinder, texts),
+    st.builds(o.PortworxVolume, texts),
     st.builds(o.CSI, texts, texts),
 )
-volumes = sources | st.builds(o.ClaimVolume, texts, st.booleans()) | st.builds(o.EphemeralVolume, texts)
+volumes = st.one_of(
+    sources,
+    st.builds(o.ClaimVolume, texts, st.booleans()),
+    st.builds(o.EphemeralVolume, texts),
+    st.builds(o.ImageVolume, texts),
+)
 ports = st.builds(o.ContainerPort, st.integers(1, 65535), texts, texts)
-containers = st.builds(o.Container, texts, texts, resources, resources, tuples(ports, 1), maybe)
+containers = st.builds(o.Container, texts, texts, resources, resources, tuples(ports, 1), maybe, tuples(texts))
 tolerations = st.builds(o.Toleration, texts, texts, texts, texts, st.none() | int64)
 spreads = st.builds(
     o.TopologySpreadConstraint,
@@ -80,8 +86,25 @@ pod_specs = st.builds(
     overhead=resources,
     resources=resources,
     scheduling_gates=tuples(texts),
+    host_users=st.none() | st.booleans(),
+    scheduling_group=texts,
+    resource_claims=tuples(st.builds(o.PodResourceClaim, texts, maybe, maybe)),
 )
-pods = st.builds(o.Pod, metadata, pod_specs, texts, texts, texts, maybe)
+grants = st.builds(o.Grant, resources, resources)
+named_grants = st.dictionaries(texts, grants, max_size=2).map(o.FrozenMap)
+pod_grants = st.builds(o.PodGrants, named_grants, st.none() | grants).filter(lambda g: g.containers or g.pod)
+pods = st.builds(
+    o.Pod,
+    metadata,
+    pod_specs,
+    texts,
+    texts,
+    texts,
+    maybe,
+    tuples(st.builds(o.PodCondition, texts, texts, texts)),
+    st.none() | pod_grants,
+    tuples(st.builds(o.ResourceClaimStatus, texts, maybe)),
+)
 nodes = st.builds(
     o.Node,
     metadata,
@@ -115,13 +138,18 @@ OBJECTS: dict[str, st.SearchStrategy[Any]] = {
         st.none() | claim_references,
         st.none() | tuples(terms),
         texts,
+        texts,
     ),
     "PersistentVolumeClaim": st.builds(
-        o.PersistentVolumeClaim, metadata, texts, amounts, tuples(texts), maybe, maybe, maybe_selector, texts
+        o.PersistentVolumeClaim, metadata, texts, amounts, tuples(texts), maybe, maybe, maybe_selector, texts, texts
     ),
     "StorageClass": st.builds(o.StorageClass, metadata, texts, maybe, tuples(topologies)),
     "CSINode": st.builds(o.CSINode, metadata, tuples(drivers)),
-    "CSIDriver": st.builds(o.CSIDriver, metadata, st.booleans(), st.booleans()),
+    "CSIDriver": st.builds(o.CSIDriver, metadata, st.booleans(), st.booleans(), st.booleans()),
+    "CSIStorageCapacity": st.builds(
+        o.CSIStorageCapacity, metadata, texts, maybe_selector, st.none() | amounts, st.none() | amounts
+    ),
+    "VolumeAttachment": st.builds(o.VolumeAttachment, metadata, texts, texts, texts),
     "PriorityClass": st.builds(o.PriorityClass, metadata, int64, st.booleans(), maybe),
     "PodDisruptionBudget": st.builds(
         o.PodDisruptionBudget,

@@ -33,15 +33,29 @@ from clusterstate.objects.constraints import (
     WeightedPodAffinityTerm,
 )
 from clusterstate.objects.node import ContainerImage, Node, NodeCondition
-from clusterstate.objects.pod import Container, ContainerPort, Pod, PodSpec
+from clusterstate.objects.pod import (
+    Container,
+    ContainerPort,
+    Grant,
+    Pod,
+    PodCondition,
+    PodGrants,
+    PodResourceClaim,
+    PodSpec,
+    RequestsInUse,
+    ResourceClaimStatus,
+)
+from clusterstate.objects.resource import DeviceClass, PodGroup, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from clusterstate.objects.storage import (
     ClaimReference,
     CSIDriver,
     CSINode,
     CSINodeDriver,
+    CSIStorageCapacity,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    VolumeAttachment,
 )
 from clusterstate.objects.volumes import (
     CSI,
@@ -51,8 +65,11 @@ from clusterstate.objects.volumes import (
     AzureDisk,
     Cinder,
     ClaimVolume,
+    EphemeralClaim,
     EphemeralVolume,
     GCEPersistentDisk,
+    ImageVolume,
+    PortworxVolume,
     VolumeSource,
 )
 from clusterstate.objects.workloads import (
@@ -78,6 +95,7 @@ __all__ = [
     "CSIDriver",
     "CSINode",
     "CSINodeDriver",
+    "CSIStorageCapacity",
     "Cinder",
     "ClaimReference",
     "ClaimVolume",
@@ -85,9 +103,13 @@ __all__ = [
     "Container",
     "ContainerImage",
     "ContainerPort",
+    "DeviceClass",
+    "EphemeralClaim",
     "EphemeralVolume",
     "FrozenMap",
     "GCEPersistentDisk",
+    "Grant",
+    "ImageVolume",
     "LabelSelector",
     "Labels",
     "Namespace",
@@ -102,20 +124,31 @@ __all__ = [
     "Pod",
     "PodAffinity",
     "PodAffinityTerm",
+    "PodCondition",
     "PodDisruptionBudget",
+    "PodGrants",
+    "PodGroup",
+    "PodResourceClaim",
     "PodSpec",
+    "PortworxVolume",
     "PreferredSchedulingTerm",
     "PriorityClass",
     "ReplicaSet",
     "ReplicationController",
+    "RequestsInUse",
     "Requirement",
+    "ResourceClaim",
+    "ResourceClaimStatus",
+    "ResourceClaimTemplate",
     "ResourceList",
+    "ResourceSlice",
     "Service",
     "StatefulSet",
     "StorageClass",
     "Taint",
     "Toleration",
     "TopologySpreadConstraint",
+    "VolumeAttachment",
     "VolumeSource",
     "WeightedPodAffinityTerm",
 ]
@@ -132,9 +165,16 @@ ClusterObject = (
     | StorageClass
     | CSINode
     | CSIDriver
+    | CSIStorageCapacity
+    | VolumeAttachment
     | PriorityClass
     | PodDisruptionBudget
     | Namespace
+    | ResourceClaim
+    | ResourceClaimTemplate
+    | ResourceSlice
+    | DeviceClass
+    | PodGroup
 )
 
 KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in ClusterObject.__args__}

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from clusterstate.objects.base import NO_LABELS, NO_RESOURCES, Labels, ObjectMeta, ResourceList
+from clusterstate.objects.base import NO_LABELS, NO_RESOURCES, FrozenMap, Labels, ObjectMeta, ResourceList
 from clusterstate.objects.constraints import Affinity, Toleration, TopologySpreadConstraint
 from clusterstate.objects.volumes import VolumeSource
 
@@ -23,7 +23,7 @@ class ContainerPort:
 
 @attrs.frozen
 class Container:
-    """Ports without a hostPort are dropped while decoding."""
+    """Ports without a hostPort are dropped while decoding. ``restart_rule_actions``: of its restartPolicyRules."""
 
     name: str = ""
     image: str = ""
@@ -31,11 +31,36 @@ class Container:
     limits: ResourceList = NO_RESOURCES
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str | None = None
+    restart_rule_actions: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class PodResourceClaim:
+    """An entry of ``spec.resourceClaims``: a claim by name, or a template that one is made from."""
+
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+@attrs.frozen
+class RequestsInUse:
+    """What a running pod's containers, and the pod as a whole, are granted when that is not what its spec asks for.
+
+    containers, init_containers: as many as the spec has, in its order. resources: of the pod as a whole.
+    """
+
+    containers: tuple[ResourceList, ...]
+    init_containers: tuple[ResourceList, ...]
+    resources: ResourceList
 
 
 @attrs.frozen(cache_hash=True)
 class PodSpec:
-    """What a pod asks for; everything but the node it is bound to, so that replicas share one."""
+    """What a pod asks for; everything but the node it is bound to, so that replicas share one.
+
+    in_use: no part of the API's spec; a release that reads resize status puts it there (``clusterstate.resize_1_36``).
+    """
 
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -52,6 +77,45 @@ class PodSpec:
     overhead: ResourceList = NO_RESOURCES
     resources: ResourceList = NO_RESOURCES
     scheduling_gates: tuple[str, ...] = ()
+    host_users: bool | None = None
+    scheduling_group: str = ""
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    in_use: RequestsInUse | None = None
+
+
+@attrs.frozen
+class PodCondition:
+    type: str
+    status: str = ""
+    reason: str = ""
+
+
+@attrs.frozen
+class ResourceClaimStatus:
+    """The claim that was made for an entry of ``spec.resourceClaims``; None: none is needed."""
+
+    name: str
+    resource_claim_name: str | None = None
+
+
+@attrs.frozen
+class Grant:
+    """``resources.requests`` and ``allocatedResources`` of a container's status, or of a pod's."""
+
+    requests: ResourceList = NO_RESOURCES
+    allocated: ResourceList = NO_RESOURCES
+
+
+@attrs.frozen(cache_hash=True)
+class PodGrants:
+    """What the status of a pod says of its resources.
+
+    containers: by name, init containers too; those whose status has ``resources``. pod: None without
+    ``status.resources``.
+    """
+
+    containers: FrozenMap[str, Grant]
+    pod: Grant | None = None
 
 
 @attrs.frozen
@@ -64,6 +128,9 @@ class Pod:
     phase: str = ""
     nominated_node_name: str = ""
     start_time: str | None = None
+    conditions: tuple[PodCondition, ...] = ()
+    grants: PodGrants | None = None
+    resource_claim_statuses: tuple[ResourceClaimStatus, ...] = ()
     manifest: Mapping[str, Any] | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
@@ -85,5 +152,8 @@ class Pod:
             self.phase,
             self.nominated_node_name,
             self.start_time,
+            self.conditions,
+            self.grants,
+            self.resource_claim_statuses,
             self.manifest,
         )

@@ -18,7 +18,10 @@ class ClaimReference:
 
 @attrs.frozen
 class PersistentVolume:
-    """``node_affinity`` is None when absent; ``storage`` is capacity.storage in thousandths of a byte."""
+    """``node_affinity`` is None when absent; ``storage`` is capacity.storage in thousandths of a byte.
+
+    ``volume_attributes_class_name``: empty for none; read by 1.36.
+    """
 
     metadata: ObjectMeta
     source: VolumeSource | None = None
@@ -29,11 +32,15 @@ class PersistentVolume:
     claim_ref: ClaimReference | None = None
     node_affinity: tuple[NodeSelectorTerm, ...] | None = None
     phase: str = ""
+    volume_attributes_class_name: str = ""
 
 
 @attrs.frozen
 class PersistentVolumeClaim:
-    """``storage_class_name`` is None when absent; ``storage`` is the request in thousandths of a byte."""
+    """``storage_class_name`` is None when absent; ``storage`` is the request in thousandths of a byte.
+
+    ``volume_attributes_class_name``: empty for none; read by 1.36.
+    """
 
     metadata: ObjectMeta
     volume_name: str = ""
@@ -43,6 +50,7 @@ class PersistentVolumeClaim:
     volume_mode: str | None = None
     selector: LabelSelector | None = None
     phase: str = ""
+    volume_attributes_class_name: str = ""
 
 
 @attrs.frozen
@@ -73,6 +81,33 @@ class CSINode:
 
 @attrs.frozen
 class CSIDriver:
+    """``prevent_pod_scheduling_if_missing`` is read by 1.36."""
+
     metadata: ObjectMeta
     attach_required: bool = True
     storage_capacity: bool = False
+    prevent_pod_scheduling_if_missing: bool = False
+
+
+@attrs.frozen
+class CSIStorageCapacity:
+    """What a storage class can still provision for the nodes that ``node_topology`` selects; read by 1.36.
+
+    ``capacity`` and ``maximum_volume_size`` in thousandths of a byte, None when absent.
+    """
+
+    metadata: ObjectMeta
+    storage_class_name: str = ""
+    node_topology: LabelSelector | None = None
+    capacity: int | None = None
+    maximum_volume_size: int | None = None
+
+
+@attrs.frozen
+class VolumeAttachment:
+    """A volume that a driver attaches to a node; ``volume_name`` is empty for an inline volume. Read by 1.36."""
+
+    metadata: ObjectMeta
+    attacher: str = ""
+    node_name: str = ""
+    volume_name: str = ""

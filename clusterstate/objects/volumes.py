@@ -13,8 +13,11 @@ class GCEPersistentDisk:
 
 @attrs.frozen
 class AWSElasticBlockStore:
+    """``volume_name``: what a pod calls the volume; kept only for an id in the long form (``aws://…``)."""
+
     volume_id: str
     read_only: bool = False
+    volume_name: str = ""
 
 
 @attrs.frozen
@@ -34,10 +37,18 @@ class ISCSI:
 @attrs.frozen
 class AzureDisk:
     disk_name: str
+    disk_uri: str = ""
 
 
 @attrs.frozen
 class Cinder:
+    volume_id: str
+
+
+@attrs.frozen
+class PortworxVolume:
+    """Read by 1.36."""
+
     volume_id: str
 
 
@@ -62,7 +73,38 @@ class EphemeralVolume:
     volume_name: str
 
 
+@attrs.frozen
+class EphemeralClaim:
+    """The claim that an ephemeral volume of one pod leads to; it has to be that pod's own.
+
+    No part of the API: it stands in a spec for the EphemeralVolume where a release reads those
+    (``clusterstate.volumes_ephemeral``).
+    """
+
+    claim_name: str
+    pod_name: str
+    pod_uid: str
+
+
+@attrs.frozen
+class ImageVolume:
+    """``image`` of a pod's volume: a container image to mount; read by 1.36."""
+
+    reference: str = ""
+
+
 VolumeSource = (
-    GCEPersistentDisk | AWSElasticBlockStore | RBD | ISCSI | AzureDisk | Cinder | CSI | ClaimVolume | EphemeralVolume
+    GCEPersistentDisk
+    | AWSElasticBlockStore
+    | RBD
+    | ISCSI
+    | AzureDisk
+    | Cinder
+    | PortworxVolume
+    | CSI
+    | ClaimVolume
+    | EphemeralVolume
+    | EphemeralClaim
+    | ImageVolume
 )
 """The volume types that scheduling reads; all others are dropped while decoding."""

@@ -14,11 +14,13 @@ from typing import Any
 
 import attrs
 
+from clusterstate.objects import FrozenMap
+from kubescheduler.framework.goduration import parse_duration
+
 Path = tuple[str | int, ...]
 """The way from the document to a value: keys and list positions."""
 
-_NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m|h)")
+_NUMBERS = ("int", "int32", "int64", "float32", "time.Duration")
 
 
 @attrs.frozen
@@ -35,7 +37,11 @@ BOOL = Scalar("bool", "true or false")
 BYTES = Scalar("[]uint8", "a base64 string")
 INT = Scalar("int", "an integer", 64)
 INT32 = Scalar("int32", "a 32-bit integer", 32)
+INT64 = Scalar("int64", "an integer", 64)
 DURATION = Scalar("time.Duration", "an integer number of nanoseconds", 64)
+FLOAT = Scalar("float32", "a number")
+GO_DURATION = Scalar("v1.Duration", 'a duration such as "15s" or "1m30s"')
+"""Nanoseconds, written as Go writes durations."""
 
 
 @attrs.frozen
@@ -47,6 +53,24 @@ class ListOf:
     @property
     def go(self) -> str:
         return f"[]{self.item.go}"
+
+
+@attrs.frozen
+class MapOf:
+    """A mapping of texts to scalars, as a FrozenMap."""
+
+    item: Scalar
+
+    @property
+    def go(self) -> str:
+        return f"map[string]{self.item.go}"
+
+
+@attrs.frozen
+class Anything:
+    """A value that is decoded later, or never."""
+
+    go: str = "runtime.RawExtension"
 
 
 @attrs.frozen
@@ -80,7 +104,7 @@ class Struct:
         return f"v1.{self.name}"
 
 
-Kind = Scalar | ListOf | Struct
+Kind = Scalar | ListOf | MapOf | Anything | Struct
 
 
 @attrs.frozen
@@ -111,9 +135,13 @@ def show_path(path: Path) -> str:
 
 @attrs.define
 class Decoder:
-    """Decodes one document. ``internal`` reads the capitalised keys of the unversioned form."""
+    """Decodes one document. ``internal`` reads the capitalised keys of the unversioned form.
+
+    ``outer``: how many steps of a path lie outside of what Go's decoder is given.
+    """
 
     internal: bool = False
+    outer: int = 1
     faults: list[Fault] = attrs.Factory(list)
     unknown: list[UnknownKey] = attrs.Factory(list)
 
@@ -123,7 +151,9 @@ class Decoder:
             return self._struct(kind, value, path, owner, fold_case)
         if isinstance(kind, ListOf):
             return self._list(kind, value, path, owner, fold_case)
-        return self._scalar(kind, value, path, owner)
+        if isinstance(kind, MapOf):
+            return self._map(kind, value, path, owner)
+        return value if isinstance(kind, Anything) else self._scalar(kind, value, path, owner)
 
     def _struct(self, kind: Struct, value: Any, path: Path, owner: str, fold_case: bool) -> Any:
         fold_case = (fold_case or kind.fold_case) and not self.internal
@@ -150,9 +180,19 @@ class Decoder:
             return ()
         return tuple(self.decode(kind.item, item, (*path, at), owner, fold_case) for at, item in enumerate(value))
 
+    def _map(self, kind: MapOf, value: Any, path: Path, owner: str) -> FrozenMap[str, Any]:
+        if not isinstance(value, Mapping):
+            self._fault(kind.go, "an object", value, path, owner)
+            return FrozenMap()
+        return FrozenMap({key: self._scalar(kind.item, item, (*path, key), owner) for key, item in value.items()})
+
     def _scalar(self, kind: Scalar, value: Any, path: Path, owner: str) -> Any:
         if kind.bits:
             return self._integer(kind, value, path, owner)
+        if kind is FLOAT:
+            return self._float(value, path, owner)
+        if kind is GO_DURATION:
+            return self._duration(value, path, owner)
         wanted = bool if kind is BOOL else str
         if value is not None and not isinstance(value, wanted):
             self._fault(kind.go, kind.wanted, value, path, owner)
@@ -170,6 +210,23 @@ class Decoder:
         self._fault(kind.go, kind.wanted, value, path, owner)
         return 0
 
+    def _float(self, value: Any, path: Path, owner: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self._fault(FLOAT.go, FLOAT.wanted, value, path, owner)
+            return 0.0
+        return float(value)
+
+    def _duration(self, value: Any, path: Path, owner: str) -> int:
+        if not isinstance(value, str):
+            self._fault("string", GO_DURATION.wanted, value, path, owner)
+            return 0
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            text = f"expected {GO_DURATION.wanted}, found {_show(value)}"
+            self.faults.append(Fault(path, text, str(error)))
+            return 0
+
     def _bytes(self, value: str, path: Path) -> bytes:
         try:
             return base64.b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
@@ -178,8 +235,8 @@ class Decoder:
             return b""
 
     def _fault(self, go: str, wanted: str, value: Any, path: Path, owner: str) -> None:
-        found = _go_value(value, number=go in ("int", "int32", "time.Duration"))
-        below = [step for step in path[1:] if isinstance(step, str)]  # Go's decoder starts at the list element
+        found = _go_value(value, number=go in _NUMBERS)
+        below = [step for step in path[self.outer :] if isinstance(step, str)]
         place = f"struct field {owner}.{'.'.join(below)}" if below else "value"
         text = f"expected {wanted}, found {_show(value)}{_hint(go, value)}"
         self.faults.append(Fault(path, text, f"json: cannot unmarshal {found} into Go {place} of type {go}"))
@@ -217,12 +274,19 @@ def _show(value: Any) -> str:
 def _hint(go: str, value: Any) -> str:
     """What to write instead, where it can be told."""
     if isinstance(value, str):
-        if go == "time.Duration" and (match := _DURATION.fullmatch(value)):
-            return f"; write {round(float(match[1]) * _NANOSECONDS[match[2]])}"
-        if go in ("int", "int32", "time.Duration") and re.fullmatch(r"-?\d{1,19}", value):
+        if go == "time.Duration" and (nanoseconds := _nanoseconds(value)) is not None:
+            return f"; write {nanoseconds}"
+        if go in _NUMBERS and re.fullmatch(r"-?\d{1,19}", value):
             return f"; write {value} without quotes"
         if go == "bool" and value.lower() in ("true", "false"):
             return f"; write {value.lower()} without quotes"
     elif go == "string" and isinstance(value, int | float):
         return "; put it in quotes"
     return ""
+
+
+def _nanoseconds(text: str) -> int | None:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        return None

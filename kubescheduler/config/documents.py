@@ -27,7 +27,7 @@ def parse_document(text: str, name: str, file_format: str | None = None) -> dict
     The format (JSON, YAML, TOML) is told by the ending of ``name``, else by the text itself. Raises ConfigError with
     ``name:line:column`` for text that cannot be read, and for a document that is no mapping.
     """
-    file_format = file_format or _FORMATS.get(Path(name).suffix.lower()) or _sniff(text)
+    file_format = file_format or document_format(text, name)
     if not text.strip():
         return {}
     parse = {"JSON": _parse_json, "YAML": _parse_yaml, "TOML": _parse_toml}[file_format]
@@ -37,6 +37,11 @@ def parse_document(text: str, name: str, file_format: str | None = None) -> dict
     if not isinstance(document, dict):
         raise ConfigError(f"{name}: expected a mapping of keys to values, found {_kind(document)}")
     return document
+
+
+def document_format(text: str, name: str) -> str:
+    """JSON, YAML or TOML: by the ending of ``name``, else by the text itself."""
+    return _FORMATS.get(Path(name).suffix.lower()) or _sniff(text)
 
 
 def read_document(path: Path) -> dict[str, Any]:

@@ -12,8 +12,11 @@ from clusterstate.objects import FrozenMap
 
 Stage = Literal["alpha", "beta", "GA"]
 
-ALL_ALPHA = "AllAlpha"
-"""Sets every alpha gate that is not set by name."""
+SWITCHES: dict[Stage, str] = {"alpha": "AllAlpha", "beta": "AllBeta"}
+"""Stage → the name that sets every gate of the stage that is not set by name."""
+
+WITHOUT_ALL_BETA = frozenset({"1.4", "1.16"})
+"""Releases that do not know AllBeta."""
 
 _TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
 _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
@@ -28,6 +31,72 @@ class Gate:
 
 _ALPHA = Gate(default=False, stage="alpha")
 _BETA = Gate(default=True, stage="beta")
+_BETA_OFF = Gate(default=False, stage="beta")
+_GA = Gate(default=True, stage="GA")
+_LOCKED = Gate(default=True, stage="GA", locked=True)
+
+_GATES_1_20: dict[str, Gate] = {
+    "EvenPodsSpread": _LOCKED,
+    "CSINodeInfo": _LOCKED,
+    "PodOverhead": _BETA,
+    "DefaultPodTopologySpread": _BETA,
+    "NonPreemptingPriority": _BETA,
+    "PodDisruptionBudget": _BETA,
+    "LocalStorageCapacityIsolation": _BETA,
+    "CSIMigration": _BETA,
+    "CSIMigrationAWS": _BETA_OFF,
+    "CSIMigrationGCE": _BETA_OFF,
+    "CSIMigrationAzureDisk": _BETA_OFF,
+    "CSIMigrationOpenStack": _BETA_OFF,
+    "CSIMigrationAzureFile": _ALPHA,
+    "BalanceAttachedNodeVolumes": _ALPHA,
+    "CSIStorageCapacity": _ALPHA,
+    "GenericEphemeralVolume": _ALPHA,
+}
+
+_GATES_1_36: dict[str, Gate] = {
+    "SidecarContainers": _LOCKED,
+    "NodeInclusionPolicyInPodTopologySpread": _LOCKED,
+    "SchedulerQueueingHints": _LOCKED,
+    "DynamicResourceAllocation": _GA,
+    "InPlacePodVerticalScaling": _GA,
+    "VolumeAttributesClass": _GA,
+    **dict.fromkeys(
+        (
+            "DRAExtendedResource",
+            "DRAPrioritizedList",
+            "DRASchedulerFilterTimeout",
+            "DRADeviceBindingConditions",
+            "DRAResourceClaimDeviceStatus",
+            "DRAConsumableCapacity",
+            "InPlacePodLevelResourcesVerticalScaling",
+            "PodLevelResources",
+            "MatchLabelKeysInPodTopologySpread",
+            "SchedulerAsyncPreemption",
+            "SchedulerPopFromBackoffQ",
+            "NominatedNodeNameForExpectation",
+            "OpportunisticBatching",
+            "NodeDeclaredFeatures",
+        ),
+        _BETA,
+    ),
+    "SchedulerAsyncAPICalls": _BETA_OFF,
+    **dict.fromkeys(
+        (
+            "StorageCapacityScoring",
+            "VolumeLimitScaling",
+            "TaintTolerationComparisonOperators",
+            "GenericWorkload",
+            "GangScheduling",
+            "TopologyAwareWorkloadScheduling",
+            "WorkloadAwarePreemption",
+            "DRANodeAllocatableResources",
+            "DRAWorkloadResourceClaims",
+            "DRADeviceTaintRules",
+        ),
+        _ALPHA,
+    ),
+}
 
 GATES: dict[str, dict[str, Gate]] = {
     "1.4": {},
@@ -36,8 +105,8 @@ GATES: dict[str, dict[str, Gate]] = {
         "AttachVolumeLimit": _BETA,
         "CSINodeInfo": _BETA,
         "BlockVolume": _BETA,
-        "StorageObjectInUseProtection": Gate(default=True, stage="GA"),
-        "PodPriority": Gate(default=True, stage="GA", locked=True),
+        "StorageObjectInUseProtection": _GA,
+        "PodPriority": _LOCKED,
         "EvenPodsSpread": _ALPHA,
         "ResourceLimitsPriorityFunction": _ALPHA,
         "BalanceAttachedNodeVolumes": _ALPHA,
@@ -50,6 +119,8 @@ GATES: dict[str, dict[str, Gate]] = {
         "CSIMigrationGCE": _ALPHA,
         "CSIMigrationOpenStack": _ALPHA,
     },
+    "1.20": _GATES_1_20,
+    "1.36": _GATES_1_36,
 }
 """Release → the gates that concern scheduling."""
 
@@ -89,17 +160,18 @@ def _resolve(release: str, given: Mapping[str, bool], where: str, problems: list
     if release not in GATES:
         raise ConfigError(f"{where}: release {release} is not known; known are {', '.join(GATES)}")
     gates = GATES[release]
+    switches = {stage: name for stage, name in SWITCHES.items() if stage == "alpha" or release not in WITHOUT_ALL_BETA}
     for name, value in given.items():
         gate = gates.get(name)
         if gate is None:
-            if name != ALL_ALPHA:
+            if name not in switches.values():
                 problems.append(f"unrecognized feature gate: {name}{nearest(name, gates)}")
         elif gate.locked and value != gate.default:
             locked, wanted = (str(flag).lower() for flag in (gate.default, value))
             problems.append(f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")
     if problems:
         raise ConfigError(f"{where}: {problem}" for problem in problems)
-    all_alpha = given.get(ALL_ALPHA, False)
+    whole_stages = {stage: given[name] for stage, name in switches.items() if name in given}
     return FrozenMap(
-        {name: given.get(name, gate.default or (all_alpha and gate.stage == "alpha")) for name, gate in gates.items()}
+        {name: given.get(name, whole_stages.get(gate.stage, gate.default)) for name, gate in gates.items()}
     )

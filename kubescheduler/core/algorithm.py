@@ -16,13 +16,18 @@ from priorities.types import PriorityConfig
 class FilterAnswer(Protocol):
     """What an extender's filter said.
 
-    nodes: names of the nodes that are left, in its order. failed: node name → message.
+    nodes: names of the nodes that are left, in its order. failed: node name → message. unresolvable: likewise where
+    taking pods away cannot help. as_objects: the nodes came as objects, not as names.
     """
 
     @property
     def nodes(self) -> tuple[str, ...]: ...
     @property
     def failed(self) -> dict[str, str]: ...
+    @property
+    def unresolvable(self) -> dict[str, str]: ...
+    @property
+    def as_objects(self) -> bool: ...
 
 
 class ExtenderSettings(Protocol):
@@ -47,7 +52,8 @@ class ExtenderSettings(Protocol):
 class Extender(Protocol):
     """An HTTP extender as the scheduler calls it; every call may raise a SchedulingError.
 
-    ``known`` are the names that the cluster has.
+    ``known`` are the names that the cluster has. ``preempt_counted``: node → (uids of the pods that would go, how many
+    of them violate a budget).
     """
 
     @property
@@ -56,6 +62,9 @@ class Extender(Protocol):
     def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str]) -> FilterAnswer: ...
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]: ...
     def preempt(self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]) -> dict[str, tuple[str, ...]]: ...
+    def preempt_counted(
+        self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
+    ) -> dict[str, tuple[tuple[str, ...], int]]: ...
     def bind(self, pod: Pod, node_name: str) -> None: ...
 
 

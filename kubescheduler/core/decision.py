@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -34,12 +34,14 @@ def fit_error_1_4(decision: Decision) -> str:
 class ExtenderTrace:
     """What one extender answered; None where no such call was made or it failed.
 
-    failed: node → message. scores: (host, raw score) as answered. errors: the texts of failed calls.
+    failed: node → message; unresolvable: likewise, of nodes that taking pods away cannot mend. scores: (host, raw
+    score) as answered. errors: the texts of failed calls.
     """
 
     name: str
     weight: int = 0
     failed: Mapping[str, str] | None = None
+    unresolvable: Mapping[str, str] | None = None
     scores: tuple[tuple[str, int], ...] | None = None
     filter_error: str | None = None
     prioritize_error: str | None = None
@@ -62,7 +64,7 @@ class Preemption:
     """
 
     candidates: Mapping[str, Victims] = attrs.field(factory=dict)
-    chosen: tuple[str, ...] = ()
+    chosen: Sequence[str] = ()
     cleared: tuple[Pod, ...] = ()
 
 
@@ -165,6 +167,14 @@ class Decision:
             if not self.every_reason:
                 left &= ~failed
         return out
+
+    def codes(self) -> dict[str, str]:
+        """Node that was refused → the code of its status; empty for releases without statuses."""
+        return {}
+
+    def raw(self, plugin: str) -> dict[str, int]:  # noqa: ARG002
+        """Node → one plugin's score before it was normalised; empty for releases without."""
+        return {}
 
     def checks(self) -> dict[str, dict[str, list[str]]]:
         """Node → predicate → its reasons, each predicate on its own; an error as ``error: text``."""

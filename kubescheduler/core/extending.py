@@ -31,7 +31,7 @@ def filter_with_extenders(
         trace = ExtenderTrace(config.url_prefix, config.weight)
         if len(feasible) and config.filter_verb and extender.is_interested(pod):
             try:
-                answer = extender.filter(pod, _nodes(snapshot, feasible), snapshot.known_names)
+                answer = extender.filter(pod, nodes_of(snapshot, feasible), snapshot.known_names)
             except SchedulingError as error:
                 if not config.ignorable:
                     raise
@@ -50,7 +50,8 @@ def _row(snapshot: Snapshot, name: str) -> int:
     return row
 
 
-def _nodes(snapshot: Snapshot, rows: IntArray) -> list[Node]:
+def nodes_of(snapshot: Snapshot, rows: IntArray) -> list[Node]:
+    """The node objects of rows."""
     return [node for row in rows.tolist() if (node := snapshot.node(row)) is not None]
 
 
@@ -60,8 +61,9 @@ def score_with_extenders(
     traces: Sequence[ExtenderTrace],
     snapshot: Snapshot,
     feasible: IntArray,
+    scale: int = 1,
 ) -> tuple[IntArray, tuple[ExtenderTrace, ...]]:
-    """((n,) int64 Σ weight·score on the feasible rows, the traces completed).
+    """((n,) int64 Σ weight·score·scale on the feasible rows, the traces completed).
 
     All calls run at once; one that fails adds nothing. Scores are used as they come, hosts that are not
     feasible are passed over. Upstream: 1.16 PrioritizeNodes.
@@ -70,7 +72,7 @@ def score_with_extenders(
     names = snapshot.names
     for at, row in enumerate(feasible.tolist()):
         position.setdefault(names[row], []).append(at)
-    nodes = _nodes(snapshot, feasible)
+    nodes = nodes_of(snapshot, feasible)
     asked = [bool(e.config.prioritize_verb) and e.is_interested(pod) for e in extenders]
     with ThreadPoolExecutor(max(1, sum(asked))) as pool:
         calls = [
@@ -88,6 +90,6 @@ def score_with_extenders(
             continue
         for host, score in scores:
             for at in position.get(host, ()):
-                sums[at] += extender.config.weight * score
+                sums[at] += extender.config.weight * score * scale
         completed.append(attrs.evolve(trace, scores=tuple(scores)))
     return np.array([wrap(value) for value in sums], np.int64), tuple(completed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -13,101 +14,18 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.roster import Roster, started
+from clusterstate.roster import Roster
 from clusterstate.selectors import Matcher, SelectorError, compile_label_selector
 from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.candidates import Candidates, NodeNames, choose, pick_1_16
 from kubescheduler.core.decision import Decision, Preemption, Victims
-from kubescheduler.core.trials import Attempt, Trial, trials
-
-PRIORITY_OFFSET = 1 << 31
-"""Makes every priority positive before they are summed, so that fewer victims weigh less."""
-LOWEST = np.iinfo(np.int64).min
+from kubescheduler.core.trials import Attempt, Part, trials
 
 Budgets = Sequence[tuple[str, Matcher]]
 """(namespace, selector) of the PodDisruptionBudgets that allow no disruption."""
 
-
-@attrs.frozen(eq=False)
-class Candidates(Mapping[str, Victims]):
-    """Node → victims, of every node where the pod would fit; a node's victims are put together when asked for.
-
-    rows: (n,) the nodes. victims, protected: (K, n) bool, places of the roster: who leaves, whom a budget protects.
-    priorities, starts: (K, n) of the roster. pods: row → its pods by place.
-    """
-
-    names: tuple[str, ...]
-    rows: IntArray
-    victims: Mask
-    protected: Mask
-    priorities: IntArray
-    starts: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-    pods: Sequence[Sequence[Pod]]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[str]:
-        return (self.names[row] for row in self.rows.tolist())
-
-    def __getitem__(self, name: str) -> Victims:
-        for at, row in enumerate(self.rows.tolist()):
-            if self.names[row] == name:
-                return self._victims(at, row)
-        raise KeyError(name)
-
-    def _victims(self, at: int, row: int) -> Victims:
-        leaving, kept = self.victims[:, at], self.protected[:, at]
-        first, then = np.flatnonzero(leaving & kept), np.flatnonzero(leaving & ~kept)
-        there = self.pods[row]
-        return Victims(tuple(there[place] for place in (*first.tolist(), *then.tolist())), len(first))
-
-    def choose(self) -> tuple[str, ...]:
-        """The nodes that the release may pick, sorted by name."""
-        leaving, violating = self.victims, self.victims & self.protected
-        if not leaving.any():
-            return tuple(sorted(self))
-        first = leaving.argmax(axis=0)
-        if violating.any():
-            first = np.where(violating.any(axis=0), violating.argmax(axis=0), first)
-        highest = np.where(leaving, self.priorities, LOWEST).max(axis=0, initial=LOWEST)
-        costs = Costs(
-            violations=violating.sum(axis=0),
-            first=np.take_along_axis(self.priorities, first[None], axis=0)[0],
-            total=np.where(leaving, self.priorities + PRIORITY_OFFSET, 0).sum(axis=0),
-            count=leaving.sum(axis=0),
-            start=np.where(leaving & (self.priorities == highest), self.starts, np.inf).min(axis=0, initial=np.inf),
-        )
-        return tuple(sorted(map(self.names.__getitem__, self.rows[costs.least()].tolist())))
-
-
-@attrs.frozen(eq=False)
-class Costs:
-    """What preemption on each of n nodes costs: (n,) int64 each, ``start`` float64.
-
-    first: the priority of the first victim, violating ones being first. start: the earliest start among the
-    victims of the highest priority.
-    """
-
-    violations: IntArray
-    first: IntArray
-    total: IntArray
-    count: IntArray
-    start: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-
-    def least(self) -> IntArray:
-        """The positions of the nodes that may be picked.
-
-        Those without victims; else by fewest violations, lowest first victim, lowest sum of priorities, fewest
-        victims, latest start. Upstream: 1.16 pickOneNodeForPreemption.
-        """
-        free = np.flatnonzero(self.count == 0)
-        if len(free):
-            return free
-        left = np.arange(len(self.count))
-        for cost in (self.violations, self.first, self.total, self.count, -self.start):
-            if len(left) > 1:
-                left = left[cost[left] == cost[left].min()]
-        return left
+Protect = Callable[[Roster, IntArray, Mask], Mask]
+"""Of (roster, (n,) rows, (K, n) bool the places that would leave): (K, n) bool, those that a budget protects."""
 
 
 def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: Algorithm, roster: Roster) -> Preemption:
@@ -123,15 +41,21 @@ def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: A
     if not len(rows):
         return Preemption(cleared=(pod,))
     attempt = Attempt(pod, info, algorithm.predicates, cache, roster.refresh())
-    found = find_candidates(attempt, rows, exhausted_budgets(cache.objects))
+    found = find_candidates(attempt, rows, functools.partial(protected_classes, exhausted_budgets(cache.objects)))
+    roster = attempt.roster
     interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested and len(found):
         after = _after_extenders(pod, dict(found), cache, interested)
-        return _preemption(pod, after, choose(after), cache)
-    return _preemption(pod, found, found.choose(), cache)
+        return _preemption(pod, after, choose(after, pick_1_16), cache)
+    return _preemption(pod, found, chosen_rows(found, pick_1_16(found.costs(roster.starts)), cache), cache)
 
 
-def _preemption(pod: Pod, found: Mapping[str, Victims], chosen: tuple[str, ...], cache: ClusterCache) -> Preemption:
+def chosen_rows(found: Candidates, at: IntArray, cache: ClusterCache) -> NodeNames:
+    """The names of candidates by position."""
+    return NodeNames(found.names, found.rows[at], cache.columns.ranks)
+
+
+def _preemption(pod: Pod, found: Mapping[str, Victims], chosen: Sequence[str], cache: ClusterCache) -> Preemption:
     waiting = cache.nominated().get(chosen[0], ()) if chosen else ()
     return Preemption(found, chosen, tuple(p for p in waiting if p.priority < pod.priority))
 
@@ -156,39 +80,54 @@ def candidate_rows(decision: Decision, unresolvable: Collection[str], cache: Clu
 # --- victims -----------------------------------------------------------------------------------
 
 
-def find_candidates(attempt: Attempt, rows: IntArray, budgets: Budgets) -> Candidates:
-    """Where the pod would fit if lower ones left, and which of them have to."""
+def find_candidates(
+    attempt: Attempt, rows: IntArray, protect: Protect, *, alike: bool = False, lower_only: bool = False
+) -> Candidates:
+    """Where the pod would fit if lower ones left, and which of them have to.
+
+    alike: see ``trials``; what is protected then follows from the pods' classes and their order on a node.
+    lower_only: a node without lower pods is none.
+    """
     roster = attempt.roster
-    parts = [_find(attempt, part, trial, budgets) for part, trial in trials(attempt, rows)]
-    at, victims, protected = parts[0]
-    for more, others, kept in parts[1:]:
-        at = np.concatenate([at, more])
-        victims, protected = np.hstack([victims, others]), np.hstack([protected, kept])
+    parts = [_find(attempt, part, protect, lower_only=lower_only) for part in trials(attempt, rows, alike=alike)]
+    offsets = np.cumsum([0, *(len(part.kinds) for part in parts[:-1])])
+    kinds = np.concatenate([part.kinds for part in parts])
     return Candidates(
         names=attempt.cache.columns.published[0],
-        rows=at,
-        victims=victims,
-        protected=protected,
-        priorities=roster.priorities[:, at],
-        starts=roster.starts[:, at],
+        rows=np.concatenate([part.rows for part in parts]),
+        kinds=np.concatenate([part.kind_of + offset for part, offset in zip(parts, offsets, strict=True)]),
+        victims=np.hstack([part.victims for part in parts]),
+        protected=np.hstack([part.protected for part in parts]),
+        priorities=roster.priorities[:, kinds],
         pods=list(roster.pods),
     )
 
 
-def _find(attempt: Attempt, rows: IntArray, trial: Trial, budgets: Budgets) -> tuple[IntArray, Mask, Mask]:
-    """(rows where the pod would fit, (K, n) victims there, (K, n) pods there that a budget protects).
+@attrs.frozen(eq=False)
+class _Found:
+    """rows: (n,) where the pod would fit. kinds: (k,) the rows that were tried. kind_of: (n,) indices into them.
+    victims, protected: (K, k) bool, see Candidates."""
 
-    Every lower pod is thought away; then each is put back, those that a budget protects first, the important
+    rows: IntArray
+    kinds: IntArray
+    kind_of: IntArray
+    victims: Mask
+    protected: Mask
+
+
+def _find(attempt: Attempt, part: Part, protect: Protect, *, lower_only: bool) -> _Found:
+    """Every lower pod is thought away; then each is put back, those that a budget protects first, the important
     before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
     """
-    roster = attempt.roster
+    roster, rows, trial = attempt.roster, part.tried, part.trial
     codes = roster.codes[:, rows]
     victims = (codes > 0) & (roster.priorities[:, rows] < attempt.pod.priority)
-    protected = _protected_classes(roster, budgets)[codes]
+    lower: Mask = np.asarray(victims.any(axis=0)) if lower_only else np.ones(len(rows), np.bool_)
+    protected = protect(roster, rows, victims)
     places = np.flatnonzero(victims.any(axis=1)).tolist()
     for place in places:
         trial.take_away(place, victims[place])
-    fits = trial.fits(np.ones(len(rows), np.bool_))
+    fits = lower & trial.fits(lower)
     victims &= fits
     for first in (protected, ~protected) if protected.any() else (~protected,):
         for place in places:
@@ -199,18 +138,22 @@ def _find(attempt: Attempt, rows: IntArray, trial: Trial, budgets: Budgets) -> t
                 if leaves.any():
                     trial.take_away(place, leaves)
                 victims[place] = (victims[place] & ~back) | leaves
-    return rows[fits], victims[:, fits], protected[:, fits]
+    kind_of = np.arange(len(rows)) if part.copies is None else part.copies
+    fitting = fits[kind_of] if part.allowed is None else fits[kind_of] & part.allowed
+    return _Found(part.rows[fitting], rows, kind_of[fitting], victims, protected)
 
 
-def _protected_classes(roster: Roster, budgets: Budgets) -> Mask:
-    """(classes,) bool: a budget that allows no disruption selects the class; every pod is judged alone."""
+def protected_classes(budgets: Budgets, roster: Roster, rows: IntArray, victims: Mask) -> Mask:  # noqa: ARG001
+    """A budget that allows no disruption selects the pod's class; every pod is judged alone."""
 
     def is_protected(info: PodInfo | None) -> bool:
         if info is None or not info.labels:
             return False
         return any(namespace == info.namespace and matches(info.labels) for namespace, matches in budgets)
 
-    return np.fromiter(map(is_protected, roster.infos), np.bool_, len(roster.infos))
+    classes = np.fromiter(map(is_protected, roster.infos), np.bool_, len(roster.infos))
+    protected: Mask = classes[roster.codes[:, rows]]
+    return protected
 
 
 def exhausted_budgets(objects: ClusterObjects) -> Budgets:
@@ -228,25 +171,6 @@ def exhausted_budgets(objects: ClusterObjects) -> Budgets:
 
 
 # --- extenders ---------------------------------------------------------------------------------
-
-
-def choose(found: Mapping[str, Victims]) -> tuple[str, ...]:
-    """The nodes that the release may pick, sorted by name, of victims in the order extenders gave them."""
-    names, victims = list(found), list(found.values())
-    costs = Costs(
-        violations=np.array([v.violations for v in victims], np.int64),
-        first=np.array([v.pods[0].priority if v.pods else 0 for v in victims], np.int64),
-        total=np.array([sum(pod.priority + PRIORITY_OFFSET for pod in v.pods) for v in victims], np.int64),
-        count=np.array([len(v.pods) for v in victims], np.int64),
-        start=np.array([earliest_start(v.pods) for v in victims], np.float64),
-    )
-    return tuple(sorted(names[at] for at in costs.least().tolist()))
-
-
-def earliest_start(pods: Sequence[Pod]) -> float:
-    """The earliest start among the pods of the highest priority."""
-    highest = max((pod.priority for pod in pods), default=0)
-    return min((started(pod) for pod in pods if pod.priority == highest), default=np.inf)
 
 
 def _after_extenders(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -9,7 +10,7 @@ import attrs
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
@@ -17,7 +18,7 @@ from clusterstate.overlay import RowOverlay
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.filtering import judge, nominated_beside
+from kubescheduler.core.filtering import Found, judge, nominated_beside
 from kubescheduler.core.verdicts import failing
 from predicates.types import FitPredicate
 
@@ -29,6 +30,9 @@ class Trial(Protocol):
     def put_back(self, place: int, where: Mask) -> None: ...
     def fits(self, where: Mask) -> Mask:
         """(n,) bool, whether the pod fits; only asked of the rows where the mask is True. Errors do not fit."""
+
+    def refusals(self) -> Counter[str]:
+        """Reason → on how many rows the first predicate that refuses the pod gives it."""
 
 
 @attrs.frozen(eq=False)
@@ -42,6 +46,21 @@ class Attempt:
     roster: Roster
 
 
+@attrs.frozen(eq=False)
+class Part:
+    """Rows that are tried together.
+
+    rows: (n,). tried: (k,) those that are really tried, of which others are copies. copies: (n,) for each row the index
+    in ``tried``; None: tried are all rows. allowed: (n,) bool, rows that no predicate refuses whatever pods are there.
+    """
+
+    rows: IntArray
+    tried: IntArray
+    trial: Trial
+    copies: IntArray | None = None
+    allowed: Mask | None = None
+
+
 class BatchTrial:
     """All rows in one go; for predicates that look at nothing but the row.
 
@@ -50,10 +69,11 @@ class BatchTrial:
 
     def __init__(self, attempt: Attempt, rows: IntArray) -> None:
         self._info = attempt.info
+        self._all = attempt.predicates
         self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster)
         self.take_away = self._overlay.take_away
         self.put_back = self._overlay.put_back
-        self._moving = [p for p in attempt.predicates if p.reads & Reads.PODS and not p.reads & ~LOCAL]
+        self._moving = list(filter(reads_pods, attempt.predicates))
         fixed = [p for p in attempt.predicates if p not in self._moving]
         self._allowed = self._passing(fixed, np.ones(len(rows), np.bool_))
 
@@ -66,6 +86,18 @@ class BatchTrial:
 
     def fits(self, where: Mask) -> Mask:  # noqa: ARG002
         return self._passing(self._moving, self._allowed)
+
+    def refusals(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        left = np.ones(len(self._overlay), np.bool_)
+        for predicate in self._all:
+            verdict = predicate.check(self._info, self._overlay)
+            for reason, mask in verdict.items():
+                counts[reason] += int((mask & left).sum())
+            refused = failing(verdict)
+            if refused is not None:
+                left &= ~refused
+        return +counts
 
 
 class RowTrial:
@@ -98,25 +130,61 @@ class RowTrial:
         return out
 
     def _fits(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> bool:
-        pod, info, predicates = self._attempt.pod, self._attempt.info, self._attempt.predicates
         try:
-            if nominated and judge(pod, info, here.what_if((*changes, *nominated)), predicates):
-                return False
-            return not judge(pod, info, here.what_if(changes), predicates)
+            return not self._found(here, changes, nominated)
         except SchedulingError:
             return False
 
+    def _found(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> Found:
+        pod, info, predicates = self._attempt.pod, self._attempt.info, self._attempt.predicates
+        found = judge(pod, info, here.what_if((*changes, *nominated)), predicates) if nominated else ()
+        return found or judge(pod, info, here.what_if(changes), predicates)
 
-def trials(attempt: Attempt, rows: IntArray) -> list[tuple[IntArray, Trial]]:
-    """(rows, a trial of them) for all of ``rows``: as many as can be at once, the others one by one."""
+    def refusals(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        snapshot = self._attempt.cache.snapshot()
+        for at, row in enumerate(self._rows):
+            here = snapshot.take(np.array([row]))
+            for _, reasons in self._found(here, self._changes[at], self._nominated[at]):
+                counts.update(reasons)
+        return counts
+
+
+def reads_pods(predicate: FitPredicate) -> bool:
+    """Whether its verdict on a row may change with the pods of that row alone."""
+    return bool(predicate.reads & Reads.PODS)
+
+
+def trials(attempt: Attempt, rows: IntArray, *, alike: bool = False) -> list[Part]:
+    """Trials of all of ``rows``: as many as can be at once, the others one by one.
+
+    alike: rows with equal pods and amounts may stand for one another where the predicates see no difference.
+    """
     snapshot = attempt.cache.snapshot()
     predicates = [p for p in attempt.predicates if p.applies(attempt.info)]
     attempt = attrs.evolve(attempt, predicates=predicates)
     if not all(p.by_row(attempt.info, snapshot) for p in predicates):
-        return [(rows, RowTrial(attempt, rows))]
+        return [Part(rows, rows, RowTrial(attempt, rows))]
     waiting = [attempt.cache.columns.row_of.get(name) for name in attempt.cache.nominated()]
-    alone = np.isin(rows, [row for row in waiting if row is not None])
-    parts: list[tuple[IntArray, Trial]] = [(rows[~alone], BatchTrial(attempt, rows[~alone]))]
+    alone = np.isin(rows, [row for row in waiting if row is not None]) if waiting else np.zeros(len(rows), np.bool_)
+    together = rows[~alone]
+    if alike and all(p.amounts for p in predicates if reads_pods(p)):
+        parts = [_one_of_many(attempt, together)]
+    else:
+        parts = [Part(together, together, BatchTrial(attempt, together))]
     if alone.any():
-        parts.append((rows[alone], RowTrial(attempt, rows[alone])))
+        parts.append(Part(rows[alone], rows[alone], RowTrial(attempt, rows[alone])))
     return parts
+
+
+def _one_of_many(attempt: Attempt, rows: IntArray) -> Part:
+    first, copies = attempt.roster.alike(rows)
+    moving = [p for p in attempt.predicates if reads_pods(p)]
+    there = attempt.cache.snapshot().take(rows)
+    allowed = np.ones(len(rows), np.bool_)
+    for predicate in attempt.predicates:
+        refused = None if predicate in moving else failing(predicate.check(attempt.info, there))
+        if refused is not None:
+            allowed &= ~refused
+    tried = rows[first]
+    return Part(rows, tried, BatchTrial(attrs.evolve(attempt, predicates=moving), tried), copies, allowed)

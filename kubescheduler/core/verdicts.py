@@ -18,8 +18,8 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from predicates.types import FitPredicate, NodeError, Verdict
-from priorities.types import PriorityConfig
+from predicates.types import FitPredicate, NodeError, Verdict, never
+from priorities.types import PriorityConfig, PriorityError
 
 PATCH_SHARE = 8
 """Rows are patched while fewer than 1/8 of all of them changed."""
@@ -73,6 +73,10 @@ class Remembered:
         self._version = -1
         self._size = -1
 
+    def forget(self) -> None:
+        """The next time every row is looked at."""
+        self._size = -1
+
     def stale(self, refresh: Refresh) -> tuple[int, ...] | None:
         """The rows to look at again, none when nothing changed; None: every row."""
         version = refresh.log.version_of(self._far) if self._far else 0
@@ -87,16 +91,20 @@ class CheckState(Remembered):
     """One predicate's verdict on all rows for one pod class.
 
     failing: (N,) bool, any reason or error; None when no row fails. erring: some row has an error.
+    unresolvable: (N,) bool, the failing rows that taking pods away cannot mend, None when there is none; kept for
+    framework releases, whose rules say so. skipped: the rule has nothing to say this time.
     """
 
-    __slots__ = ("erring", "failing", "predicate", "verdict")
+    __slots__ = ("erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
         super().__init__(predicate.reads if predicate.narrow is None else predicate.narrow(info))
         self.predicate = predicate
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
+        self.unresolvable: Mask | None = None
         self.erring = False
+        self.skipped = False
 
     def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
         rows = self.stale(refresh)
@@ -111,6 +119,7 @@ class CheckState(Remembered):
                 return
             self.verdict = patched
         self.failing = failing(self.verdict)
+        self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
         self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
 
 
@@ -121,6 +130,20 @@ def failing(verdict: Verdict) -> Mask | None:
         if mask.any():
             out = mask if out is None else out | mask
     return out
+
+
+def unresolvable(
+    predicate: FitPredicate, pod: PodInfo, snapshot: Snapshot, verdict: Verdict, failing: Mask | None
+) -> Mask | None:
+    """(n,) bool, the failing rows that taking pods away cannot mend; None when there is none."""
+    if failing is None:
+        return None
+    beyond = None if predicate.beyond is None else failing & predicate.beyond(pod, snapshot)
+    if predicate.unresolvable is not never:
+        for reason, mask in verdict.items():
+            if not isinstance(reason, NodeError) and predicate.unresolvable(reason):
+                beyond = mask if beyond is None else beyond | mask
+    return beyond
 
 
 def _patched(old: Verdict, new: Verdict, rows: IntArray, size: int) -> Verdict:
@@ -144,9 +167,10 @@ class ScoreState(Remembered):
     """One priority's mapped numbers on all rows for one pod class.
 
     raw: (N,) int64. uniform: the one number that every row has, None when they differ or it does not help.
+    failed: the last time ended in an error.
     """
 
-    __slots__ = ("config", "raw", "reduced", "uniform")
+    __slots__ = ("config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         super().__init__(config.reads if config.narrow is None else config.narrow(info))
@@ -154,23 +178,36 @@ class ScoreState(Remembered):
         self.raw: IntArray = np.zeros(0, np.int64)
         self.uniform: int | None = None
         self.reduced: dict[int, int] = {}
+        self.failed = False
 
     def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
         rows = self.stale(refresh)
-        if rows is None:
-            self.raw = self.config.map(pod, refresh.snapshot)
-        elif not rows:
+        if rows == ():
             return
-        else:
-            at, part = refresh.part(rows)
-            now = self.config.map(pod, part)
-            if (self.raw[at] == now).all():
+        self.failed = False
+        try:
+            if not self._map(pod, refresh, rows):
                 return
-            self.raw = self.raw.copy()
-            self.raw[at] = now
+        except PriorityError:
+            self.failed = True
+            self.forget()
+            raise
         self.uniform = None
         if (self.config.valuewise or self.config.reduce is None) and len(self.raw) and same_everywhere(self.raw):
             self.uniform = int(self.raw[0])
+
+    def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
+        """Brings ``raw`` up to date; whether it changed."""
+        if rows is None:
+            self.raw = self.config.map(pod, refresh.snapshot)
+            return True
+        at, part = refresh.part(rows)
+        now = self.config.map(pod, part)
+        if (self.raw[at] == now).all():
+            return False
+        self.raw = self.raw.copy()
+        self.raw[at] = now
+        return True
 
 
 def same_everywhere(numbers: IntArray) -> bool:
@@ -221,10 +258,13 @@ class ClassState:
     def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
         """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
         refresh = self._refresh = Refresh(snapshot, log, self._checked)
-        self._checked = log.position
         for state in self.checks:
-            state.refresh(self.info, refresh)
-        masks = [listed, *(state.failing for state in self.checks if state.failing is not None)]
+            if state.skipped:
+                state.forget()
+            else:
+                state.refresh(self.info, refresh)
+        self._checked = log.position
+        masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
         if len(masks) == len(self._from) and all(map(operator.is_, masks, self._from)):
             return
         self._from = masks
@@ -238,9 +278,9 @@ class ClassState:
         if refresh is None or refresh.since != self._scored:
             refresh = Refresh(snapshot, log, self._scored)
         self._refresh = None
-        self._scored = log.position
         for state in self.scores.values():
             state.refresh(self.info, refresh)
+        self._scored = log.position
 
 
 class Memory:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from kubescheduler.extender.answers import ExtenderError, FilterResult, Score
+from kubescheduler.extender.answers import ExtenderError, FilterResult, Score, Victims
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.extender.encoding import NodeEncoder
-from kubescheduler.extender.wire import WIRE_1_4, WIRE_1_16, WireFormat
+from kubescheduler.extender.wire import WIRE_1_4, WIRE_1_16, WIRE_1_20, WIRE_1_36, WireFormat
 
 __all__ = [
     "WIRE_1_4",
     "WIRE_1_16",
+    "WIRE_1_20",
+    "WIRE_1_36",
     "ExtenderConfig",
     "ExtenderError",
     "FilterResult",
@@ -19,5 +21,6 @@ __all__ = [
     "NodeEncoder",
     "Score",
     "TLSConfig",
+    "Victims",
     "WireFormat",
 ]

@@ -20,6 +20,8 @@ TEXT = msgspec.json.Decoder(str | None)
 INTEGER = msgspec.json.Decoder(int | None)
 Score = tuple[str, int]
 """A host and its score, as answered: not weighted, not clamped, of any host."""
+Victims = tuple[tuple[str, ...], int]
+"""The uids of the pods that would go from a node, and how many of them violate a budget."""
 
 
 class ExtenderError(SchedulingError):
@@ -31,11 +33,18 @@ class FilterResult:
     """``nodes``: names in the answer's order, doubles kept. ``failed``: node → message (a node may be in both).
 
     ``objects`` are the answered nodes as JSON, one per name, when the answer came as node objects; else None.
+    ``unresolvable``: node → message where taking pods away cannot help; goes before ``failed``. Upstream: 1.36.
     """
 
     nodes: tuple[str, ...]
     failed: dict[str, str] = attrs.Factory(dict)
     objects: tuple[msgspec.Raw, ...] | None = attrs.field(default=None, repr=False)
+    unresolvable: dict[str, str] = attrs.Factory(dict)
+
+    @property
+    def as_objects(self) -> bool:
+        """Whether the nodes came as objects, not as names; without a call they did not come at all."""
+        return self.objects is not None
 
 
 @attrs.frozen
@@ -46,6 +55,7 @@ class FilterAnswer:
     objects: tuple[msgspec.Raw, ...] | None
     failed: dict[str, str]
     error: str
+    unresolvable: dict[str, str] = attrs.Factory(dict)
 
 
 # --- bodies ----------------------------------------------------------------------------------
@@ -116,8 +126,22 @@ def _text(raw: msgspec.Raw, what: str) -> str:
     return _read(TEXT, raw, what) or ""
 
 
-def read_filter(raw: msgspec.Raw) -> FilterAnswer:
-    """A filter answer; ``null`` is an empty one.
+def _messages(members: dict[str, msgspec.Raw], key: str) -> dict[str, str]:
+    """Node → message under a key of an answer."""
+    raw = members.get(key.lower(), MISSING)
+    return {node: _text(message, key) for node, message in _mapping(raw, key).items()}
+
+
+def _integer(raw: msgspec.Raw, what: str) -> int:
+    """An integer of 64 bits; null is 0."""
+    number = _read(INTEGER, raw, what) or 0
+    if not -(2**63) <= number < 2**63:
+        raise ExtenderError(f"cannot read the extender's answer: {what}: got {number}")
+    return number
+
+
+def read_filter(raw: msgspec.Raw, *, with_unresolvable: bool = False) -> FilterAnswer:
+    """A filter answer; ``null`` is an empty one. ``with_unresolvable``: failedAndUnresolvableNodes is a member.
 
     Raises:
         ExtenderError: a member has the wrong type.
@@ -128,12 +152,12 @@ def read_filter(raw: msgspec.Raw) -> FilterAnswer:
     objects = None
     if bytes(nodes) != NULL:
         objects = tuple(_read(LIST, _members(nodes, "nodes").get("items", MISSING), "nodes.items") or ())
-    failed = _mapping(members.get("failednodes", MISSING), "failedNodes")
     return FilterAnswer(
         names=None if names is None else tuple(_text(name, "nodenames") for name in names),
         objects=objects,
-        failed={node: _text(message, "failedNodes") for node, message in failed.items()},
+        failed=_messages(members, "failedNodes"),
         error=read_error(raw, members),
+        unresolvable=_messages(members, "failedAndUnresolvableNodes") if with_unresolvable else {},
     )
 
 
@@ -159,22 +183,21 @@ def read_scores(raw: msgspec.Raw) -> list[Score]:
 
 
 def _score(members: dict[str, msgspec.Raw]) -> Score:
-    score = _read(INTEGER, members.get("score", MISSING), "score, a 64-bit integer")
-    if score is not None and not -(2**63) <= score < 2**63:
-        raise ExtenderError(f"cannot read the extender's answer: score, a 64-bit integer: got {score}")
-    return _text(members.get("host", MISSING), "host"), score or 0
+    score = _integer(members.get("score", MISSING), "score, a 64-bit integer")
+    return _text(members.get("host", MISSING), "host"), score
 
 
-def read_victims(raw: msgspec.Raw) -> dict[str, tuple[str, ...]]:
-    """A preempt answer, node → uids of the pods that would go; ``null`` and anything unknown is an empty one.
+def read_victims(raw: msgspec.Raw) -> dict[str, Victims]:
+    """A preempt answer, node → (uids, violations); ``null`` and anything unknown is an empty one.
 
     Raises:
         ExtenderError: a member has the wrong type.
     """
     nodes = _mapping(_members(raw, "preempt").get("nodenametometavictims", MISSING), "nodeNameToMetaVictims")
-    return {name: _uids(_members(victims, "victims").get("pods", MISSING)) for name, victims in nodes.items()}
+    return {name: _victims(_members(victims, "victims")) for name, victims in nodes.items()}
 
 
-def _uids(raw: msgspec.Raw) -> tuple[str, ...]:
-    pods = _read(LIST, raw, "pods") or ()
-    return tuple(_text(_members(pod, "pods").get("uid", MISSING), "uid") for pod in pods)
+def _victims(members: dict[str, msgspec.Raw]) -> Victims:
+    pods = _read(LIST, members.get("pods", MISSING), "pods") or ()
+    uids = tuple(_text(_members(pod, "pods").get("uid", MISSING), "uid") for pod in pods)
+    return uids, _integer(members.get("numpdbviolations", MISSING), "numPDBViolations, a 64-bit integer")

@@ -14,6 +14,7 @@ from kubescheduler.extender.answers import (
     ExtenderError,
     FilterResult,
     Score,
+    Victims,
     node_name,
     read_error,
     read_filter,
@@ -53,26 +54,27 @@ class HTTPExtender:
     def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str] | None = None) -> FilterResult:
         """The nodes the extender keeps, and its messages; all of ``nodes`` without a filterVerb.
 
-        ``known`` holds the names a list of names may contain (1.16: every node of the snapshot); by default those
-        of ``nodes``. Node objects are not checked against it.
+        ``known`` holds the names a list of names may contain in a release that takes more than those of ``nodes``
+        (1.16: every node of the snapshot). Node objects are not checked against it.
 
         Raises:
             ExtenderError: with the release's text.
         """
         if not self.config.filter_verb:
             return FilterResult(tuple(node.name for node in nodes))
-        answer = read_filter(self._ask(self.config.filter_verb, pod, nodes))
+        document = self._ask(self.config.filter_verb, pod, nodes)
+        answer = read_filter(document, with_unresolvable=self.wire.knows_unresolvable)
         if answer.error:
             raise ExtenderError(self.wire.refusal(answer.error))
         if self._by_name and answer.names is not None:
-            known = {node.name for node in nodes} if known is None else known
+            if known is None or self.wire.takes_only_asked:
+                known = {node.name for node in nodes}
             for name in answer.names:
                 if name not in known:
                     raise ExtenderError(self.wire.unknown_node(self.name, name))
-            return FilterResult(answer.names, answer.failed)
-        if answer.objects is None:
-            return FilterResult((), answer.failed)
-        return FilterResult(tuple(node_name(node) for node in answer.objects), answer.failed, answer.objects)
+            return FilterResult(answer.names, answer.failed, unresolvable=answer.unresolvable)
+        names = tuple(node_name(node) for node in answer.objects or ())
+        return FilterResult(names, answer.failed, answer.objects, answer.unresolvable)
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[Score]:
         """(host, score) as answered, hosts perhaps repeated or unknown; empty without a prioritizeVerb.
@@ -99,14 +101,26 @@ class HTTPExtender:
             raise ExtenderError(self.wire.refusal(error))
 
     def preempt(self, pod: Pod, victims: VictimsByNode) -> dict[str, tuple[str, ...]]:
-        """The nodes the extender leaves of ``victims``, each with the uids of the pods that would go.
+        """``preempt_counted`` without the numbers."""
+        return {name: uids for name, (uids, _) in self.preempt_counted(pod, victims).items()}
+
+    def preempt_counted(self, pod: Pod, victims: VictimsByNode) -> dict[str, Victims]:
+        """The nodes the extender leaves of ``victims``: (uids of the pods that would go, violated budgets).
+
+        The number is the extender's in 1.36 and 0 in older releases, whatever the extender says.
 
         Raises:
-            ExtenderError: the call failed. An ``error`` member is not looked at: no node is left then.
+            ExtenderError: the call failed, or the extender has no preemptVerb. An ``error`` member is not looked at:
+                no node is left then.
         """
+        if not self.config.preempt_verb:
+            raise ExtenderError(f"preempt verb is not defined for extender {self.name} but run into ProcessPreemption")
         meta = self.config.node_cache_capable
         body = self.wire.preemption(encode_pod(pod, self.wire.pod), victims, meta)
-        return read_victims(self._post(self.config.preempt_verb, body))
+        answer = read_victims(self._post(self.config.preempt_verb, body))
+        if self.wire.counts_violations:
+            return answer
+        return {name: (uids, 0) for name, (uids, _) in answer.items()}
 
     def close(self) -> None:
         """Closes the connections that are kept open; the next call opens new ones."""

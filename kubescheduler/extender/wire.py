@@ -35,6 +35,9 @@ class WireFormat:
     ``document(body)``: the JSON value of a body; raises ExtenderError.
     ``refusal(error)``: the text that an answer's ``error`` becomes.
     ``unknown_node(url_prefix, name)``: the text for an answered name that is no node.
+    ``takes_only_asked``: answered names have to be among those sent; else any node of the cluster will do.
+    ``knows_unresolvable``: a filter may tell of nodes that taking pods away cannot mend.
+    ``counts_violations``: the number of violated budgets in a preempt answer counts; else it is 0.
     """
 
     release: str
@@ -47,6 +50,9 @@ class WireFormat:
     document: Callable[[bytes], msgspec.Raw]
     refusal: Callable[[str], str]
     unknown_node: Callable[[str, str], str]
+    takes_only_asked: bool = False
+    knows_unresolvable: bool = False
+    counts_violations: bool = False
 
 
 # --- 1.4 -------------------------------------------------------------------------------------
@@ -77,14 +83,18 @@ def _capitalised_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence
     return msgspec.json.encode({"Pod": pod, "Nodes": listed, "NodeNames": names})
 
 
-def _capitalised_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
-    """The short form leaves the number of violated budgets at 0."""
+def _counted_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
     full, short = None, None
     if meta:
-        short = {n: _victims([{"UID": p.metadata.uid} for p in pods], 0) for n, (pods, _) in victims.items()}
+        short = {n: _victims([{"UID": p.metadata.uid} for p in pods], k) for n, (pods, k) in victims.items()}
     else:
         full = {n: _victims([encode_pod(p, pod_as_read) for p in pods], k) for n, (pods, k) in victims.items()}
     return msgspec.json.encode({"Pod": pod, "NodeNameToVictims": full, "NodeNameToMetaVictims": short})
+
+
+def _capitalised_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
+    """The short form leaves the number of violated budgets at 0."""
+    return _counted_preemption(pod, {n: (pods, 0) for n, (pods, _) in victims.items()} if meta else victims, meta)
 
 
 def _victims(pods: Sequence[Any], violations: int) -> dict[str, Any]:
@@ -97,6 +107,26 @@ def _only_200(verb: str, url: str, status: int) -> str | None:
 
 def _not_in_map(url_prefix: str, name: str) -> str:
     return f"extender {quote(url_prefix)} claims a filtered node {quote(name)} which is not found in nodeNameToInfo map"
+
+
+# --- 1.20 and 1.36 ---------------------------------------------------------------------------
+
+
+def _only_200_lower_case(verb: str, url: str, status: int) -> str | None:
+    return None if status == 200 else f"failed {verb} with extender at URL {url}, code {status}"
+
+
+def _not_among_asked(url_prefix: str, name: str) -> str:
+    return (
+        f"extender {quote(url_prefix)} claims a filtered node {quote(name)} which is not found in the input node list"
+    )
+
+
+def _as_told(error: str) -> str:
+    return error
+
+
+# --- helpers ---------------------------------------------------------------------------------
 
 
 def _node_list(nodes: Raws) -> dict[str, Any]:
@@ -130,4 +160,21 @@ WIRE_1_4 = attrs.evolve(
     arguments=_lower_case_arguments,
     status_fault=_any_status,
     document=only_value,
+)
+
+WIRE_1_20 = attrs.evolve(
+    WIRE_1_16,
+    release="1.20",
+    status_fault=_only_200_lower_case,
+    unknown_node=_not_among_asked,
+    takes_only_asked=True,
+)
+
+WIRE_1_36 = attrs.evolve(
+    WIRE_1_20,
+    release="1.36",
+    preemption=_counted_preemption,
+    refusal=_as_told,
+    knows_unresolvable=True,
+    counts_violations=True,
 )

@@ -6,6 +6,8 @@ release does not know keeps its default there.
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, TopologySpreadConstraint
@@ -125,3 +127,33 @@ class DynamicResourcesArgs:
 
     filter_timeout: int = 10_000_000_000
     binding_timeout: int = 600_000_000_000
+
+
+ArgsType = type[Any]
+
+ARGS_1_20: dict[str, ArgsType] = {
+    "DefaultPreemption": DefaultPreemptionArgs,
+    "InterPodAffinity": InterPodAffinityArgs,
+    "NodeAffinity": NodeAffinityArgs,
+    "NodeLabel": NodeLabelArgs,
+    "NodeResourcesFit": NodeResourcesFitArgs,
+    "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs,
+    "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,
+    "PodTopologySpread": PodTopologySpreadArgs,
+    "RequestedToCapacityRatio": RequestedToCapacityRatioArgs,
+    "ServiceAffinity": ServiceAffinityArgs,
+    "VolumeBinding": VolumeBindingArgs,
+}
+"""Plugin → the type of its args, release 1.20."""
+
+ARGS_1_36: dict[str, ArgsType] = {
+    "DefaultPreemption": DefaultPreemptionArgs,
+    "DynamicResources": DynamicResourcesArgs,
+    "InterPodAffinity": InterPodAffinityArgs,
+    "NodeAffinity": NodeAffinityArgs,
+    "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
+    "NodeResourcesFit": NodeResourcesFitArgs,
+    "PodTopologySpread": PodTopologySpreadArgs,
+    "VolumeBinding": VolumeBindingArgs,
+}
+"""Plugin → the type of its args, release 1.36."""

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from algorithmprovider.pernode import NodeInfo
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Extender
+from kubescheduler.framework.cancellation import Cancellation
+from kubescheduler.framework.state import CycleState
+from kubescheduler.framework.status import Status
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.runner_prefilter import PreFilterOutcome
+    from kubescheduler.framework.runner_score import ScoreOutcome
 
 
 class WaitingPod(Protocol):
@@ -19,7 +27,24 @@ class WaitingPod(Protocol):
     def pod(self) -> Pod: ...
     def pending_plugins(self) -> list[str]: ...
     def allow(self, plugin: str) -> None: ...
-    def reject(self, plugin: str, message: str) -> None: ...
+    def reject(self, plugin: str, message: str) -> bool: ...
+    def preempt(self, plugin: str, message: str) -> bool: ...
+
+
+class PluginRunner(Protocol):
+    """Runs all plugins of the profile, for plugins that try things out.
+
+    ``there`` is a snapshot of one row, ``feasible`` one of exactly the nodes that fit, both with the pods that are
+    thought onto or away from nodes.
+    """
+
+    def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome: ...
+    def run_add_pod(self, state: CycleState, pod: Pod, added: Pod, there: Snapshot) -> Status | None: ...
+    def run_remove_pod(self, state: CycleState, pod: Pod, removed: Pod, there: Snapshot) -> Status | None: ...
+    def run_filter(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None: ...
+    def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None: ...
+    def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None: ...
+    def run_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome: ...
 
 
 class EventRecorder(Protocol):
@@ -64,8 +89,21 @@ class Handle(Protocol):
     @property
     def clock(self) -> Callable[[], float]: ...
 
+    @property
+    def runner(self) -> PluginRunner:
+        """All plugins of the profile; there is none yet while plugins are made."""
+        ...
+
     def snapshot(self) -> Snapshot:
-        """The cluster of the attempt under way."""
+        """The cluster of the attempt under way; to be read in the scheduling cycle only."""
+        ...
+
+    def node_infos(self) -> list[NodeInfo]:
+        """Every node with its pods."""
+        ...
+
+    def node_info(self, name: str) -> NodeInfo:
+        """Raises SchedulingError when there is no such node."""
         ...
 
     def nominated(self, node_name: str) -> Sequence[Pod]:
@@ -75,3 +113,10 @@ class Handle(Protocol):
     def waiting_pods(self) -> Iterator[WaitingPod]: ...
     def waiting_pod(self, uid: str) -> WaitingPod | None: ...
     def reject_waiting_pod(self, uid: str) -> bool: ...
+    def pod_in_pre_bind(self, uid: str) -> Cancellation | None:
+        """What cancels the binding of a pod whose PreBind plugins are at work (1.36)."""
+        ...
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        """Pods of the queue are to be tried now."""
+        ...

@@ -9,16 +9,19 @@ it takes part in (see ``points.METHODS``), called as upstream calls them::
     pre_filter(state, pod, snapshot) -> Status | PreFilterResult | None
     add_pod(state, pod, added, node_info), remove_pod(state, pod, removed, node_info) -> Status | None
     filter(state, pod, node_info) -> Status | None               # one node
-    filter_nodes(state, pod, snapshot) -> {reason: (n,) bool}    # all nodes at once
-    post_filter(state, pod, statuses) -> (node name | None, Status | None)
+    filter_nodes(state, pod, snapshot) -> {reason: (n,) bool}    # all nodes at once; a reason may be a Status
+    post_filter(state, pod, statuses) -> (node name | None, Status | None)   # "": no longer nominated
     pre_score(state, pod, snapshot of the feasible nodes) -> Status | None
     score(state, pod, node_info) -> int                          # one node, 0-100 after normalising
     score_nodes(state, pod, snapshot) -> (n,) int64              # the feasible nodes at once
     normalize_scores(state, pod, scores) -> (n,) int64
     reserve(state, pod, node_name) -> Status | None, unreserve(state, pod, node_name) -> None
     permit(state, pod, node_name) -> (Status | None, seconds)
-    pre_bind_pre_flight, pre_bind, bind(state, pod, node_name) -> Status | None
+    pre_bind_pre_flight(state, pod, node_name) -> Status | PreFlight | None      # 1.36
+    pre_bind, bind(state, pod, node_name) -> Status | None
     post_bind(state, pod, node_name) -> None
+
+A method that raises SchedulingError answers an Error status with that text.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from kubescheduler.framework.points import METHODS, Point
+from kubescheduler.framework.status import Status
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 
@@ -48,6 +52,23 @@ class PreFilterResult:
     """The names of the nodes that alone may be considered; None: all."""
 
     node_names: frozenset[str] | None = None
+
+
+@attrs.frozen
+class PreFlight:
+    """What a PreBind plugin says before it is run (1.36).
+
+    status: None: it will work; Skip: it will not. allow_parallel: it may run beside its neighbours that say so too.
+    """
+
+    status: Status | None = None
+    allow_parallel: bool = False
+
+
+class Unresolvable(str):
+    """A reason of ``filter_nodes`` that taking pods away cannot mend."""
+
+    __slots__ = ()
 
 
 @attrs.frozen(eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clusterstate.errors import SchedulingError
+from kubescheduler.framework.cancellation import Cancellation
 
 
 class StateNotFoundError(SchedulingError):
@@ -19,6 +20,8 @@ class CycleState:
     """Key → value during one attempt. Upstream: CycleState.
 
     Values with a ``clone`` method are cloned with the state; others are shared.
+
+    cancellation: PreBind plugins look at it while they work. timed: whether plugins are measured one by one.
     """
 
     def __init__(self) -> None:
@@ -26,6 +29,9 @@ class CycleState:
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
         self.skip_pre_bind: set[str] = set()
+        self.parallel_pre_bind: set[str] = set()
+        self.timed = False
+        self.cancellation = Cancellation()
         self.skip_all_post_filter = False
 
     def read(self, key: str) -> Any:
@@ -33,6 +39,10 @@ class CycleState:
         if key not in self._data:
             raise StateNotFoundError
         return self._data[key]
+
+    def get(self, key: str | None) -> Any:
+        """The value, None when nobody wrote it."""
+        return None if key is None else self._data.get(key)
 
     def write(self, key: str, value: Any) -> None:
         self._data[key] = value
@@ -47,4 +57,6 @@ class CycleState:
             copy._data[key] = value if cloned is None else cloned()
         copy.skip_filter, copy.skip_score = set(self.skip_filter), set(self.skip_score)
         copy.skip_pre_bind, copy.skip_all_post_filter = set(self.skip_pre_bind), self.skip_all_post_filter
+        copy.parallel_pre_bind, copy.timed = set(self.parallel_pre_bind), self.timed
+        copy.cancellation = self.cancellation
         return copy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
 import attrs
 
@@ -57,6 +58,11 @@ class Status:
     def message(self) -> str:
         return ", ".join(self.all_reasons)
 
+    @property
+    def error_text(self) -> str:
+        """The text of the status as an error: the internal failure's alone, or else the reasons."""
+        return self.message if self.error is None else self.error
+
     def by(self, plugin: str) -> Status:
         return attrs.evolve(self, plugin=plugin)
 
@@ -68,3 +74,16 @@ def code_of(status: Status | None) -> Code:
 
 def is_success(status: Status | None) -> bool:
     return status is None or status.code is Code.Success
+
+
+WORST_FIRST = (Code.Error, Code.UnschedulableAndUnresolvable, Code.Unschedulable)
+
+
+def merge(statuses: Iterable[Status]) -> Status | None:
+    """All reasons under the worst code; None without any. Upstream: 1.20 PluginToStatus.Merge."""
+    given = list(statuses)
+    if not given:
+        return None
+    codes = {status.code for status in given}
+    code = next((code for code in WORST_FIRST if code in codes), Code.Success)
+    return Status(code, tuple(reason for status in given for reason in status.all_reasons), plugin=given[0].plugin)

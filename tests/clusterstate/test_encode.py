@@ -11,12 +11,12 @@ from clusterstate.decode import Decoder, decode_object
 from clusterstate.documents import Item
 from clusterstate.encode import encode_object
 from clusterstate.objects import KINDS
-from tests.strategies import OBJECTS
+from tests.strategies_resource import EVERY_KIND
 
 
 def test_every_kind_has_a_strategy() -> None:
     """The law below is checked for every kind."""
-    assert set(OBJECTS) == set(KINDS)
+    assert set(EVERY_KIND) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -24,7 +24,7 @@ def test_every_kind_has_a_strategy() -> None:
 @given(data=st.data())
 def test_decode_of_encode_is_identity(kind: str, data: st.DataObject) -> None:
     """Parsed manifests and their JSON both give the object back, and a second time the same parts."""
-    obj = data.draw(OBJECTS[kind])
+    obj = data.draw(EVERY_KIND[kind])
     manifest = encode_object(obj)
     assert decode_object(manifest) == obj
     decoder = Decoder()

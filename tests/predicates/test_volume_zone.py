@@ -7,8 +7,9 @@ import pytest
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
+from clusterstate.volumes import label_zones
 from predicates.types import PredicateArgs
-from predicates.volume_zone import VOLUME_ZONE, ZONE_CONFLICT, label_zones, no_volume_zone_conflict
+from predicates.volume_zone import VOLUME_ZONE, ZONE_CONFLICT, no_volume_zone_conflict
 from tests.build import Cluster, make_node, make_pod
 from tests.storage import IMMEDIATE, REGION, ZONE, by_text, claiming, make_claim, make_class, make_volume
 

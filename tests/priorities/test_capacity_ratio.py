@@ -15,14 +15,12 @@ from clusterstate.usage import account_1_16_with_overhead
 from priorities.capacity_ratio import (
     CAPACITY_RATIO,
     DEFAULT_SHAPE,
-    Point,
     capacity_ratio_factory,
-    curve,
     resource_weights,
-    round_half_away,
     shape_error,
     utilization,
 )
+from priorities.normalize import Point, curve, round_half_away
 from priorities.types import PriorityArgs
 from tests.build import Cluster, make_node, make_pod, resources
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.objects import Container, ContainerImage, Node
-from priorities.image_locality import IMAGE_LOCALITY, image_bytes, image_locality, normalized_image_name
+from clusterstate.objects import Container, ContainerImage, ImageVolume, Node
+from priorities.image_locality import (
+    IMAGE_LOCALITY,
+    image_bytes,
+    image_locality,
+    image_locality_1_20,
+    image_locality_1_36,
+    no_image,
+    normalized_image_name,
+)
 from priorities.types import PriorityArgs
 from tests.build import Cluster, make_node, make_pod
 
@@ -112,3 +120,40 @@ def test_a_pod_without_containers_scores_0_everywhere() -> None:
     constant = IMAGE_LOCALITY["ImageLocalityPriority"].make(PriorityArgs()).constant
     assert constant(Cluster().info(make_pod(containers=()))) == 0
     assert constant(Cluster().info(make_pod())) is None
+
+
+# --- framework releases --------------------------------------------------------------------
+
+FRAMEWORK = {
+    "worked-example": ([523 * MIB, None], ["x"], [], [], [24, 0], [24, 0]),
+    "two-containers": ([523 * MIB, None], ["x", "x"], [], [], [25, 0], [25, 0]),
+    "init-container": ([523 * MIB, None], ["y"], ["x"], [], [0, 0], [12, 0]),
+    "image-volume": ([523 * MIB, None], ["y"], [], ["x"], [0, 0], [24, 0]),
+    "huge": ([9000 * MIB, 9000 * MIB], ["x"], [], [], [100, 100], [100, 100]),
+    "no-container": ([9000 * MIB, None], [], [], ["x"], [0, 0], [100, 0]),
+}
+
+
+@pytest.mark.parametrize(("sizes", "images", "init", "mounted", "old", "new"), FRAMEWORK.values(), ids=FRAMEWORK)
+def test_framework_releases(
+    sizes: list[int | None], images: list[str], init: list[str], mounted: list[str], old: list[int], new: list[int]
+) -> None:
+    """The limit grows with the containers; 1.36 counts init containers and image volumes."""
+    held = [() if size is None else (ContainerImage(("x:latest",), size),) for size in sizes]
+    cluster = Cluster([make_node(f"n{i}", images=images_) for i, images_ in enumerate(held)])
+    cluster.columns.images.refresh()
+    pod = cluster.info(
+        make_pod(
+            containers=tuple(Container(image=image) for image in images),
+            init_containers=tuple(Container(image=image) for image in init),
+            volumes=tuple(map(ImageVolume, mounted)),
+        )
+    )
+    assert image_locality_1_20(pod, cluster.snapshot).tolist() == old
+    assert image_locality_1_36(pod, cluster.snapshot).tolist() == new
+    assert no_image(pod) is None
+
+
+def test_a_pod_without_any_image_scores_0() -> None:
+    """Whatever nodes have."""
+    assert no_image(Cluster().info(make_pod(containers=()))) == 0

@@ -37,6 +37,35 @@ def test_all_alpha() -> None:
     assert all(gates[name] for name, default in DEFAULTS.items() if default)
 
 
+@pytest.mark.parametrize(
+    ("release", "text", "on", "off"),
+    [
+        ("1.20", "AllBeta=true", ["CSIMigrationAWS", "PodOverhead"], ["CSIStorageCapacity"]),
+        ("1.20", "AllBeta=false", ["EvenPodsSpread"], ["PodOverhead", "DefaultPodTopologySpread"]),
+        ("1.20", "AllAlpha=true,AllBeta=false", ["CSIStorageCapacity"], ["PodOverhead"]),
+        ("1.36", "AllAlpha=true,GangScheduling=false", ["StorageCapacityScoring"], ["GangScheduling"]),
+        ("1.36", "AllBeta=true", ["SchedulerAsyncAPICalls"], ["GenericWorkload"]),
+    ],
+)
+def test_switches_of_a_stage(release: str, text: str, on: list[str], off: list[str]) -> None:
+    """They set what is not set by name, and nothing that is locked."""
+    gates = parse_gates(release, text)
+    assert [gates[name] for name in (*on, *off)] == [True] * len(on) + [False] * len(off)
+
+
+@pytest.mark.parametrize(("release", "on", "off"), [("1.20", 8, 8), ("1.36", 20, 11)])
+def test_defaults_of_the_framework_releases(release: str, on: int, off: int) -> None:
+    """So many gates are on, and so many off."""
+    values = list(gates_from(release, {}).values())
+    assert (values.count(True), values.count(False)) == (on, off)
+
+
+def test_all_beta_is_younger_than_1_16() -> None:
+    """Older releases do not know it."""
+    with pytest.raises(ConfigError, match="unrecognized feature gate: AllBeta"):
+        parse_gates("1.16", "AllBeta=true")
+
+
 def test_every_fault_of_the_flag() -> None:
     """Each fault is told, with the nearest name."""
     with pytest.raises(ConfigError) as caught:
@@ -66,7 +95,7 @@ def test_gates_of_a_document(given: dict[str, Any], problem: str) -> None:
 
 def test_unknown_release() -> None:
     """A release without a table is refused."""
-    with pytest.raises(ConfigError, match=r"release 1\.5 is not known; known are 1\.4, 1\.16"):
+    with pytest.raises(ConfigError, match=r"release 1\.5 is not known; known are 1\.4, 1\.16, 1\.20, 1\.36"):
         parse_gates("1.5", "")
 
 

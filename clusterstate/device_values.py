@@ -1,0 +1,114 @@
+"""The values that expressions about devices work with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import total_ordering
+from typing import Any
+
+import attrs
+
+from clusterstate.objects.resource import Device, DeviceAttribute
+from clusterstate.quantity import parse_quantity
+
+_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+
+
+class NotEvaluatedError(Exception):
+    """An expression, or a part of one, that is not understood here."""
+
+
+class ValueFault(Exception):
+    """An expression that is understood but fails for this device: CEL calls it a runtime error."""
+
+
+@total_ordering
+@attrs.frozen(order=False)
+class Quantity:
+    """An amount in thousandths."""
+
+    thousandths: int
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.thousandths < other.thousandths
+
+
+@total_ordering
+@attrs.frozen(order=False)
+class Version:
+    """A semantic version. ``ranks``: its three numbers, then what orders prereleases before the release."""
+
+    ranks: tuple[Any, ...]
+
+    def __lt__(self, other: Version) -> bool:
+        return self.ranks < other.ranks
+
+
+def quantity(text: str) -> Quantity:
+    try:
+        return Quantity(parse_quantity(text))
+    except ValueError as error:
+        raise ValueFault(str(error)) from error
+
+
+def version(text: str) -> Version:
+    """Raises ValueFault for a text that is no semantic version."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        raise ValueFault(f'"{text}" is not a semantic version such as 1.2.3')
+    major, minor, patch, prerelease = match.groups()
+    tail = (1,) if prerelease is None else (0, *(map(_rank, prerelease.split("."))))
+    return Version((int(major), int(minor), int(patch), tail))
+
+
+def _rank(identifier: str) -> tuple[int, int, str]:
+    return (0, int(identifier), "") if identifier.isdigit() else (1, 0, identifier)
+
+
+@attrs.frozen
+class Domains:
+    """``device.attributes`` or ``device.capacity``: domain → name → value. An unknown domain has no names.
+
+    A name without a domain is in the driver's.
+    """
+
+    driver: str
+    values: Mapping[str, Any]
+    read: Callable[[Any], Any]
+
+    def domain(self, domain: str) -> dict[str, Any]:
+        found = {}
+        for key, value in self.values.items():
+            prefix, _, name = key.rpartition("/")
+            if (prefix or self.driver) == domain:
+                found[name] = self.read(value)
+        return found
+
+
+def read_attribute(attribute: DeviceAttribute) -> Any:
+    return version(str(attribute.value)) if attribute.kind == "version" else attribute.value
+
+
+def member(driver: str, device: Device, name: str) -> Any:
+    """What ``device.<name>`` is in an expression."""
+    match name:
+        case "driver":
+            return driver
+        case "attributes":
+            return Domains(driver, device.attributes, read_attribute)
+        case "capacity":
+            return Domains(driver, device.capacity, Quantity)
+        case "allowMultipleAllocations":
+            return device.shareable
+    raise NotEvaluatedError(f"device.{name} is not known")
+
+
+def attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
+    """An attribute by its full name, ``domain/name``."""
+    found = device.attributes.get(name)
+    if found is None:
+        domain, _, bare = name.rpartition("/")
+        if domain == driver:
+            found = device.attributes.get(bare)
+    return found

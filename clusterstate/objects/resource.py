@@ -1,0 +1,216 @@
+"""Dynamic resources: devices, who asks for them, who has them. API group resource.k8s.io/v1."""
+
+from __future__ import annotations
+
+import attrs
+
+from clusterstate.objects.base import NO_RESOURCES, FrozenMap, ObjectMeta, ResourceList
+from clusterstate.objects.constraints import NodeSelectorTerm, Taint, Toleration
+
+EXACT_COUNT, ALL = "ExactCount", "All"
+"""Allocation modes."""
+
+
+@attrs.frozen(cache_hash=True)
+class DeviceAttribute:
+    """kind: int, bool, string or version; it keeps 1 and true apart."""
+
+    kind: str
+    value: int | bool | str
+
+
+Attributes = FrozenMap[str, DeviceAttribute]
+"""Attribute name → value; a name without a domain is in the driver's."""
+
+NO_ATTRIBUTES: Attributes = FrozenMap()
+
+
+@attrs.frozen
+class CounterSet:
+    """Named amounts in thousandths: what a pool has of them, or what a device takes."""
+
+    name: str
+    counters: ResourceList = NO_RESOURCES
+
+
+@attrs.frozen
+class Placement:
+    """The nodes that something is on. ``node_selector`` is None when absent."""
+
+    node_name: str = ""
+    node_selector: tuple[NodeSelectorTerm, ...] | None = None
+    all_nodes: bool = False
+
+
+@attrs.frozen(cache_hash=True)
+class Device:
+    """``placement`` counts only where the slice leaves it to each device. ``shareable``: allowMultipleAllocations."""
+
+    name: str
+    attributes: Attributes = NO_ATTRIBUTES
+    capacity: ResourceList = NO_RESOURCES
+    consumes_counters: tuple[CounterSet, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    placement: Placement = Placement()
+    binds_to_node: bool = False
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+    shareable: bool = False
+
+
+@attrs.frozen
+class ResourceSlice:
+    """Devices of one pool. A pool is complete when its newest generation has ``slice_count`` slices."""
+
+    metadata: ObjectMeta
+    driver: str = ""
+    pool: str = ""
+    generation: int = 0
+    slice_count: int = 1
+    placement: Placement = Placement()
+    per_device: bool = False
+    devices: tuple[Device, ...] = ()
+    shared_counters: tuple[CounterSet, ...] = ()
+
+
+@attrs.frozen
+class DeviceConfig:
+    """Parameters for a driver, as JSON text. ``source`` is where an allocation has them from."""
+
+    driver: str = ""
+    parameters: str = ""
+    requests: tuple[str, ...] = ()
+    source: str = ""
+
+
+@attrs.frozen
+class DeviceClass:
+    """``selectors`` are CEL expressions."""
+
+    metadata: ObjectMeta
+    selectors: tuple[str, ...] = ()
+    config: tuple[DeviceConfig, ...] = ()
+    extended_resource_name: str | None = None
+
+
+@attrs.frozen
+class DeviceAsk:
+    """What ``exactly``, or one alternative of ``firstAvailable``, asks for; only the latter has a name."""
+
+    device_class_name: str
+    name: str = ""
+    selectors: tuple[str, ...] = ()
+    allocation_mode: str = EXACT_COUNT
+    count: int = 1
+    admin_access: bool = False
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@attrs.frozen
+class DeviceRequest:
+    """Either ``exactly`` or ``first_available`` is set."""
+
+    name: str
+    exactly: DeviceAsk | None = None
+    first_available: tuple[DeviceAsk, ...] = ()
+
+    def alternatives(self) -> tuple[tuple[str, DeviceAsk], ...]:
+        """(full name, what is asked for), the best first."""
+        if self.exactly is not None:
+            return ((self.name, self.exactly),)
+        return tuple((f"{self.name}/{ask.name}", ask) for ask in self.first_available)
+
+
+@attrs.frozen
+class DeviceConstraint:
+    """What the devices of ``requests`` (none: of all) have the same of, or each its own of."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
+@attrs.frozen
+class ClaimSpec:
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[DeviceConstraint, ...] = ()
+    config: tuple[DeviceConfig, ...] = ()
+
+
+@attrs.frozen
+class AllocatedDevice:
+    """One result of an allocation. ``request`` is the full name of the alternative chosen."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    admin_access: bool = False
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Allocation:
+    """``node_selector`` says where the devices can be used, None: everywhere."""
+
+    devices: tuple[AllocatedDevice, ...] = ()
+    config: tuple[DeviceConfig, ...] = ()
+    node_selector: tuple[NodeSelectorTerm, ...] | None = None
+
+
+@attrs.frozen
+class DeviceStatus:
+    """``conditions`` are (type, status)."""
+
+    driver: str
+    pool: str
+    device: str
+    conditions: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen
+class ConsumerReference:
+    resource: str
+    name: str
+    uid: str
+    api_group: str = ""
+
+
+@attrs.frozen
+class ResourceClaim:
+    """``allocation`` is None until devices are allocated."""
+
+    metadata: ObjectMeta
+    spec: ClaimSpec = ClaimSpec()
+    allocation: Allocation | None = None
+    reserved_for: tuple[ConsumerReference, ...] = ()
+    device_statuses: tuple[DeviceStatus, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+@attrs.frozen
+class ResourceClaimTemplate:
+    metadata: ObjectMeta
+    spec: ClaimSpec = ClaimSpec()
+
+
+@attrs.frozen
+class PendingAllocation:
+    """No API object: what a pod on its way to a node will write into the claim of that name."""
+
+    metadata: ObjectMeta
+    allocation: Allocation
+    pod_uid: str
+
+
+@attrs.frozen
+class PodGroup:
+    """scheduling.k8s.io. ``min_count`` is that of the gang policy, None for a group without one."""
+
+    metadata: ObjectMeta
+    min_count: int | None = None

@@ -1,0 +1,139 @@
+"""What a pod asks for and what it takes while it runs, as the framework releases count it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from clusterstate.objects import FrozenMap, PodSpec, RequestsInUse
+from clusterstate.usage import (
+    CPU,
+    DEFAULT_MEMORY,
+    DEFAULT_MILLI_CPU,
+    MEMORY,
+    Amounts,
+    PodUsage,
+    amount,
+    nonzero_request,
+    plus,
+    raised_by_init_containers,
+    rounded_up,
+    total_amounts,
+    tracked_1_16,
+    wrap,
+)
+from clusterstate.validation import is_hugepage_resource
+
+RESTARTABLE = "Always"
+
+DEFAULTS: Mapping[str, int] = {CPU: DEFAULT_MILLI_CPU, MEMORY: DEFAULT_MEMORY * 1000}
+"""Thousandths that stand for what a container does not ask for."""
+
+
+def account_1_20(spec: PodSpec) -> PodUsage:
+    """A running pod takes what it asked for, init containers and overhead included.
+
+    While a place is chosen the cpu overhead counts in whole cores, rounded up, as if they were millicores.
+    Upstream: 1.20 computePodResourceRequest, calculateResource and calculatePodResourceRequest, gate PodOverhead on.
+    """
+    overhead = total_amounts([spec.overhead])
+    request = raised_by_init_containers(spec, total_amounts(c.requests for c in spec.containers))
+    amounts = plus(request, overhead)
+    singly = [nonzero_request([c]) for c in spec.init_containers]
+    cpu, memory = (max(amounts) for amounts in zip(nonzero_request(spec.containers), *singly, strict=True))
+    memory = wrap(memory + overhead.get(MEMORY, 0))
+    return PodUsage(
+        request=amounts,
+        used=amounts,
+        nonzero=(wrap(cpu + overhead.get(CPU, 0)), memory),
+        scored=(wrap(cpu + rounded_up(spec.overhead.get(CPU, 0))), memory),
+    )
+
+
+def account_1_36(spec: PodSpec) -> PodUsage:
+    """Sidecars run beside all that start after them; requests of the pod as a whole replace those of its containers.
+
+    Everything is added up exactly and rounded up once. The Filter looks at what the spec asks for; the scores, and
+    the pods on a node, at what is in use.
+
+    Upstream: 1.36 PodRequests, CalculateResource and calculatePodResourceRequest.
+    """
+    asked = as_asked(spec)
+    in_use = spec.in_use or asked
+    plain = pod_requests(spec, in_use)
+    fill = {name: value for name, value in DEFAULTS.items() if not has_pod_level(spec) or name not in plain}
+    used = _amounts(plain)
+    return PodUsage(
+        request=used if in_use is asked else _amounts(pod_requests(spec, asked)),
+        used=used,
+        nonzero=_cpu_and_memory(pod_requests(spec, in_use, fill)),
+        scored=_cpu_and_memory(pod_requests(spec, in_use, DEFAULTS)),
+    )
+
+
+def as_asked(spec: PodSpec) -> RequestsInUse:
+    """The requests that the spec itself names."""
+    return RequestsInUse(
+        tuple(c.requests for c in spec.containers), tuple(c.requests for c in spec.init_containers), spec.resources
+    )
+
+
+def has_pod_level(spec: PodSpec) -> bool:
+    """Whether something counts that is asked for the pod as a whole."""
+    return any(map(is_pod_level, spec.resources))
+
+
+def is_pod_level(name: str) -> bool:
+    """Whether a resource can be asked for the pod as a whole."""
+    return name in (CPU, MEMORY) or is_hugepage_resource(name)
+
+
+def pod_requests(spec: PodSpec, requests: RequestsInUse, fill: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Thousandths by resource; ``fill`` stands for what a container does not name."""
+    total = _total([{**(fill or {}), **one} for one in requests.containers])
+    init_containers = [{**(fill or {}), **one} for one in requests.init_containers]
+    restartable = [c.restart_policy == RESTARTABLE for c in spec.init_containers]
+    _raise(total, _while_starting(total, init_containers, restartable))
+    total.update({name: value for name, value in requests.resources.items() if is_pod_level(name)})
+    _add(total, spec.overhead)
+    return total
+
+
+def _while_starting(
+    total: dict[str, int], init_containers: Sequence[Mapping[str, int]], restartable: Sequence[bool]
+) -> dict[str, int]:
+    """The most that is asked for at once before the containers start; sidecars are added to ``total``."""
+    sidecars: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for requests, stays in zip(init_containers, restartable, strict=True):
+        if stays:
+            _add(total, requests)
+            _add(sidecars, requests)
+            _raise(most, sidecars)
+        else:
+            _raise(most, _total([sidecars, requests]))
+    return most
+
+
+def _total(lists: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for resources in lists:
+        _add(out, resources)
+    return out
+
+
+def _add(total: dict[str, int], resources: Mapping[str, int]) -> None:
+    for name, value in resources.items():
+        total[name] = total.get(name, 0) + value
+
+
+def _raise(total: dict[str, int], resources: Mapping[str, int]) -> None:
+    for name, value in resources.items():
+        total[name] = max(value, total.get(name, value))
+
+
+def _amounts(requests: Mapping[str, int]) -> Amounts:
+    return FrozenMap({name: amount(name, value) for name, value in requests.items() if tracked_1_16(name)})
+
+
+def _cpu_and_memory(requests: Mapping[str, int]) -> tuple[int, int]:
+    return amount(CPU, requests.get(CPU, 0)), amount(MEMORY, requests.get(MEMORY, 0))

@@ -1,0 +1,71 @@
+"""The args of one entry of pluginConfig: decoded, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.component.decodetext import fault_text, strict_text, unknown_fields, unknown_text_1_20
+from kubescheduler.config.component.model import PluginConfig
+from kubescheduler.config.component.typemeta import (
+    group_kind,
+    is_registered,
+    not_registered,
+    type_fault,
+    without_type,
+)
+from kubescheduler.config.decoding import Decoder, Path, Struct, UnknownKey
+
+
+@attrs.frozen
+class ArgsReading:
+    """args: the record, or what is written for a plugin without args of its own type.
+
+    decoder: holds the faults and unknown keys. type_problem: the fault of kind and apiVersion. text: the release's own
+    text, None without fault. strict: 1.36: the text is for unknown keys only.
+    """
+
+    args: Any
+    decoder: Decoder = attrs.Factory(Decoder)
+    type_problem: str | None = None
+    text: str | None = None
+    strict: bool = False
+
+
+def read_args(entry: PluginConfig, keys: Struct | None, path: Path, release: str, version: str) -> ArgsReading:
+    """keys: those of the plugin's args, None for a plugin without args of its own type. path: of the args."""
+    if keys is None:
+        return ArgsReading(entry.args)
+    decoder = Decoder(outer=len(path))
+    given = entry.args if isinstance(entry.args, Mapping) else {}
+    is_mapping = entry.args is None or isinstance(entry.args, Mapping)
+    record = decoder.decode(keys, without_type(given) if is_mapping else entry.args, path)
+    if problem := type_fault(given, version=version, kind=keys.name):
+        return ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
+    found_version, found_kind = given.get("apiVersion") or version, given.get("kind") or keys.name
+    if not is_registered(found_version, found_kind, release):
+        problem = not_registered(found_version, found_kind, release)
+        return ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
+    if found_kind != keys.name:
+        wanted, got = group_kind(version, keys.name), group_kind(found_version, found_kind)
+        text = f"args for plugin {entry.name} were not of type {wanted}, got {got}"
+        return ArgsReading(record, decoder, f"expected {keys.name}, found {found_kind}", text)
+    reason = _decoding_text(decoder, given, keys, release, version)
+    if reason is None:
+        return ArgsReading(record, decoder)
+    text = f"decoding args for plugin {entry.name}: {reason}"
+    strict = release != "1.20" and not decoder.faults
+    return ArgsReading(record, decoder, None, strict_text([text]) if strict else text, strict)
+
+
+def _decoding_text(decoder: Decoder, given: Mapping[str, Any], keys: Struct, release: str, version: str) -> str | None:
+    if decoder.faults:
+        return fault_text(decoder.faults[0], release)
+    if not decoder.unknown:
+        return None
+    below = [UnknownKey(key.path[decoder.outer :], key.known) for key in decoder.unknown]
+    if release == "1.20":
+        return unknown_text_1_20(given, below[0], keys, version)
+    return strict_text(unknown_fields(below))

@@ -1,0 +1,26 @@
+"""Release 1.20: a profile's plugins are those of the algorithm provider, less and more what the profile says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kubescheduler.config.component.model import ALL
+from kubescheduler.framework.points import POINTS_1_20, Point
+from kubescheduler.framework.profile import Enabled, PluginSet
+
+
+def merged(defaults: Sequence[Enabled], custom: PluginSet) -> tuple[Enabled, ...]:
+    """The defaults that are not disabled, then what is enabled.
+
+    A default that is enabled without being disabled is there twice, which the framework refuses.
+    """
+    kept = () if ALL in custom.disabled else (plugin for plugin in defaults if plugin.name not in custom.disabled)
+    return (*kept, *custom.enabled)
+
+
+def merged_plugins(
+    defaults: Mapping[Point, Sequence[Enabled]], sets: Mapping[str, PluginSet]
+) -> dict[Point, tuple[Enabled, ...]]:
+    """Point → plugins, for the points that have any."""
+    lists = {point: merged(defaults.get(point, ()), sets.get(point.value, PluginSet())) for point in POINTS_1_20}
+    return {point: plugins for point, plugins in lists.items() if plugins}

@@ -1,0 +1,229 @@
+"""From what the user gives to something that decides: one way for all releases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from algorithmprovider import reading
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError, SchedulingError
+from clusterstate.objects import Pod
+from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.config.component import component_config_from, default_config
+from kubescheduler.config.policy_1_20 import policy_config_1_20
+from kubescheduler.config.policy_1_20_source import from_provider_1_20
+from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.behaviour import reservoir_tie
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.scheduler import GenericScheduler
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.extender import WIRE_1_20, WIRE_1_36, HTTPExtender, NodeEncoder, WireFormat
+from kubescheduler.framework.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
+from kubescheduler.framework.profiles import Profiles, build_profiles
+from kubescheduler.framework.registration import PluginOption, registry_with
+from kubescheduler.framework.registry import IN_TREE
+from kubescheduler.framework.scheduler import FrameworkScheduler, HeapTie
+from kubescheduler.framework.services import Services
+from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+
+FRAMEWORK_RELEASES = ("1.20", "1.36")
+
+ALL_NODES = 100
+"""Percentage of nodes to score when nobody says otherwise: every node is looked at."""
+
+
+class Scheduler(Protocol):
+    """What decides, whatever the release."""
+
+    @property
+    def algorithm(self) -> Algorithm: ...
+    @property
+    def cache(self) -> ClusterCache: ...
+    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision: ...
+
+
+class Engine(Protocol):
+    """A configured release, to be put over any cluster."""
+
+    @property
+    def release(self) -> str: ...
+    @property
+    def extenders(self) -> tuple[Extender, ...]: ...
+    def upstream_tie(self, rng: random.Random) -> TieBreak: ...
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler: ...
+
+
+@attrs.frozen(eq=False)
+class LegacyEngine:
+    """Predicates and priorities."""
+
+    algorithm: Algorithm
+
+    @property
+    def release(self) -> str:
+        return self.algorithm.release
+
+    @property
+    def extenders(self) -> tuple[Extender, ...]:
+        return self.algorithm.extenders
+
+    def upstream_tie(self, rng: random.Random) -> TieBreak:
+        """The release's own choice among equal totals."""
+        return self.algorithm.behaviour.upstream_tie(rng)
+
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler:
+        return GenericScheduler(self.algorithm, cache, tie_break)
+
+
+UPSTREAM_TIES: dict[str, Callable[[random.Random], TieBreak]] = {"1.20": reservoir_tie, "1.36": HeapTie}
+WIRES: dict[str, WireFormat] = {"1.20": WIRE_1_20, "1.36": WIRE_1_36}
+
+
+@attrs.frozen(eq=False)
+class FrameworkEngine:
+    """Plugins in profiles.
+
+    prefix: what stands before the texts of what cannot be made. plugins: of one's own.
+    """
+
+    config: SchedulerConfig
+    options: AlgorithmOptions
+    prefix: str
+    plugins: tuple[PluginOption, ...]
+    extenders: tuple[Extender, ...]
+
+    @property
+    def release(self) -> str:
+        return self.config.release
+
+    def upstream_tie(self, rng: random.Random) -> TieBreak:
+        """The release's own choice among equal totals."""
+        return UPSTREAM_TIES[self.release](rng)
+
+    def profiles(self, services: Services) -> Profiles:
+        """The frameworks. Raises ConfigError with the text at which the release gives up."""
+        registry = registry_with(IN_TREE[self.release], self.plugins)
+        validate = validate_args_1_20 if self.release == "1.20" else _validated_before
+        try:
+            return build_profiles(self.config.profiles, registry, self.release, services, validate)
+        except ConfigError as error:
+            raise ConfigError(f"{self.prefix}initializing profiles: {error}") from error
+
+    def services(self, cache: ClusterCache) -> Services:
+        return Services(
+            release=self.release,
+            cache=cache,
+            extenders=self.extenders,
+            feature_gates=self.options.feature_gates,
+            max_pd_volumes=self.options.max_pd_volumes,
+        )
+
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> ProfiledScheduler:
+        return ProfiledScheduler.of(self, self.profiles(self.services(cache)), cache, tie_break)
+
+    def percentage(self, of_profile: int | None) -> int:
+        """Of nodes to score: the flag's, else the configuration's if it is not the adaptive default, else all."""
+        if self.options.percentage_of_nodes_to_score != ALL_NODES:
+            return self.options.percentage_of_nodes_to_score
+        configured = self.config.percentage_of_nodes_to_score if of_profile is None else of_profile
+        return configured or ALL_NODES
+
+
+def _validated_before(_: str, __: Any) -> list[str]:
+    return []
+
+
+@attrs.frozen(eq=False)
+class ProfiledScheduler:
+    """Each pod is decided by the profile that its schedulerName names."""
+
+    cache: ClusterCache
+    profiles: Profiles
+    schedulers: Mapping[str, FrameworkScheduler]
+
+    @classmethod
+    def of(
+        cls, engine: FrameworkEngine, profiles: Profiles, cache: ClusterCache, tie_break: TieBreak | None
+    ) -> ProfiledScheduler:
+        schedulers = {
+            name: FrameworkScheduler(
+                frame,
+                cache,
+                engine.extenders,
+                tie_break,
+                engine.percentage(frame.profile.percentage_of_nodes_to_score),
+            )
+            for name, frame in profiles.items()
+        }
+        return cls(cache, profiles, schedulers)
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The first profile's."""
+        return next(iter(self.schedulers.values())).algorithm
+
+    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
+        """Raises SchedulingError for a pod of another scheduler."""
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+        scheduler = self.schedulers.get(name)
+        if scheduler is None:
+            raise SchedulingError(f'profile not found for scheduler name "{name}"')
+        return scheduler.schedule(pod, thorough=thorough, preempt=preempt)
+
+
+def framework_engine(
+    config: SchedulerConfig, options: AlgorithmOptions, prefix: str = "", plugins: Iterable[PluginOption] = ()
+) -> FrameworkEngine:
+    """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
+    encoder = NodeEncoder()
+    wire = WIRES[config.release]
+    extenders = tuple(HTTPExtender(extender, wire, encoder) for extender in config.extenders)
+    engine = FrameworkEngine(config, options, prefix, tuple(plugins), extenders)
+    engine.profiles(engine.services(ClusterCache(reading(config.release, options.feature_gates))))
+    return engine
+
+
+def engine_for(
+    options: AlgorithmOptions,
+    provider: str | None,
+    policy: Mapping[str, Any] | None,
+    component: Mapping[str, Any] | None,
+) -> Engine:
+    """An engine by a provider's name, a policy document or a component configuration; by default the provider.
+
+    Raises ConfigError with the text at which the release gives up.
+    """
+    if options.release in FRAMEWORK_RELEASES:
+        return framework_engine_for(options, provider, policy, component)
+    if component is not None:
+        raise ConfigError(f"release {options.release} has no component configuration to decide by")
+    return LegacyEngine(algorithm_for(options, provider, policy))
+
+
+def framework_engine_for(
+    options: AlgorithmOptions,
+    provider: str | None,
+    policy: Mapping[str, Any] | None,
+    component: Mapping[str, Any] | None,
+) -> FrameworkEngine:
+    """An engine by a provider's name, a policy document (1.20) or a component configuration; by default the provider.
+
+    Raises ConfigError with the text at which the release gives up.
+    """
+    if policy is not None:
+        if options.release != "1.20":
+            raise ConfigError(f"release {options.release} reads no Policy; give it a KubeSchedulerConfiguration")
+        return framework_engine(
+            policy_config_1_20(policy, options.feature_gates), options, "couldn't create scheduler from policy: "
+        )
+    name = provider or "DefaultProvider"
+    prefix = from_provider_1_20(name) if options.release == "1.20" else ""
+    if component is not None:
+        return framework_engine(
+            component_config_from(component, options.release, provider=name, all_problems=False), options, prefix
+        )
+    return framework_engine(default_config(options.release, options.feature_gates, name), options, prefix)

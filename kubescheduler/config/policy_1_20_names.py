@@ -1,0 +1,100 @@
+"""The predicates and priorities that release 1.20 knows, and the plugins they stand for."""
+
+from __future__ import annotations
+
+PREDICATE_ALIASES: dict[str, str] = {"PodFitsPorts": "PodFitsHostPorts"}
+PRIORITY_ALIASES: dict[str, str] = {"ServiceSpreadingPriority": "SelectorSpreadPriority"}
+
+LABEL_PREDICATE = "CheckNodeLabelPresence"
+SERVICE_PREDICATE = "CheckServiceAffinity"
+
+PREDICATES: dict[str, tuple[str, ...]] = {
+    "CheckNodeUnschedulable": ("NodeUnschedulable",),
+    "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),
+    "HostName": ("NodeName",),
+    "PodFitsHostPorts": ("NodePorts",),
+    "MatchNodeSelector": ("NodeAffinity",),
+    "PodFitsResources": ("NodeResourcesFit",),
+    "NoDiskConflict": ("VolumeRestrictions",),
+    "PodToleratesNodeTaints": ("TaintToleration",),
+    LABEL_PREDICATE: ("NodeLabel",),
+    SERVICE_PREDICATE: ("ServiceAffinity",),
+    "MaxEBSVolumeCount": ("EBSLimits",),
+    "MaxGCEPDVolumeCount": ("GCEPDLimits",),
+    "MaxCSIVolumeCountPred": ("NodeVolumeLimits",),
+    "MaxAzureDiskVolumeCount": ("AzureDiskLimits",),
+    "MaxCinderVolumeCount": ("CinderLimits",),
+    "CheckVolumeBinding": ("VolumeBinding",),
+    "NoVolumeZoneConflict": ("VolumeZone",),
+    "EvenPodsSpread": ("PodTopologySpread",),
+    "MatchInterPodAffinity": ("InterPodAffinity",),
+}
+"""Predicate → its Filter plugins; in the order in which they are put in the profile, whatever the policy's order."""
+
+MANDATORY_PREDICATES: tuple[str, ...] = ("PodToleratesNodeTaints", "CheckNodeUnschedulable")
+
+DEFAULT_PREDICATES: tuple[str, ...] = (
+    "NoVolumeZoneConflict",
+    "MaxEBSVolumeCount",
+    "MaxGCEPDVolumeCount",
+    "MaxAzureDiskVolumeCount",
+    "MaxCSIVolumeCountPred",
+    "MatchInterPodAffinity",
+    "NoDiskConflict",
+    "GeneralPredicates",
+    "PodToleratesNodeTaints",
+    "CheckVolumeBinding",
+    "CheckNodeUnschedulable",
+    "EvenPodsSpread",
+)
+"""Those of a policy without a list."""
+
+EQUAL = "EqualPriority"
+"""Passed over, with whatever it says."""
+SELECTOR_SPREAD = "SelectorSpreadPriority"
+EVEN_SPREAD = "EvenPodsSpreadPriority"
+INTER_POD_AFFINITY = "InterPodAffinityPriority"
+
+RATIO_PLUGIN = "RequestedToCapacityRatio"
+LABEL_PLUGIN = "NodeLabel"
+SERVICE_PLUGIN = "ServiceAffinity"
+
+PRIORITIES: dict[str, str] = {
+    SELECTOR_SPREAD: "PodTopologySpread",
+    EVEN_SPREAD: "PodTopologySpread",
+    INTER_POD_AFFINITY: "InterPodAffinity",
+    "LeastRequestedPriority": "NodeResourcesLeastAllocated",
+    "MostRequestedPriority": "NodeResourcesMostAllocated",
+    "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
+    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    "NodeAffinityPriority": "NodeAffinity",
+    "TaintTolerationPriority": "TaintToleration",
+    "ImageLocalityPriority": "ImageLocality",
+    RATIO_PLUGIN: RATIO_PLUGIN,
+    LABEL_PLUGIN: LABEL_PLUGIN,
+    SERVICE_PLUGIN: SERVICE_PLUGIN,
+}
+"""Priority → its Score plugin. A priority with an argument goes by the name of its plugin, which is a name here too."""
+
+DEFAULT_PRIORITIES: dict[str, int] = {
+    SELECTOR_SPREAD: 1,
+    INTER_POD_AFFINITY: 1,
+    "LeastRequestedPriority": 1,
+    "BalancedResourceAllocation": 1,
+    "NodePreferAvoidPodsPriority": 10000,
+    "NodeAffinityPriority": 1,
+    "TaintTolerationPriority": 1,
+    "ImageLocalityPriority": 1,
+    EVEN_SPREAD: 2,
+}
+"""Those of a policy without a list, with their weights."""
+
+
+def predicate_name(name: str) -> str:
+    """The name that an alias stands for."""
+    return PREDICATE_ALIASES.get(name, name)
+
+
+def priority_name(name: str) -> str:
+    """The name that an alias stands for."""
+    return PRIORITY_ALIASES.get(name, name)

@@ -1,0 +1,208 @@
+"""Why a pod was not bound: the reason, the text and what else a release makes of a failed attempt."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from clusterstate.objects import Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.scheduler import NO_NODES
+from kubescheduler.framework.decision import FrameworkDecision, items
+from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Code, Status
+
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+"""Reasons of the condition PodScheduled."""
+
+EXTENDER = "Extender"
+"""The rejector that stands for every extender."""
+
+LONGEST_NOTE, KEPT_OF_NOTE = 1024, 1020
+"""Bytes of an event's note."""
+
+
+class Stage(enum.Enum):
+    """Where an attempt failed."""
+
+    ALGORITHM = "algorithm"
+    ASSUME = "assume"
+    RESERVE = "reserve"
+    PERMIT = "permit"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+
+
+@attrs.frozen(eq=False)
+class FailureRecord:
+    """One failed attempt.
+
+    node_name: the node that was chosen, empty if there was none. reason, message: of the condition PodScheduled.
+    code, plugin: of the status that ended it. result: the metric's, ``unschedulable`` or ``error``. nominated: the node
+    that the pod is nominated to from now on; empty: none; None: nothing is said about it. rejectors: the plugins
+    that an event has to concern for the pod to be tried again. silent: there is no error to tell.
+    """
+
+    pod: Pod
+    stage: Stage
+    reason: str
+    message: str
+    code: Code = Code.Unschedulable
+    plugin: str = ""
+    node_name: str = ""
+    result: str = "unschedulable"
+    nominated: str | None = ""
+    rejectors: frozenset[str] = frozenset()
+    silent: bool = False
+
+
+# --- no node was chosen ------------------------------------------------------------------------
+
+
+def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureRecord:  # noqa: ARG001
+    """Whatever the algorithm failed with, the condition says Unschedulable."""
+    unfit = decision.error in (None, NO_NODES)
+    return FailureRecord(
+        decision.pod,
+        Stage.ALGORITHM,
+        UNSCHEDULABLE,
+        decision.message,
+        Code.Unschedulable if unfit else Code.Error,
+        result="unschedulable" if unfit else "error",
+        nominated=_nominee(decision) or "",
+        rejectors=rejectors_of(decision),
+    )
+
+
+def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureRecord:
+    """Only a pod that fits nowhere is Unschedulable. post_filters: there are plugins that may have nominated it."""
+    unfit = decision.error in (None, NO_NODES)
+    return FailureRecord(
+        decision.pod,
+        Stage.ALGORITHM,
+        UNSCHEDULABLE if unfit else SCHEDULER_ERROR,
+        decision.message,
+        Code.Unschedulable if unfit else Code.Error,
+        result="unschedulable" if unfit else "error",
+        nominated=_nominee(decision) if post_filters and decision.error is None else "",
+        rejectors=rejectors_of(decision),
+    )
+
+
+def _nominee(decision: Decision) -> str | None:
+    """The node that preemption makes room on; empty: it found none; None: it was not asked."""
+    if decision.preemption is None:
+        return None
+    return decision.preemption.chosen[0] if decision.preemption.chosen else ""
+
+
+def rejectors_of(decision: Decision) -> frozenset[str]:
+    """The plugins whose answers left no node, ``Extender`` for all extenders; none when the attempt was given up."""
+    if decision.error is not None:
+        return frozenset()
+    found: set[str] = set()
+    left = decision.listed.copy()
+    if isinstance(decision, FrameworkDecision):
+        if decision.absent is not None and decision.absent.plugin:
+            found.add(decision.absent.plugin)
+        left &= left if decision.judged is None else decision.judged
+    left[list(decision.with_nominated)] = False
+    found.update(name for reasons in decision.with_nominated.values() for name, _ in reasons)
+    for name, verdict in decision.verdicts:
+        failing = np.zeros(len(left), np.bool_)
+        for mask in verdict.values():
+            failing |= mask
+        if (failing & left).any():
+            found.add(name)
+        if not decision.every_reason:
+            left &= ~failing
+    if any(trace.failed is not None for trace in decision.extenders) and left.any():
+        found.add(EXTENDER)
+    return frozenset(found)
+
+
+# --- a node was chosen -------------------------------------------------------------------------
+
+
+def chosen_1_20(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
+    """Only Permit can call a pod Unschedulable."""
+    rejected = stage is Stage.PERMIT and status.code in REJECTED_1_20
+    message = status.message if rejected else status.error_text
+    if stage is Stage.BIND:
+        error = message if status.code is Code.Error else f"bind status: {status.code.name}, {status.message}"
+        message = f"binding rejected: {error}"
+    return FailureRecord(
+        pod,
+        stage,
+        UNSCHEDULABLE if rejected else SCHEDULER_ERROR,
+        message,
+        status.code,
+        status.plugin,
+        node_name,
+        "unschedulable" if rejected else "error",
+    )
+
+
+def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
+    """A rejection by Reserve or Permit is told like one of a single node."""
+    rejected = status.code in REJECTED_1_36
+    message = status.error_text
+    if rejected and stage in (Stage.RESERVE, Stage.PERMIT):
+        message = f"0/1 nodes are available: {items([status.all_reasons])}."
+    return FailureRecord(
+        pod,
+        stage,
+        UNSCHEDULABLE if rejected else SCHEDULER_ERROR,
+        message,
+        status.code,
+        status.plugin,
+        node_name,
+        "unschedulable" if rejected else "error",
+        rejectors=frozenset({status.plugin} - {""}) if rejected else frozenset(),
+        silent=status.code is Code.Skip,
+    )
+
+
+# --- what is told ------------------------------------------------------------------------------
+
+
+def cut(message: str) -> str:
+    """A message as an event's note: its first bytes when it is too long."""
+    data = message.encode()
+    if len(data) <= LONGEST_NOTE:
+        return message
+    return f"{data[:KEPT_OF_NOTE].decode(errors='replace')} ..."
+
+
+def nominated_1_20(failure: FailureRecord) -> str | None:
+    """The nominatedNodeName to write; None: it stays."""
+    return failure.nominated or None
+
+
+def nominated_1_36(failure: FailureRecord) -> str | None:
+    """The same; an empty one is written too."""
+    return failure.nominated
+
+
+def status_patch(failure: FailureRecord, nominated: Callable[[FailureRecord], str | None]) -> dict[str, Any]:
+    """The members of the pod's status to write, empty when nothing changes.
+
+    The client adds ``lastTransitionTime`` to a condition whose status is new. ``nominated``: see nominated_1_20.
+    """
+    patch: dict[str, Any] = {}
+    condition = {"type": "PodScheduled", "status": "False", "reason": failure.reason, "message": failure.message}
+    if {key: _condition(failure.pod).get(key) for key in condition} != condition:
+        patch["conditions"] = [condition]
+    name = nominated(failure)
+    if name is not None and name != failure.pod.nominated_node_name:
+        patch["nominatedNodeName"] = name
+    return patch
+
+
+def _condition(pod: Pod) -> Mapping[str, Any]:
+    """The condition PodScheduled that a pod has, as far as its manifest is kept."""
+    conditions = ((pod.manifest or {}).get("status") or {}).get("conditions") or ()
+    return next((condition for condition in conditions if condition.get("type") == "PodScheduled"), {})

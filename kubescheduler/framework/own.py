@@ -1,0 +1,72 @@
+"""Plugins of one's own, wrapped for one attempt so that they run over columns like all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from algorithmprovider.pernode import EVERYTHING, NodeInfo, node_infos
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import Mask
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.adapters import filter_mask
+from kubescheduler.framework.state import CycleState
+from kubescheduler.framework.status import REJECTED_1_36, Code, is_success
+from predicates.types import FitPredicate, NodeError, Verdict
+
+
+@attrs.frozen(eq=False)
+class OwnFilter:
+    """A plugin's Filter in one attempt. Pods thought onto or away from nodes are told to its AddPod and RemovePod.
+
+    hopeless: the rows that it last refused with UnschedulableAndUnresolvable.
+    """
+
+    plugin: Any
+    cycle: CycleState
+    pod: Pod
+    hopeless: set[int] = attrs.field(factory=set)
+
+    def as_check(self) -> FitPredicate:
+        return FitPredicate(self.plugin.name, self.check, EVERYTHING, beyond=self.beyond)
+
+    def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:
+        state = _with_changes(self.plugin, self.cycle, self.pod, snapshot)
+        statuses = filter_mask(self.plugin, state, self.pod, snapshot)
+        rows = snapshot.row_numbers.tolist()
+        self.hopeless.difference_update(rows)
+        verdict: Verdict = {}
+        for at, status in statuses.items():
+            if status.code is Code.UnschedulableAndUnresolvable:
+                self.hopeless.add(rows[at])
+            rejected = status.code in REJECTED_1_36
+            reasons = status.all_reasons if rejected else (NodeError(status.message),)
+            for reason in reasons or ("",):
+                verdict.setdefault(reason, np.zeros(len(rows), np.bool_))[at] = True
+        return verdict
+
+    def beyond(self, _: PodInfo, snapshot: Snapshot) -> Mask:
+        return np.isin(snapshot.row_numbers, list(self.hopeless))
+
+
+def _with_changes(plugin: Any, cycle: CycleState, pod: Pod, snapshot: Snapshot) -> CycleState:
+    """The state after AddPod and RemovePod for every change, in order; the state itself when there is none."""
+    if not snapshot.changes or not hasattr(plugin, "add_pod"):
+        return cycle
+    state = cycle.clone()
+    for done, change in enumerate(snapshot.changes, start=1):
+        there = snapshot.until(done).take(np.array([change.row]))
+        for _, node_info in node_infos(there):
+            _tell(plugin, state, pod, change.pod, node_info, added=change.sign > 0)
+    return state
+
+
+def _tell(plugin: Any, state: CycleState, pod: Pod, other: Pod | None, node_info: NodeInfo, *, added: bool) -> None:
+    point, call = ("AddPod", plugin.add_pod) if added else ("RemovePod", plugin.remove_pod)
+    status = call(state, pod, other, node_info)
+    if not is_success(status):
+        raise SchedulingError(f'running {point} on PreFilter plugin "{plugin.name}": {status.message}')

@@ -1,0 +1,44 @@
+"""DefaultBinder: binds the pod through the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Pod
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.state import CycleState
+from kubescheduler.framework.status import Status
+
+NAME = "DefaultBinder"
+
+
+@attrs.frozen(eq=False)
+class DefaultBinder:
+    """Upstream: 1.20 and 1.36 DefaultBinder."""
+
+    handle: Handle
+    name: str = NAME
+    points: frozenset[Point] = frozenset({Point.BIND})
+
+    def bind(self, _: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Without a client there is nobody to tell, and all is well."""
+        client = self.handle.client
+        if client is None:
+            return None
+        try:
+            client.bind(pod, node_name)
+        except SchedulingError as error:
+            return Status.failure(str(error))
+        return None
+
+
+def default_binder(_: Any, handle: Handle) -> DefaultBinder:
+    """Of 1.20 and 1.36."""
+    return DefaultBinder(handle)
+
+
+default_binder_1_20 = default_binder_1_36 = default_binder

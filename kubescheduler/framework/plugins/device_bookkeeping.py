@@ -1,0 +1,137 @@
+"""What a pod on its way to a node does to ResourceClaims: keeps devices, writes them down, gives them back."""
+
+from __future__ import annotations
+
+import attrs
+
+from clusterstate.device_allocation import allocations
+from clusterstate.device_demand import Demand, devices_on
+from clusterstate.errors import SchedulingError
+from clusterstate.extended_devices import is_extended
+from clusterstate.objects import Pod
+from clusterstate.objects.resource import Allocation, PendingAllocation, ResourceClaim
+from clusterstate.resource_claims import consumer, is_reserved_for, is_usable_by
+from clusterstate.validation import go_quote
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.state import CycleState, StateNotFoundError
+from kubescheduler.framework.status import Status
+from predicates.dynamic_resources import CANNOT_ALLOCATE, IN_USE
+
+STATE = "ReserveDynamicResources"
+"""Where the cycle state has what was reserved."""
+
+
+@attrs.define(eq=False)
+class Reserved:
+    """fresh: the claims that get devices, as they were, and the devices. used: those that had theirs before.
+
+    written: the claims that were written.
+    """
+
+    fresh: tuple[tuple[ResourceClaim, Allocation], ...]
+    used: tuple[ResourceClaim, ...]
+    written: list[ResourceClaim] = attrs.field(factory=list)
+
+    def entries(self) -> list[tuple[ResourceClaim, Allocation | None]]:
+        """Every claim, with what it is to be given."""
+        return [*self.fresh, *((claim, None) for claim in self.used)]
+
+
+def deallocated(claim: ResourceClaim) -> ResourceClaim:
+    return attrs.evolve(claim, allocation=None, reserved_for=())
+
+
+@attrs.frozen(eq=False)
+class DeviceBooks:
+    """Writes go to the API if there is one, and into the cache."""
+
+    handle: Handle
+
+    def reserve(self, state: CycleState, pod: Pod, claims: tuple[ResourceClaim, ...], node_name: str) -> Status | None:
+        """Chooses devices on the node for the claims that have none. Raises SchedulingError."""
+        cache = self.handle.cache
+        snapshot = cache.snapshot()
+        row = snapshot.row_of(node_name)
+        demand = Demand.of(snapshot.info(pod), claims, snapshot)
+        chosen = None if row is None else devices_on(demand, snapshot, row, pod.metadata.name)
+        if chosen is None:
+            return Status.unresolvable(CANNOT_ALLOCATE)
+        fresh = tuple(allocations(*chosen, node_name, snapshot.objects))
+        for claim, allocation in fresh:
+            cache.add(PendingAllocation(claim.metadata, allocation, pod.metadata.uid))
+        used = tuple(claim for claim in claims if claim.allocation is not None)
+        state.write(STATE, Reserved(fresh, used))
+        return None
+
+    def commit(self, state: CycleState, pod: Pod) -> Status | None:
+        """Writes what was reserved, and that the pod uses it. Raises SchedulingError with the API's text."""
+        reserved = self._reserved(state)
+        for claim, allocation in reserved.entries() if reserved is not None else ():
+            current = self._current(claim)
+            if not is_usable_by(current, pod.metadata.uid):
+                return Status.unresolvable(IN_USE)
+            self.write(_given(current, allocation, pod))
+            if reserved is not None:
+                reserved.written.append(claim)
+            self._forget(claim)
+        return None
+
+    def release(self, state: CycleState, pod: Pod) -> None:
+        """Undoes both. Raises SchedulingError with the API's text."""
+        reserved = self._reserved(state)
+        if reserved is None:
+            return
+        state.delete(STATE)
+        ours = {id(claim) for claim, _ in reserved.fresh}
+        for claim, _ in reserved.fresh:
+            self._forget(claim)
+        for claim in reserved.written:
+            current = self.handle.cache.objects.resource_claims.get((claim.metadata.namespace, claim.metadata.name))
+            if current is None:
+                continue
+            if is_extended(claim):
+                self.handle.cache.remove(current)
+            else:
+                self.write(_taken_back(current, pod, devices_too=id(claim) in ours))
+
+    def write(self, claim: ResourceClaim) -> None:
+        """Raises SchedulingError with the API's text."""
+        if self.handle.client is not None:
+            self.handle.client.update_object(claim)
+        self.handle.cache.add(claim)
+
+    # --- claims ----------------------------------------------------------------------------
+
+    @staticmethod
+    def _reserved(state: CycleState) -> Reserved | None:
+        try:
+            reserved: Reserved = state.read(STATE)
+        except StateNotFoundError:
+            return None
+        return reserved
+
+    def _current(self, claim: ResourceClaim) -> ResourceClaim:
+        """The claim as it is by now. Raises SchedulingError when it is gone."""
+        name = claim.metadata.name
+        current = self.handle.cache.objects.resource_claims.get((claim.metadata.namespace, name))
+        if current is None and not is_extended(claim):
+            raise SchedulingError(f"resourceclaim.resource.k8s.io {go_quote(name)} not found")
+        return claim if current is None else current
+
+    def _forget(self, claim: ResourceClaim) -> None:
+        """The claim is no longer under way."""
+        pending = self.handle.cache.objects.pending_allocations.get((claim.metadata.namespace, claim.metadata.name))
+        if pending is not None:
+            self.handle.cache.remove(pending)
+
+
+def _given(claim: ResourceClaim, allocation: Allocation | None, pod: Pod) -> ResourceClaim:
+    mine = () if is_reserved_for(claim, pod.metadata.uid) else (consumer(pod),)
+    return attrs.evolve(claim, allocation=allocation or claim.allocation, reserved_for=(*claim.reserved_for, *mine))
+
+
+def _taken_back(claim: ResourceClaim, pod: Pod, *, devices_too: bool) -> ResourceClaim:
+    """Without the pod; without devices too, if nobody else uses them."""
+    others = tuple(entry for entry in claim.reserved_for if entry.uid != pod.metadata.uid)
+    allocation = None if devices_too and not others else claim.allocation
+    return attrs.evolve(claim, allocation=allocation, reserved_for=others)

@@ -1,0 +1,153 @@
+"""DynamicResources (1.36): a pod gets the devices that its ResourceClaims, or extended resources, ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from clusterstate.device_demand import Timer, unlimited
+from clusterstate.errors import ConfigError
+from clusterstate.objects import Pod
+from clusterstate.objects.resource import ResourceClaim
+from clusterstate.resource_claims import ClaimError, own_claims, resolve_claims
+from kubescheduler.framework.args import DynamicResourcesArgs
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deallocated
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.state import CycleState, StateNotFoundError
+from kubescheduler.framework.status import Code, Status
+from predicates.dynamic_resources import NOT_AVAILABLE, dynamic_resources, needs_devices, unavailable_on
+from priorities.dynamic_resources import DYNAMIC_RESOURCES
+
+NAME = "DynamicResources"
+STATE = f"PreFilter{NAME}"
+"""Where the cycle state has what PreFilter answered."""
+
+NO_CLAIMS = "no new claims to deallocate"
+DEALLOCATED = "deallocation of ResourceClaim completed"
+NOT_SCHEDULABLE = "still not schedulable"
+
+POINTS = frozenset(
+    {
+        Point.PRE_ENQUEUE,
+        Point.PRE_FILTER,
+        Point.FILTER,
+        Point.POST_FILTER,
+        Point.SCORE,
+        Point.RESERVE,
+        Point.PRE_BIND,
+    }
+)
+
+
+def timer_of(clock: Callable[[], float], nanoseconds: int) -> Timer:
+    """Gives every node as much time, in nanoseconds of a clock in seconds; 0: no limit."""
+    if nanoseconds <= 0:
+        return unlimited
+    seconds = nanoseconds / 1e9
+
+    def start() -> Callable[[], bool]:
+        end = clock() + seconds
+        return lambda: clock() > end
+
+    return start
+
+
+class DynamicResources:
+    """Allocations are noted in the cache's objects, and sent to the API when the pod is bound; SchedulingError is
+    raised with the API's text. Upstream: 1.36 DynamicResources."""
+
+    name = NAME
+    points = POINTS
+    scoring = DYNAMIC_RESOURCES
+
+    def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
+        self.check = dynamic_resources(timer_of(handle.clock, args.filter_timeout))
+        self._handle = handle
+        self._books = DeviceBooks(handle)
+
+    def _claims(self, pod: Pod) -> tuple[ResourceClaim, ...]:
+        """Raises ClaimError."""
+        return resolve_claims(pod.metadata.namespace, own_claims(pod), self._handle.cache.objects)
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """The pod waits until its claims are there."""
+        if pod.spec.resource_claims:
+            try:
+                self._claims(pod)
+            except ClaimError as error:
+                return Status.unresolvable(str(error))
+        return None
+
+    # --- no node fits ----------------------------------------------------------------------
+
+    def post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[str | None, Status | None]:
+        """Takes the devices away from a claim that nobody else uses and that keeps nodes from the pod.
+
+        statuses: node name → why it was refused.
+        """
+        try:
+            refused = state.read(STATE).reasons
+        except StateNotFoundError as error:
+            return None, Status.failure(str(error))
+        snapshot = self._handle.snapshot()
+        if refused or not needs_devices(snapshot.info(pod), snapshot):
+            return None, Status.unschedulable(NO_CLAIMS)
+        claim = self._in_the_way(pod, statuses)
+        if claim is None:
+            return None, Status.unschedulable(NOT_SCHEDULABLE)
+        self._books.write(deallocated(claim))
+        return None, Status.unschedulable(DEALLOCATED)
+
+    def _in_the_way(self, pod: Pod, statuses: Mapping[str, Status]) -> ResourceClaim | None:
+        """The first claim that made a node unusable and that nobody, or only this pod, has reserved."""
+        snapshot = self._handle.snapshot()
+        names = [name for name, status in statuses.items() if NOT_AVAILABLE in status.reasons]
+        rows = [row for name in names if (row := snapshot.row_of(name)) is not None]
+        here = snapshot.take(np.array(rows, np.int64))
+        for claim in self._claims(pod):
+            only_ours = all(entry.uid == pod.metadata.uid for entry in claim.reserved_for)
+            if len(claim.reserved_for) <= 1 and only_ours and unavailable_on(claim, here).any():
+                return claim
+        return None
+
+    # --- a node was chosen -----------------------------------------------------------------
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Chooses the devices on the node and keeps them from everybody else."""
+        if not self._has_devices(pod):
+            return None
+        try:
+            claims = self._claims(pod)
+        except ClaimError as error:
+            return Status.unresolvable(str(error))
+        return self._books.reserve(state, pod, claims, node_name)
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:  # noqa: ARG002
+        """Gives back what ``reserve`` chose and what ``pre_bind`` wrote."""
+        self._books.release(state, pod)
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        return None if self._has_devices(pod) else Status(Code.Skip)
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        """Writes the allocations, and that the pod uses them."""
+        return self._books.commit(state, pod)
+
+    def _has_devices(self, pod: Pod) -> bool:
+        if pod.spec.resource_claims:
+            return True
+        snapshot = self._handle.cache.snapshot()
+        return needs_devices(snapshot.info(pod), snapshot)
+
+
+def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
+    """Raises ConfigError for args of another plugin."""
+    given = DynamicResourcesArgs() if args is None else args
+    if not isinstance(given, DynamicResourcesArgs):
+        raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
+    return DynamicResources(given, handle)

@@ -1,0 +1,89 @@
+"""GangScheduling (1.36, gated): the pods of a group start together or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from clusterstate.objects import Pod, PodGroup
+from clusterstate.validation import go_quote
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.status import Code, Status
+
+NAME = "GangScheduling"
+LONGEST_WAIT = 5 * 60.0
+"""Seconds that a pod waits for the rest of its gang."""
+
+NO_GROUP = "waiting for pods's pod group {} to appear in scheduling queue"
+TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
+WAITING = "waiting for minCount pods from a gang to be scheduled"
+
+Gang = tuple[str, str]
+"""(namespace, pod group)."""
+
+
+def gang_of(pod: Pod) -> Gang | None:
+    return (pod.metadata.namespace, pod.spec.scheduling_group) if pod.spec.scheduling_group else None
+
+
+@attrs.define(eq=False)
+class GangScheduling:
+    """Upstream: 1.36 GangScheduling.
+
+    Of pods that are not placed yet it knows those that it was asked about, so a deleted one counts until it is
+    forgotten with the plugin.
+    """
+
+    handle: Handle
+    name: str = NAME
+    points: frozenset[Point] = frozenset({Point.PRE_ENQUEUE, Point.PERMIT})
+    _seen: dict[Gang, dict[str, Pod]] = attrs.field(factory=dict)
+
+    def _group(self, gang: Gang) -> PodGroup | None:
+        return self.handle.cache.objects.pod_groups.get(gang)
+
+    def _placed(self, gang: Gang) -> int:
+        """Members on nodes, those that are held back on their way there included."""
+        classes = self.handle.cache.snapshot().running()
+        return sum(sum(info.rows.values()) for info in classes if (info.namespace, info.spec.scheduling_group) == gang)
+
+    def _known(self, gang: Gang) -> int:
+        """Members that are placed, or that have come by."""
+        seen = self._seen.get(gang, {})
+        placed = [uid for uid, pod in seen.items() if pod in self.handle.cache]
+        for uid in placed:
+            del seen[uid]
+        return self._placed(gang) + len(seen)
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Until enough of the gang is there for it to be worth a try."""
+        gang = gang_of(pod)
+        if gang is None:
+            return None
+        self._seen.setdefault(gang, {})[pod.metadata.uid or pod.key] = pod
+        group = self._group(gang)
+        if group is None:
+            return Status.unresolvable(NO_GROUP.format(go_quote(gang[1])))
+        if group.min_count is not None and self._known(gang) < group.min_count:
+            return Status.unresolvable(TOO_FEW)
+        return None
+
+    def permit(self, _: object, pod: Pod, __: str) -> tuple[Status | None, float]:
+        """(Wait, seconds) until the gang's smallest number is placed; then all of it may go."""
+        gang = gang_of(pod)
+        group = None if gang is None else self._group(gang)
+        if gang is None or group is None or group.min_count is None:
+            return None, 0.0
+        placed = self._placed(gang) + (pod not in self.handle.cache)
+        if placed < group.min_count:
+            return Status(Code.Wait, (WAITING,)), LONGEST_WAIT
+        for waiting in self.handle.waiting_pods():
+            if gang_of(waiting.pod) == gang:
+                waiting.allow(NAME)
+        return None, 0.0
+
+
+def gang_scheduling_1_36(_: Any, handle: Handle) -> GangScheduling:
+    return GangScheduling(handle)

@@ -1,0 +1,26 @@
+"""ImageLocality: a node is better the more bytes of the pod's images it already has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterstate.changes import Reads
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.points import Point
+from priorities import image_locality as rule
+from priorities.types import PriorityConfig
+
+NAME = "ImageLocality"
+POINTS = frozenset({Point.SCORE})
+READS = Reads.NODE | Reads.ALL_NODES
+
+
+def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    scoring = PriorityConfig(NAME, rule.image_locality_1_20, reads=READS, constant=rule.no_container)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    scoring = PriorityConfig(NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)

@@ -1,0 +1,23 @@
+"""NodeResourcesLeastAllocated (1.20): a node is better the more of its resources is free."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kubescheduler.framework.args import NodeResourcesLeastAllocatedArgs
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+from priorities.requested_framework import least_allocated_1_20
+from priorities.types import PriorityConfig
+
+NAME = "NodeResourcesLeastAllocated"
+
+
+def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """Raises ConfigError for a weight outside 1-100."""
+    args = args or NodeResourcesLeastAllocatedArgs()
+    validate_args_1_20(NAME, args)
+    scoring = PriorityConfig(NAME, partial(least_allocated_1_20, args.resources))
+    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=scoring)

@@ -1,0 +1,23 @@
+"""NodeResourcesMostAllocated (1.20): a node is better the less of its resources is free."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kubescheduler.framework.args import NodeResourcesMostAllocatedArgs
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+from priorities.requested_framework import most_allocated_1_20
+from priorities.types import PriorityConfig
+
+NAME = "NodeResourcesMostAllocated"
+
+
+def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """Raises ConfigError for a weight outside 1-100."""
+    args = args or NodeResourcesMostAllocatedArgs()
+    validate_args_1_20(NAME, args)
+    scoring = PriorityConfig(NAME, partial(most_allocated_1_20, args.resources))
+    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=scoring)

@@ -1,0 +1,43 @@
+"""PrioritySort: pods of higher priority first, of equal priority who came to the queue first."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import attrs
+
+from clusterstate.objects import Pod
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.points import Point
+
+NAME = "PrioritySort"
+
+
+class Queued(Protocol):
+    """A pod of the queue. timestamp: when it last entered a queue, in seconds."""
+
+    @property
+    def pod(self) -> Pod: ...
+    @property
+    def timestamp(self) -> float: ...
+
+
+@attrs.frozen
+class PrioritySort:
+    """Upstream: 1.20 and 1.36 PrioritySort."""
+
+    name: str = NAME
+    points: frozenset[Point] = frozenset({Point.QUEUE_SORT})
+
+    def less(self, first: Queued, second: Queued) -> bool:
+        """Whether ``first`` is to be taken before ``second``."""
+        one, other = first.pod.priority, second.pod.priority
+        return one > other or (one == other and first.timestamp < second.timestamp)
+
+
+def priority_sort(_: Any, __: Handle) -> PrioritySort:
+    """Of 1.20 and 1.36."""
+    return PrioritySort()
+
+
+priority_sort_1_20 = priority_sort_1_36 = priority_sort

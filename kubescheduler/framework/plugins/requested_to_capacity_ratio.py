@@ -1,0 +1,24 @@
+"""RequestedToCapacityRatio (1.20): a score read off a curve of how full each resource would be."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kubescheduler.framework.args import RequestedToCapacityRatioArgs
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+from priorities.capacity_ratio import capacity_ratio
+from priorities.normalize import curve, scaled
+from priorities.types import PriorityConfig
+
+NAME = "RequestedToCapacityRatio"
+
+
+def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
+    """Raises ConfigError for a faulty shape, none at all included, and for a weight below 1."""
+    args = args or RequestedToCapacityRatioArgs()
+    validate_args_1_20(NAME, args)
+    scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(scaled(args.shape)), dict(args.resources)))
+    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=scoring)

@@ -1,0 +1,30 @@
+"""SchedulingGates: a pod with gates does not enter the queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from clusterstate.objects import Pod
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.status import Status
+
+NAME = "SchedulingGates"
+
+
+@attrs.frozen
+class SchedulingGates:
+    """Upstream: 1.36 SchedulingGates."""
+
+    name: str = NAME
+    points: frozenset[Point] = frozenset({Point.PRE_ENQUEUE})
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        gates = pod.spec.scheduling_gates
+        return Status.unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else None
+
+
+def scheduling_gates_1_36(_: Any, __: Handle) -> SchedulingGates:
+    return SchedulingGates()

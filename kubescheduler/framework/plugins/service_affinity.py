@@ -1,0 +1,43 @@
+"""ServiceAffinity: pods of a service stay on nodes alike in some labels, or spread over the values of others."""
+
+from __future__ import annotations
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.args import ServiceAffinityArgs
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.points import Point
+from predicates.service_affinity_1_20 import check_service_affinity_1_20
+from predicates.types import FitPredicate, Verdict
+from priorities.service_anti_affinity import anti_affinity_scores_1_20, service_pods_1_20
+from priorities.types import PriorityConfig
+
+NAME = "ServiceAffinity"
+POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.SCORE})
+READS = Reads.NODE | Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
+UNPREPARED = 'error reading "PreFilterServiceAffinity" from cycleState: not found'
+
+
+def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    args = args or ServiceAffinityArgs()
+    labels, preferred = args.affinity_labels, args.anti_affinity_labels_preference
+
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return check_service_affinity_1_20(labels, pod, snapshot)
+
+    def applies(_: PodInfo) -> bool:
+        return bool(labels)
+
+    def normalize(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+        return anti_affinity_scores_1_20(preferred, snapshot, counts)
+
+    return ColumnPlugin(
+        NAME,
+        POINTS,
+        FitPredicate(NAME, check, READS, applies),
+        PriorityConfig(NAME, service_pods_1_20, normalize, LOCAL | Reads.SERVICES),
+        filter_alone=UNPREPARED if labels else None,
+    )

@@ -1,0 +1,217 @@
+"""VolumeBinding: the claims of a pod can be used on its node, or are bound or provisioned for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.csi_migration import plugins_1_20
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.validation import go_quote
+from clusterstate.volumes_decision import RULES_1_20_WITH_CAPACITY, PodVolumes, bindings_for
+from clusterstate.volumes_framework import leads_to_claims
+from kubescheduler.framework.args import VolumeBindingArgs
+from kubescheduler.framework.cancellation import Cancellation
+from kubescheduler.framework.handle import Handle
+from kubescheduler.framework.plugin import PreFlight
+from kubescheduler.framework.plugins.volume_bookkeeping import Reserved, VolumeBooks
+from kubescheduler.framework.points import Point
+from kubescheduler.framework.state import CycleState, StateNotFoundError
+from kubescheduler.framework.status import Code, Status
+from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+from predicates.types import FitPredicate, always
+from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
+from priorities.types import PriorityConfig
+from priorities.volume_binding import has_volumes_to_find, score_table, storage_scores
+
+NAME = "VolumeBinding"
+STATE = f"Reserve{NAME}"
+"""Where the cycle state has what was reserved."""
+
+POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER, Point.RESERVE, Point.PRE_BIND})
+POINTS_1_36 = POINTS_1_20 | {Point.PRE_SCORE, Point.SCORE}
+READS = Reads.NODE | Reads.STORAGE
+
+SCORING_GATE = "StorageCapacityScoring"
+CAPACITY_GATE_1_20 = "CSIStorageCapacity"
+POLL_SECONDS = 1.0
+
+Wait = Callable[[Cancellation, float], object]
+"""Waits for some seconds, or until the work is to stop."""
+
+
+@attrs.frozen
+class BindingWords:
+    """A release's texts for errors of PreBind; ``nothing_found`` is about a node."""
+
+    nothing_found: str
+    timed_out: str
+
+
+WORDS_1_20 = BindingWords("no pod volumes found for node {}", "timed out waiting for the condition")
+WORDS_1_36 = BindingWords("no pod volume found for node {}", "context deadline exceeded")
+
+
+class VolumeBinding:
+    """What Reserve takes shows in the cache's objects at once, so that no other pod gets it.
+
+    Without a client PreBind has nobody to tell, and does nothing. Upstream: 1.20 and 1.36 VolumeBinding.
+    """
+
+    name = NAME
+    filter_alone = "not found"
+
+    def __init__(
+        self,
+        handle: Handle,
+        rule: VolumeBindingRule,
+        words: BindingWords,
+        points: frozenset[Point],
+        timeout: float,
+        *,
+        scoring: PriorityConfig | None = None,
+        wait: Wait = Cancellation.wait,
+    ) -> None:
+        """timeout: seconds that PreBind waits for claims to be bound, ``wait`` is how."""
+        self.points = points
+        self.scoring = scoring
+        self.check = FitPredicate(
+            NAME,
+            rule.check,
+            READS,
+            leads_to_claims,
+            pre_filter=rule.pre_filter,
+            pre_reads=Reads.STORAGE,
+            unresolvable=always,
+        )
+        self._handle = handle
+        self._rules = rule.rules
+        self._words = words
+        self._timeout = timeout
+        self._wait = wait
+        self._books = VolumeBooks(handle, rule.plugins)
+
+    # --- Reserve ---------------------------------------------------------------------------
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Takes volumes for the claims that wait for a node, and sends the others to it.
+
+        Raises SchedulingError for claims that cannot be looked up.
+        """
+        state.write(STATE, self._books.take(self._volumes_for(pod, node_name), node_name))
+        return None
+
+    def _volumes_for(self, pod: Pod, node_name: str) -> PodVolumes:
+        snapshot = self._handle.snapshot()
+        info, row = snapshot.info(pod), snapshot.row_of(node_name)
+        return PodVolumes() if row is None else bindings_for(info, snapshot, row, self._rules)
+
+    def unreserve(self, state: CycleState, _: Pod, __: str) -> None:
+        """Lets go of what was taken; what was written stays written."""
+        reserved = self._reserved(state)
+        if reserved is not None:
+            self._books.put_back(reserved)
+            state.delete(STATE)
+
+    def _reserved(self, state: CycleState) -> Reserved | None:
+        try:
+            reserved: Reserved = state.read(STATE)
+        except StateNotFoundError:
+            return None
+        return reserved
+
+    # --- PreBind ---------------------------------------------------------------------------
+
+    def pre_bind_pre_flight(self, state: CycleState, _: Pod, node_name: str) -> PreFlight:
+        """Skips when there is nothing to bind (1.36)."""
+        reserved = self._reserved(state)
+        if reserved is not None and reserved.all_bound:
+            return PreFlight(Status(Code.Skip))
+        if reserved is None or reserved.node_name != node_name:
+            return PreFlight(self._nothing_found(node_name))
+        return PreFlight(allow_parallel=True)
+
+    def _nothing_found(self, node_name: str) -> Status:
+        return Status.failure(self._words.nothing_found.format(go_quote(node_name)))
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Writes what was taken to the API and waits until the claims are bound.
+
+        Raises CancelledError when it is told to stop.
+        """
+        reserved, client = self._reserved(state), self._handle.client
+        if reserved is not None and reserved.all_bound:
+            return None
+        if reserved is None or reserved.node_name != node_name:
+            return self._nothing_found(node_name)
+        if client is None:
+            return None
+        try:
+            self._books.write(reserved, client.update_object)
+            bound = self._until_bound(reserved, pod, state)
+        except SchedulingError as error:
+            state.cancellation.check()
+            return Status.failure(f"binding volumes: {error}")
+        return None if bound else Status.failure(f"binding volumes: {self._words.timed_out}")
+
+    def _until_bound(self, reserved: Reserved, pod: Pod, state: CycleState) -> bool:
+        """Looks every second, the first time after one; False when time is up."""
+        clock = self._handle.clock
+        end = clock() + self._timeout
+        while (left := end - clock()) > 0:
+            self._wait(state.cancellation, min(POLL_SECONDS, left))
+            state.cancellation.check()
+            if self._books.are_bound(reserved, pod):
+                return True
+        return False
+
+
+# --- releases ------------------------------------------------------------------------------
+
+
+def volume_binding_1_20(
+    args: VolumeBindingArgs | None, handle: Handle, wait: Wait = Cancellation.wait
+) -> VolumeBinding:
+    """Raises ConfigError for a timeout that is not positive. ``wait``: see ``VolumeBinding``."""
+    validate_args_1_20(NAME, args)
+    gates = handle.feature_gates
+    rule = attrs.evolve(VOLUME_BINDING_1_20, plugins=plugins_1_20(gate for gate, on in gates.items() if on))
+    if gates.get(CAPACITY_GATE_1_20, False):
+        rule = attrs.evolve(rule, rules=RULES_1_20_WITH_CAPACITY)
+    timeout = (args or VolumeBindingArgs()).bind_timeout_seconds
+    return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_20, timeout, wait=wait)
+
+
+def volume_binding_1_36(
+    args: VolumeBindingArgs | None, handle: Handle, wait: Wait = Cancellation.wait
+) -> VolumeBinding:
+    """``wait``: see ``VolumeBinding``."""
+    args = args or VolumeBindingArgs()
+    scoring = _scoring(args) if handle.feature_gates.get(SCORING_GATE, False) else NO_SCORES
+    timeout = args.bind_timeout_seconds
+    return VolumeBinding(handle, VOLUME_BINDING_1_36, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
+
+
+def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
+    scores = partial(storage_scores, score_table(args.shape))
+    return PriorityConfig(NAME, scores, reads=READS, pre_score=has_volumes_to_find)
+
+
+def _skips(_: PodInfo, __: Snapshot) -> bool:
+    return False
+
+
+def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
+    return np.zeros(len(snapshot), np.int64)
+
+
+NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips)
+"""Without the gate PreScore always skips."""

@@ -1,0 +1,54 @@
+"""Upstream's way to stop looking once enough nodes pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+
+
+def wanted_1_20(nodes: int, percentage: int) -> int:
+    """How many passing nodes are enough; a percentage of 0 is adaptive. Upstream: 1.20 numFeasibleNodesToFind."""
+    if nodes < 100 or percentage >= 100:
+        return nodes
+    if percentage <= 0:
+        percentage = max(5, 50 - nodes // 125)
+    return max(100, nodes * percentage // 100)
+
+
+def wanted_1_36(nodes: int, percentage: int) -> int:
+    """The same without a limit on the percentage. Upstream: 1.36 numFeasibleNodesToFind."""
+    if nodes < 100:
+        return nodes
+    if percentage <= 0:
+        percentage = max(5, 50 - nodes // 125)
+    return max(100, nodes * percentage // 100)
+
+
+@attrs.define
+class Sampler:
+    """Where the next attempt begins to look."""
+
+    next_start: int = 0
+
+    def sample(self, order: Sequence[int], fits: Mask, wanted: int) -> tuple[IntArray, Mask]:
+        """((k,) rows that pass, in the order they were met, (N,) bool the rows looked at).
+
+        order: the rows in the order of the node list, of which ``next_start`` is the first to be looked at.
+        """
+        seen = np.zeros(len(fits), np.bool_)
+        if not order:
+            return np.zeros(0, np.int64), seen
+        start = self.next_start % len(order)
+        rows = np.array([*order[start:], *order[:start]], np.int64)
+        passing = np.flatnonzero(fits[rows])
+        end = len(rows) if len(passing) < wanted else int(passing[wanted - 1]) + 1
+        seen[rows[:end]] = True
+        return rows[passing[:wanted]], seen
+
+    def advance(self, feasible: int, refused: int, nodes: int) -> None:
+        """After an attempt in which so many nodes passed and so many got a status."""
+        self.next_start = (self.next_start + feasible + refused) % max(nodes, 1)

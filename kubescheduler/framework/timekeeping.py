@@ -1,0 +1,59 @@
+"""The clock that timeouts of waiting pods run on: the real one, or one that is moved by hand."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Protocol
+
+
+class Timekeeper(Protocol):
+    """A clock one can wait by."""
+
+    def now(self) -> float:
+        """Seconds since any fixed moment."""
+        ...
+
+    def wait(self, condition: threading.Condition, until: float | None) -> None:
+        """Waits with ``condition`` held until it is notified or the clock may have reached ``until``."""
+        ...
+
+
+class RealTime:
+    """The machine's monotonic clock."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def wait(self, condition: threading.Condition, until: float | None) -> None:
+        condition.wait(None if until is None else max(0.0, until - self.now()))
+
+
+class ManualTime:
+    """A clock that stands still until it is moved; whoever waits by it is woken then."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._now = start
+        self._lock = threading.Lock()
+        self._waiting: list[threading.Condition] = []
+
+    def now(self) -> float:
+        return self._now
+
+    def wait(self, condition: threading.Condition, until: float | None) -> None:
+        with self._lock:
+            if until is not None and self._now >= until:
+                return
+            self._waiting.append(condition)
+        condition.wait()
+        with self._lock:
+            self._waiting.remove(condition)
+
+    def advance(self, seconds: float) -> None:
+        """Moves the clock on."""
+        with self._lock:
+            self._now += seconds
+            waiting = list(self._waiting)
+        for condition in waiting:
+            with condition:
+                condition.notify_all()

@@ -1,0 +1,47 @@
+"""NodeDeclaredFeatures: nodes must declare the features that a pod needs of them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from clusterstate.objects import Node, PodSpec
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from predicates.types import PASS, Verdict
+
+FEATURES_MISSING = "node(s) didn't match Pod's required features"
+
+RESTART_ALL = "RestartAllContainersOnContainerExits"
+HOST_NETWORK_USERS = "UserNamespacesHostNetworkSupport"
+RESTART_ALL_ACTION = "RestartAllContainers"
+
+
+@lru_cache(maxsize=8192)
+def needed_features(spec: PodSpec) -> frozenset[str]:
+    """The features that a pod needs of its node, as far as scheduling infers them.
+
+    Upstream: 1.36 InferForPodScheduling.
+    """
+    features = set()
+    if any(RESTART_ALL_ACTION in c.restart_rule_actions for c in (*spec.containers, *spec.init_containers)):
+        features.add(RESTART_ALL)
+    if spec.host_network and spec.host_users is False:
+        features.add(HOST_NETWORK_USERS)
+    return frozenset(features)
+
+
+def needs_features(pod: PodInfo) -> bool:
+    return bool(needed_features(pod.spec))
+
+
+def declared(node: Node) -> frozenset[str] | None:
+    """The features that a node declares; None without any."""
+    return frozenset(node.declared_features) or None
+
+
+def check_declared_features(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where some needed feature is not declared. Upstream: 1.36 NodeDeclaredFeatures."""
+    needed = needed_features(pod.spec)
+    if not needed:
+        return PASS
+    return {FEATURES_MISSING: snapshot.spread(declared, lambda there: there is None or not needed <= there)}

@@ -1,0 +1,110 @@
+"""PodTopologySpread as a filter: no domain of a topology gets too far ahead of the emptiest. Releases 1.20 and 1.36.
+
+pods in the domain + 1 if the pod counts itself - pods in the emptiest domain <= maxSkew
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.growable import Mask
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors import SelectorError
+from clusterstate.snapshot import Snapshot
+from clusterstate.topologyspread import HARD
+from clusterstate.topologyspread_constraints import Constraints, SpreadRules
+from clusterstate.topologyspread_hard import Grounds, Plan, counts_of, grounds_1_20, grounds_1_36, plan_of
+from predicates.types import GO_ON, PASS, SKIP, FitPredicate, NodeError, PreFiltered, Verdict
+
+NOT_SPREAD = "node(s) didn't match pod topology spread constraints"
+MISSING_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
+ERROR_1_20 = "obtaining pod's hard topology spread constraints: "
+ERROR_1_36 = "get constraints from pod: " + ERROR_1_20
+
+
+def judge_spread(pod: PodInfo, snapshot: Snapshot, constraints: Constraints, grounds: Grounds) -> Verdict:
+    """The first constraint that a row fails decides: it lacks the topology key, or its domain is too full."""
+    plan = plan_of(pod, snapshot.whole(), constraints, grounds)
+    missing: Mask | None = None
+    crowded: Mask | None = None
+    for at, (totals, least) in enumerate(counts_of(pod, snapshot, plan)):
+        lacks, full = _step(snapshot, plan, at, totals > constraints[at].max_skew + least - plan.own[at])
+        failed = missing if crowded is None else crowded if missing is None else missing | crowded
+        missing = _either(missing, lacks, failed)
+        crowded = _either(crowded, full, failed)
+    steps = {NOT_SPREAD: crowded, MISSING_LABEL: missing}
+    verdict = {reason: mask for reason, mask in steps.items() if mask is not None}
+    return verdict or PASS
+
+
+def _step(snapshot: Snapshot, plan: Plan, at: int, too_full: Mask) -> tuple[Mask | None, Mask | None]:
+    """(rows that lack one constraint's key, rows in its domains that are too full), None: no row."""
+    too_full[ABSENT] = False
+    codes = snapshot.label_codes(plan.constraints[at].topology_key)[0]
+    if snapshot.rows is None:
+        key = plan.constraints[at].topology_key
+        return plan.lacking[at], plan.rows_in(key, too_full, codes) if too_full.any() else None
+    return codes == ABSENT, too_full[codes]
+
+
+def _either(mask: Mask | None, more: Mask | None, failed: Mask | None) -> Mask | None:
+    """``mask`` with those of ``more`` added that have not failed before."""
+    if more is None:
+        return mask
+    first: Mask = more if failed is None else more & ~failed
+    if mask is None:
+        return first
+    out: Mask = mask | first
+    return out
+
+
+# --- the rule of each release --------------------------------------------------------------
+
+
+def pod_topology_spread_1_20(rules: SpreadRules) -> FitPredicate:
+    """PodTopologySpread's filter. Upstream: 1.20."""
+    return _predicate(rules, grounds_1_20, ERROR_1_20, GO_ON)
+
+
+def pod_topology_spread_1_36(rules: SpreadRules) -> FitPredicate:
+    """PodTopologySpread's filter; without hard constraints it skips. Upstream: 1.36."""
+    return _predicate(rules, grounds_1_36, ERROR_1_36, SKIP)
+
+
+def _predicate(rules: SpreadRules, grounds: Grounds, error_text: str, without: PreFiltered) -> FitPredicate:
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        try:
+            constraints = rules.constraints(pod, snapshot, HARD)
+        except SelectorError as error:
+            return {NodeError(f"{error_text}{error}"): np.ones(len(snapshot), np.bool_)}
+        return judge_spread(pod, snapshot, constraints, grounds) if constraints else PASS
+
+    def pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+        try:
+            return GO_ON if rules.constraints(pod, snapshot, HARD) else without
+        except SelectorError as error:
+            return PreFiltered(reasons=(NodeError(f"{error_text}{error}"),))
+
+    def applies(pod: PodInfo) -> bool:
+        return rules.may_have(pod, HARD)
+
+    def alone(pod: PodInfo, snapshot: Snapshot) -> bool:
+        return not rules.constraints(pod, snapshot, HARD)
+
+    def narrow(pod: PodInfo) -> Reads:
+        return reads if not pod.spec.topology_spread_constraints else reads & ~Reads.SERVICES
+
+    reads = Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
+    return FitPredicate(
+        "PodTopologySpread",
+        check,
+        reads,
+        applies,
+        alone=alone,
+        narrow=narrow,
+        pre_filter=pre_filter,
+        pre_reads=Reads.SERVICES,
+        unresolvable=MISSING_LABEL.__eq__,
+    )

@@ -1,0 +1,147 @@
+"""VolumeBinding's PreFilter and Filter in releases 1.20 and 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from clusterstate.cluster import ClusterObjects
+from clusterstate.csi_migration import (
+    ALL_PLUGINS,
+    TranslationError,
+    migrated_mask,
+    plugin_of,
+    translated_affinity,
+)
+from clusterstate.growable import Mask
+from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
+from clusterstate.podinfo import PodInfo
+from clusterstate.selection import volume_affinity_mask
+from clusterstate.snapshot import Snapshot
+from clusterstate.volumes import VolumeError
+from clusterstate.volumes_decision import RULES_1_20, RULES_1_36, all_claims
+from clusterstate.volumes_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
+from clusterstate.volumes_matching import BindingRules, decide
+from predicates.types import GO_ON, PASS, NodeError, PreFiltered, Verdict
+
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+
+
+@attrs.frozen
+class BindingTexts:
+    """node_conflict, volume_lost: the reasons about bound claims."""
+
+    node_conflict: str
+    volume_lost: str
+
+
+@attrs.frozen
+class VolumeBindingRule:
+    """One release's rule.
+
+    problem: why a pod's claims cannot be used yet, None when they can. plugins: the in-tree plugins that nodes may have
+    handed over to CSI drivers.
+    """
+
+    problem: Callable[[PodInfo, ClusterObjects], str | None]
+    texts: BindingTexts
+    rules: BindingRules
+    plugins: frozenset[str] = frozenset()
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+        """Refuses a pod whose claims are missing, going or unbound though they should not wait for it."""
+        problem = self.problem(pod, snapshot.objects)
+        if problem is not None:
+            return PreFiltered(reasons=(problem,))
+        try:
+            claims = all_claims(pod, snapshot.objects)
+        except VolumeError as error:
+            return PreFiltered(reasons=(NodeError(str(error)),))
+        return PreFiltered(reasons=(UNBOUND_IMMEDIATE,)) if claims.immediate else GO_ON
+
+    def check(self, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        """Fails where a bound volume cannot be used or is gone, and where the other claims can be neither bound nor
+        provisioned; both may be reported. A pod that ``pre_filter`` refuses passes.
+        """
+        if not leads_to_claims(pod):
+            return PASS
+        try:
+            claims = all_claims(pod, snapshot.objects)
+        except VolumeError:
+            return PASS
+        node_conflict, lost, errors = self._bound(claims.bound, snapshot)
+        rows = np.ones(len(snapshot), np.bool_)
+        for mask in errors.values():
+            rows &= ~mask
+        decision = decide(claims.delayed, snapshot, rows, self.rules)
+        for text, mask in decision.errors.items():
+            errors[NodeError(text)] = mask
+            rows &= ~mask
+        return {
+            self.texts.node_conflict: node_conflict & rows,
+            BIND_CONFLICT: decision.conflict,
+            NOT_ENOUGH_SPACE: decision.short,
+            self.texts.volume_lost: lost & rows,
+            **errors,
+        }
+
+    def _bound(self, claims: tuple[PersistentVolumeClaim, ...], snapshot: Snapshot) -> tuple[Mask, Mask, Verdict]:
+        """((n,) bool: a bound volume cannot be used there, (n,) bool: it does not exist, errors).
+
+        The first claim that is wrong decides. Upstream: 1.20 and 1.36 checkBoundClaims.
+        """
+        nothing: Mask = np.zeros(len(snapshot), np.bool_)
+        conflict, undecided = nothing, ~nothing
+        errors: Verdict = {}
+        for claim in claims:
+            volume = snapshot.objects.persistent_volumes.get(claim.volume_name)
+            if volume is None:
+                return conflict, undecided, errors
+            try:
+                usable = self._usable(volume, snapshot)
+            except TranslationError as error:
+                plugin = plugin_of(volume.source)
+                erring = undecided & migrated_mask(snapshot, plugin.name if plugin else "")
+                text = NodeError(f"could not translate pv: {error}")
+                errors[text] = errors.get(text, nothing) | erring
+                undecided = undecided & ~erring
+                usable = volume_affinity_mask(snapshot, volume.node_affinity)
+            conflict = conflict | (undecided & ~usable)
+            undecided = undecided & usable
+        return conflict, nothing, errors
+
+    def _usable(self, volume: PersistentVolume, snapshot: Snapshot) -> Mask:
+        """(n,) bool: the volume's node affinity matches, on nodes that have handed its plugin over the CSI form of it.
+
+        Raises TranslationError when there is no such form and a node needs it.
+        """
+        usable = volume_affinity_mask(snapshot, volume.node_affinity)
+        plugin = plugin_of(volume.source)
+        if plugin is None or plugin.name not in self.plugins:
+            return usable
+        migrated = migrated_mask(snapshot, plugin.name)
+        if not migrated.any():
+            return usable
+        translated = volume_affinity_mask(snapshot, translated_affinity(volume, plugin))
+        out: Mask = np.where(migrated, translated, usable)
+        return out
+
+
+VOLUME_BINDING_1_20 = VolumeBindingRule(
+    claim_problem_1_20,
+    BindingTexts("node(s) had volume node affinity conflict", "pvc(s) bound to non-existent pv(s)"),
+    RULES_1_20,
+)
+VOLUME_BINDING_1_36 = VolumeBindingRule(
+    claim_problem_1_36,
+    BindingTexts(
+        "node(s) didn't match PersistentVolume's node affinity",
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    ),
+    RULES_1_36,
+    ALL_PLUGINS,
+)

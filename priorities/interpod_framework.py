@@ -1,0 +1,217 @@
+"""InterPodAffinity as a score: near the pods that are liked, far from those that are not, in both directions.
+
+Each running pod adds a signed weight to all nodes of its domain of a term's topology key. With the lowest and highest
+sum the score is 100·(sum - lowest)/(highest - lowest), truncated; in 1.20 the range always contains 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from functools import partial
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.growable import IntArray, constant_row
+from clusterstate.objects import Labels
+from clusterstate.podaffinity import HARD, SOFT, domain_tally, topology_keys
+from clusterstate.podaffinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.tally import Weight
+from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
+
+ERROR_1_20 = "parsing pod: "
+ERROR_1_36 = "failed to parse pod: "
+MOST_REMEMBERED = 4096
+READS_OF_PLAIN = Reads.ALL_NODES | Reads.AFFINITY_PODS
+"""What matters to pods without preferred terms."""
+
+
+@attrs.frozen(eq=False)
+class Liking:
+    """What running pods say about an incoming pod, and it about them.
+
+    own: its preferred terms. labels: those of its namespace. rule: all that the weights depend on.
+    """
+
+    rules: TermRules
+    hard_weight: int
+    pod: PodInfo
+    own: Weighted
+    labels: Labels
+    rule: Hashable
+
+    @classmethod
+    def of(cls, rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Liking:
+        """Worked out once, as long as namespaces stay as they are."""
+        memo = snapshot.derived(("affinity likings", rules.name, hard_weight), rules.reads, _memo)
+        liking = memo.get(pod)
+        if liking is None:
+            if len(memo) >= MOST_REMEMBERED:
+                memo.clear()
+            own, labels = rules.own(pod, snapshot).preferred, rules.namespace_labels(pod, snapshot)
+            rule = (rules.name, hard_weight, pod.namespace, pod.labels, labels, own)
+            liking = memo[pod] = cls(rules, hard_weight, pod, own, labels, rule)
+        return liking
+
+    def keys(self, snapshot: Snapshot) -> list[str]:
+        """The distinct topology keys that terms of either side have."""
+        sorts = (HARD, SOFT) if self.hard_weight > 0 else (SOFT,)
+        used = topology_keys(snapshot, *sorts)
+        return list(dict.fromkeys((*(term.topology_key for term, _ in self.own), *used))) if self.own else used
+
+    def weight(self, key: str) -> Weight:
+        """What one running pod adds to its domain of ``key``."""
+        return lambda info: sum(self._matches(info, key))
+
+    def touch(self, key: str) -> Weight:
+        """How many terms for ``key`` one running pod is concerned with."""
+        return lambda info: len(self._matches(info, key))
+
+    def _matches(self, info: PodInfo, key: str) -> list[int]:
+        """The weights of the terms for ``key`` that pick the other side."""
+        out = [weight for term, weight in self.own if term.topology_key == key and term.picks(info)]
+        if info.has_pod_affinity:
+            for term, weight in self._back(info):
+                if term.topology_key == key and term.picks(self.pod, self.labels):
+                    out.append(weight)
+        return out
+
+    def _back(self, info: PodInfo) -> Iterator[tuple[Term, int]]:
+        """The terms of a running pod that count here."""
+        liked, disliked = info.preferred_affinity, info.preferred_anti_affinity
+        for term, w in zip(self.rules.running([w.term for w in liked], info), liked, strict=False):
+            yield term, w.weight
+        for term, w in zip(self.rules.running([w.term for w in disliked], info), disliked, strict=False):
+            yield term, -w.weight
+        if self.hard_weight > 0:
+            for term in self.rules.running(info.required_affinity, info):
+                yield term, self.hard_weight
+
+    # --- over the nodes --------------------------------------------------------------------
+
+    def sums(self, snapshot: Snapshot) -> IntArray:
+        """(n,) int64: Σ of the weights on each row."""
+        out: IntArray | None = None
+        for key in self.keys(snapshot):
+            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key))
+            if snapshot.domain_sums(tally).any():
+                counts = snapshot.counts(tally)
+                out = counts if out is None else out + counts
+        return constant_row(0, len(snapshot)) if out is None else out
+
+    def is_any(self, snapshot: Snapshot) -> bool:
+        """Whether a term of either side picks the other on a node with the term's key, weights apart."""
+        if self.own or snapshot.changes:
+            return self._is_any(snapshot)
+        name = ("affinity concerns", self.rules.name, self.hard_weight)
+        memo = snapshot.derived(name, READS_OF_PLAIN | self.rules.reads, _answers)
+        answer = memo.get(self.pod)
+        if answer is None:
+            answer = memo[self.pod] = self._is_any(snapshot)
+        return answer
+
+    def _is_any(self, snapshot: Snapshot) -> bool:
+        keys = self.keys(snapshot)
+        for key in keys:
+            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key))
+            if snapshot.domain_sums(tally)[1:].any():
+                return True
+        return any(self._touched(snapshot, key) for key in keys)
+
+    def _touched(self, snapshot: Snapshot, key: str) -> bool:
+        tally = domain_tally(snapshot, ("affinity touches", self.rule), key, self.touch(key))
+        return bool(snapshot.domain_sums(tally)[1:].any())
+
+
+def _memo() -> dict[PodInfo, Liking]:
+    return {}
+
+
+def _answers() -> dict[PodInfo, bool]:
+    return {}
+
+
+# --- scores from sums ----------------------------------------------------------------------
+
+
+def spread_out(sums: IntArray, low: int, high: int) -> IntArray:
+    """(n,) 0-100: ``sums`` stretched over the range from ``low`` to ``high``; 0 when that is one number."""
+    if low == high:
+        return constant_row(0, len(sums))
+    if high - low < len(sums):
+        table = _stretched(np.arange(low, high + 1), low, high)
+        return table[sums - low]
+    return _stretched(sums, low, high)
+
+
+def _stretched(sums: IntArray, low: int, high: int) -> IntArray:
+    scores: IntArray = (MAX_NODE_SCORE * ((sums - low) / (high - low))).astype(np.int64)
+    return scores
+
+
+def normalize_1_20(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
+    """Upstream: 1.20 NormalizeScore."""
+    return spread_out(sums, min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0))))
+
+
+def normalize_1_36(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
+    """Upstream: 1.36 NormalizeScore."""
+    return spread_out(sums, int(sums.min()), int(sums.max())) if len(sums) else sums
+
+
+# --- the rule of each release --------------------------------------------------------------
+
+
+def _sums(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    return Liking.of(rules, hard_weight, pod, snapshot).sums(snapshot)
+
+
+def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
+    likes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
+    return (Reads.ALL_NODES | Reads.ALL_PODS if likes else READS_OF_PLAIN) | rules.reads
+
+
+def scoring_1_20(hard_weight: int) -> PriorityConfig:
+    """InterPodAffinity's score. Upstream: 1.20."""
+
+    def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
+        if error := TERMS_1_20.error(pod, snapshot):
+            raise PriorityError(ERROR_1_20 + error)
+        return True
+
+    return PriorityConfig(
+        "InterPodAffinity",
+        partial(_sums, TERMS_1_20, hard_weight),
+        normalize_1_20,
+        Reads.ALL_NODES | Reads.ALL_PODS,
+        valuewise=True,
+        narrow=partial(_narrow, TERMS_1_20),
+        pre_score=pre_score,
+    )
+
+
+def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
+    """InterPodAffinity's score; it skips when no term concerns the pod. Upstream: 1.36.
+
+    ignores_others: it also skips when the pod has no preferred terms.
+    """
+
+    def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
+        if ignores_others and not pod.preferred_affinity and not pod.preferred_anti_affinity:
+            return False
+        if error := TERMS_1_36.error(pod, snapshot):
+            raise PriorityError(ERROR_1_36 + error)
+        return Liking.of(TERMS_1_36, hard_weight, pod, snapshot).is_any(snapshot)
+
+    return PriorityConfig(
+        "InterPodAffinity",
+        partial(_sums, TERMS_1_36, hard_weight),
+        normalize_1_36,
+        Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
+        valuewise=True,
+        narrow=partial(_narrow, TERMS_1_36),
+        pre_score=pre_score,
+    )

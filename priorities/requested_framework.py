@@ -1,0 +1,238 @@
+"""How much of a node would be in use: NodeResourcesLeastAllocated, …MostAllocated and …BalancedAllocation, and the
+scoring strategies of NodeResourcesFit.
+
+With T = requested (the pod included; cpu and memory with defaults filled in) and A = allocatable, per resource:
+
+    least = (A - T)·100 / A, 0 where T exceeds A        most = min(T, A)·100 / A        ratio = curve(T·100 / A)
+
+in integers; a node's score is their weighted mean. Resources are (name, weight) pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.usage import CPU, MEMORY
+from clusterstate.validation import is_scalar_resource
+from priorities.normalize import MAX_UTILIZATION, idiv, round_half_away
+from priorities.types import MAX_NODE_SCORE
+
+Resources = Sequence[tuple[str, int]]
+"""(name, weight) pairs."""
+
+Share = Callable[[IntArray, IntArray], IntArray]
+"""Of (k, n) requested and allocatable."""
+
+Devices = Callable[[Snapshot, str], tuple[IntArray, IntArray] | None]
+"""((n,) devices that nodes see, (n,) those taken) of a resource that a DeviceClass provides; None: of others."""
+
+STANDARD = (CPU, MEMORY)
+
+
+def no_devices(_: Snapshot, __: str) -> tuple[IntArray, IntArray] | None:
+    return None
+
+
+def amounts(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
+    """((k, n) requested with the pod, (k, n) allocatable) of k resources; 0 of what no node keeps account of."""
+    if tuple(names) == STANDARD:
+        return snapshot.nonzero + np.array(pod.usage.scored, np.int64)[:, None], snapshot.allocatable[:2]
+    requested, allocatable = np.zeros((2, len(names), len(snapshot)), np.int64)
+    for at, name in enumerate(names):
+        index = snapshot.resource(name)
+        if index is None:
+            continue
+        allocatable[at] = snapshot.allocatable[index]
+        if name in STANDARD:
+            requested[at] = snapshot.nonzero[index] + pod.usage.scored[index]
+        else:
+            requested[at] = snapshot.requested[index] + pod.usage.used.get(name, 0)
+    return requested, allocatable
+
+
+def least(requested: IntArray, allocatable: IntArray) -> IntArray:
+    """Higher where more is free; 0 where nothing is allocatable."""
+    free = idiv((allocatable - requested) * MAX_NODE_SCORE, np.maximum(allocatable, 1))
+    free *= (requested <= allocatable) & (allocatable != 0)
+    return free
+
+
+def most(requested: IntArray, allocatable: IntArray) -> IntArray:
+    """Higher where less is free, 100 where too much is asked for; 0 where nothing is allocatable."""
+    return idiv(np.minimum(requested, allocatable) * MAX_NODE_SCORE, np.maximum(allocatable, 1))
+
+
+def _weighted(shares: IntArray, weights: Sequence[int]) -> IntArray:
+    """(n,) Σ weight·share of (k, n) shares."""
+    if any(weight != 1 for weight in weights):
+        shares = shares * np.array(weights, np.int64)[:, None]
+    total: IntArray = np.add.reduce(shares)
+    return total
+
+
+# --- 1.20 ----------------------------------------------------------------------------------
+
+
+def least_allocated_1_20(resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100; of two equal names the last weight counts. Upstream: 1.20 NodeResourcesLeastAllocated."""
+    return _mean_1_20(least, resources, pod, snapshot)
+
+
+def most_allocated_1_20(resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100; of two equal names the last weight counts. Upstream: 1.20 NodeResourcesMostAllocated."""
+    return _mean_1_20(most, resources, pod, snapshot)
+
+
+def _mean_1_20(share: Share, resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """Every resource has its say, also where a node has none of it."""
+    weights = dict(resources)
+    shares = share(*amounts(tuple(weights), pod, snapshot))
+    return idiv(_weighted(shares, tuple(weights.values())), sum(weights.values()))
+
+
+def balanced_allocation_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100, (1 - |T_cpu/A_cpu - T_memory/A_memory|)·100; 0 where either is in use completely.
+
+    Upstream: 1.20 NodeResourcesBalancedAllocation.
+    """
+    requested, allocatable = amounts(STANDARD, pod, snapshot)
+    cpu, memory = np.where(allocatable != 0, requested / np.maximum(allocatable, 1), 1.0)
+    scores: IntArray = ((1 - np.abs(cpu - memory)) * MAX_NODE_SCORE).astype(np.int64)
+    scores[(cpu >= 1) | (memory >= 1)] = 0
+    return scores
+
+
+# --- 1.36 ----------------------------------------------------------------------------------
+
+
+def least_allocated_1_36(
+    resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
+) -> IntArray:
+    """(n,) 0–100 over the resources that a node has. Upstream: 1.36 NodeResourcesFit, strategy LeastAllocated."""
+    return _mean_1_36(least, resources, pod, snapshot, devices)
+
+
+def most_allocated_1_36(
+    resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
+) -> IntArray:
+    """(n,) 0–100 over the resources that a node has. Upstream: 1.36 NodeResourcesFit, strategy MostAllocated."""
+    return _mean_1_36(most, resources, pod, snapshot, devices)
+
+
+def _mean_1_36(share: Share, resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices) -> IntArray:
+    resources = counted_1_36(resources, pod)
+    weights = [weight for _, weight in resources]
+    requested, allocatable = _amounts_1_36(resources, pod, snapshot, devices)
+    there = allocatable != 0
+    total = _weighted(share(requested, allocatable), weights)
+    if there.all():
+        return idiv(total, sum(weights) or 1)
+    return idiv(total, np.maximum(_weighted(there.astype(np.int64), weights), 1))
+
+
+def requested_to_capacity_ratio_1_36(
+    table: IntArray, resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
+) -> IntArray:
+    """(n,) score by the curve ``table`` over the resources that a node has; those whose curve is at 0 have no say.
+
+    table: (101,), see ``curve``. Upstream: 1.36 NodeResourcesFit, strategy RequestedToCapacityRatio.
+    """
+    resources = counted_1_36(resources, pod)
+    weights = [weight for _, weight in resources]
+    requested, allocatable = _amounts_1_36(resources, pod, snapshot, devices)
+    used = idiv(requested * MAX_UTILIZATION, np.maximum(allocatable, 1))
+    used[requested > allocatable] = MAX_UTILIZATION
+    scores = table[np.clip(used, 0, MAX_UTILIZATION)] * (allocatable != 0)
+    total, weight = _weighted(scores, weights), _weighted((scores > 0).astype(np.int64), weights)
+    return round_half_away(total / np.maximum(weight, 1))
+
+
+def counted_1_36(resources: Resources, pod: PodInfo) -> Resources:
+    """The resources that count for a pod: scalar ones only if it asks for them."""
+    used = pod.usage.used
+    return [(name, weight) for name, weight in resources if used.get(name, 0) or not is_scalar_resource(name)]
+
+
+def _amounts_1_36(
+    resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices
+) -> tuple[IntArray, IntArray]:
+    """Nodes that have none of a resource natively may see devices that are one."""
+    requested, allocatable = amounts([name for name, _ in resources], pod, snapshot)
+    for at, (name, _) in enumerate(resources):
+        found = devices(snapshot, name) if name not in STANDARD else None
+        if found is not None:
+            seen, taken = found
+            instead = (allocatable[at] == 0) & (seen > 0)
+            allocatable[at] = np.where(instead, seen, allocatable[at])
+            requested[at] = np.where(instead, taken + pod.usage.used.get(name, 0), requested[at])
+    return requested, allocatable
+
+
+def asks_for_any_1_36(names: Sequence[str], pod: PodInfo, _: Snapshot) -> bool:
+    """Whether the pod asks for any of the resources. Upstream: 1.36 NodeResourcesBalancedAllocation PreScore."""
+    used = pod.usage.used
+    return any(used.get(name, 0) for name in names)
+
+
+def balanced_allocation_1_36(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 50 and half of what the pod changes: a node that it balances gains, one that it unbalances loses.
+
+    Balance is (1 - standard deviation of the shares in use)·100, of what is asked for without any defaults; 0 for a
+    pod that asks for nothing. Upstream: 1.36 NodeResourcesBalancedAllocation.
+    """
+    if not asks_for_any_1_36(names, pod, snapshot):
+        return np.zeros(len(snapshot), np.int64)
+    allocatable, before, asked = _plain_amounts(names, pod, snapshot)
+    with_it, without_it = _balance(before + asked, allocatable)
+    return MAX_NODE_SCORE // 2 + idiv(MAX_NODE_SCORE // 2 + with_it - without_it, 2)
+
+
+def _plain_amounts(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> tuple[IntArray, IntArray, IntArray]:
+    """((k, n) allocatable, (k, n) requested without the pod, (2, k, 1) what it adds and 0), no defaults filled in."""
+    used = pod.usage.used
+    if tuple(names) == STANDARD:
+        kept, allocatable, before = list(STANDARD), snapshot.allocatable[:2], snapshot.requested[:2]
+    else:
+        counted = counted_1_36([(name, 1) for name in names], pod)
+        kept = [name for name, _ in counted if name in snapshot.resources]
+        rows = [snapshot.resources[name] for name in kept]
+        allocatable, before = snapshot.allocatable[rows], snapshot.requested[rows]
+    asked = np.array([[used.get(name, 0) for name in kept], [0] * len(kept)], np.int64)
+    return allocatable, before, asked[:, :, None]
+
+
+def _balance(requested: IntArray, allocatable: IntArray) -> IntArray:
+    """(m, n) 0–100 of (m, k, n) requested; what a node has none of does not count."""
+    there = allocatable != 0
+    shares = np.minimum(requested / np.maximum(allocatable, 1), 1.0)
+    if len(there) == 2 and there.all():
+        deviations = np.abs((shares[:, 0] - shares[:, 1]) / 2)
+    else:
+        deviations = np.array([_deviation(np.where(there, one, 0.0), there) for one in shares])
+    balance: IntArray = ((1 - deviations) * MAX_NODE_SCORE).astype(np.int64)
+    return balance
+
+
+def _deviation(shares: NDArray[np.float64], there: Mask) -> NDArray[np.float64]:
+    """(n,) the standard deviation of (k, n) shares, counting those that are there and 0.0 elsewhere.
+
+    Added up one by one in the order of the resources, as the release does; of two it is half their difference.
+    """
+    count = there.sum(axis=0)
+    some = np.maximum(count, 1)
+    total = np.zeros(shares.shape[1])
+    for share in shares:
+        total += share
+    squares = np.zeros(shares.shape[1])
+    for share, here in zip(shares, there, strict=True):
+        squares += np.where(here, (share - total / some) * (share - total / some), 0.0)
+    first, last = there.argmax(axis=0), len(there) - 1 - there[::-1].argmax(axis=0)
+    columns = np.arange(shares.shape[1])
+    half = np.abs((shares[first, columns] - shares[last, columns]) / 2)
+    return np.where(count > 2, np.sqrt(squares / some), np.where(count == 2, half, 0.0))

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterstate.objects import (
+    FrozenMap,
+    LabelSelector,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+    Requirement,
+    TopologySpreadConstraint,
+)
+from kubescheduler.config.component import component_config_from, default_config
+from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
+from kubescheduler.framework import args as a
+from tests.kubescheduler.config.component.build import args_of, document, entry, read
+
+TWO = (("cpu", 1), ("memory", 1))
+ZONE = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+ZONE_CONSTRAINT = TopologySpreadConstraint(2, "zone", "DoNotSchedule")
+SHAPE = {"shape": [{"utilization": 0, "score": 10}, {"utilization": 100}]}
+POINTS = ((0, 10), (100, 0))
+SSD = {"key": "disk", "operator": "In", "values": ["ssd"]}
+SSD_TERM = NodeSelectorTerm((Requirement("disk", "In", ("ssd",)),))
+CASES: list[Any] = [
+    pytest.param("1.20", "DefaultPreemption", {}, a.DefaultPreemptionArgs(10, 100), id="preemption"),
+    pytest.param(
+        "1.36",
+        "DefaultPreemption",
+        {"minCandidateNodesPercentage": 0},
+        a.DefaultPreemptionArgs(0, 100),
+        id="preemption-zero",
+    ),
+    pytest.param("1.20", "InterPodAffinity", {}, a.InterPodAffinityArgs(1, False), id="interpod"),
+    pytest.param(
+        "1.36",
+        "InterPodAffinity",
+        {"hardPodAffinityWeight": 0, "ignorePreferredTermsOfExistingPods": True},
+        a.InterPodAffinityArgs(0, True),
+        id="interpod-zero",
+    ),
+    pytest.param("1.20", "NodeResourcesFit", {}, a.NodeResourcesFitArgs(), id="fit-1.20"),
+    pytest.param(
+        "1.20",
+        "NodeResourcesFit",
+        {"ignoredResources": ["a.b/c"], "ignoredResourceGroups": ["d.e"]},
+        a.NodeResourcesFitArgs(("a.b/c",), ("d.e",)),
+        id="fit-ignored",
+    ),
+    pytest.param(
+        "1.36",
+        "NodeResourcesFit",
+        {},
+        a.NodeResourcesFitArgs(scoring_strategy=a.ScoringStrategy("LeastAllocated", TWO)),
+        id="fit-1.36",
+    ),
+    pytest.param(
+        "1.36",
+        "NodeResourcesFit",
+        {"scoringStrategy": {"type": "MostAllocated", "resources": []}},
+        a.NodeResourcesFitArgs(scoring_strategy=a.ScoringStrategy("MostAllocated", TWO)),
+        id="fit-empty-list",
+    ),
+    pytest.param(
+        "1.36",
+        "NodeResourcesFit",
+        {
+            "scoringStrategy": {
+                "type": "RequestedToCapacityRatio",
+                "resources": [{"name": "a.b/c"}, {"name": "cpu", "weight": 3}],
+                "requestedToCapacityRatio": SHAPE,
+            }
+        },
+        a.NodeResourcesFitArgs(
+            scoring_strategy=a.ScoringStrategy("RequestedToCapacityRatio", (("a.b/c", 1), ("cpu", 3)), POINTS)
+        ),
+        id="fit-ratio",
+    ),
+    pytest.param(
+        "1.36",
+        "NodeResourcesBalancedAllocation",
+        {},
+        a.NodeResourcesBalancedAllocationArgs(TWO),
+        id="balanced",
+    ),
+    pytest.param(
+        "1.36",
+        "NodeResourcesBalancedAllocation",
+        {"resources": [{"name": "a.b/c"}]},
+        a.NodeResourcesBalancedAllocationArgs((("a.b/c", 1),)),
+        id="balanced-weight",
+    ),
+    pytest.param("1.20", "NodeResourcesLeastAllocated", {}, a.NodeResourcesLeastAllocatedArgs(TWO), id="least"),
+    pytest.param(
+        "1.20",
+        "NodeResourcesMostAllocated",
+        {"resources": [{"name": "cpu"}, {"name": "memory", "weight": 100}]},
+        a.NodeResourcesMostAllocatedArgs((("cpu", 1), ("memory", 100))),
+        id="most",
+    ),
+    pytest.param(
+        "1.20", "RequestedToCapacityRatio", SHAPE, a.RequestedToCapacityRatioArgs(POINTS, TWO), id="ratio"
+    ),
+    pytest.param("1.20", "PodTopologySpread", {}, a.PodTopologySpreadArgs((), "System"), id="spread-1.20"),
+    pytest.param(
+        "1.20",
+        "PodTopologySpread",
+        {"defaultConstraints": [ZONE]},
+        a.PodTopologySpreadArgs((ZONE_CONSTRAINT,), "List"),
+        id="spread-list",
+    ),
+    pytest.param("1.36", "PodTopologySpread", {}, a.PodTopologySpreadArgs((), "System"), id="spread-1.36"),
+    pytest.param(
+        "1.36",
+        "PodTopologySpread",
+        {"defaultConstraints": [{**ZONE, "minDomains": 2, "matchLabelKeys": ["a"]}], "defaultingType": "List"},
+        a.PodTopologySpreadArgs(
+            (TopologySpreadConstraint(2, "zone", "DoNotSchedule", min_domains=2, match_label_keys=("a",)),), "List"
+        ),
+        id="spread-more",
+    ),
+    pytest.param("1.20", "NodeAffinity", {}, a.NodeAffinityArgs(), id="affinity"),
+    pytest.param(
+        "1.36",
+        "NodeAffinity",
+        {
+            "addedAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [SSD]}]},
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 3, "preference": {"matchExpressions": [SSD]}}
+                ],
+            }
+        },
+        a.NodeAffinityArgs(a.AddedAffinity((SSD_TERM,), (PreferredSchedulingTerm(3, SSD_TERM),))),
+        id="affinity-added",
+    ),
+    pytest.param(
+        "1.20",
+        "NodeAffinity",
+        {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}},
+        a.NodeAffinityArgs(a.AddedAffinity(())),
+        id="affinity-no-terms",
+    ),
+    pytest.param("1.20", "VolumeBinding", {}, a.VolumeBindingArgs(600), id="binding"),
+    pytest.param("1.36", "VolumeBinding", {"bindTimeoutSeconds": 0}, a.VolumeBindingArgs(0), id="binding-zero"),
+    pytest.param(
+        "1.20",
+        "NodeLabel",
+        {"presentLabels": ["a"], "absentLabelsPreference": ["b"]},
+        a.NodeLabelArgs(("a",), (), (), ("b",)),
+        id="label",
+    ),
+    pytest.param(
+        "1.20",
+        "ServiceAffinity",
+        {"affinityLabels": ["a"], "antiAffinityLabelsPreference": ["b"]},
+        a.ServiceAffinityArgs(("a",), ("b",)),
+        id="service",
+    ),
+    pytest.param("1.36", "DynamicResources", {}, a.DynamicResourcesArgs(10 * 10**9, 600 * 10**9), id="dynamic"),
+    pytest.param(
+        "1.36",
+        "DynamicResources",
+        {"filterTimeout": "0s", "bindingTimeout": "1m30s"},
+        a.DynamicResourcesArgs(0, 90 * 10**9),
+        id="dynamic-given",
+    ),
+]
+
+
+@pytest.mark.parametrize(("release", "name", "given", "args"), CASES)
+def test_args(release: str, name: str, given: dict[str, Any], args: object) -> None:
+    """Args are decoded into their record, what is not said filled in."""
+    version = f"kubescheduler.config.k8s.io/{'v1' if release == '1.36' else 'v1beta1'}"
+    for found in (given, {"apiVersion": version, "kind": f"{name}Args", **given}):
+        assert args_of(read(release, profiles=[{"pluginConfig": [entry(name, **found)]}]), name) == args
+
+
+def test_selectors_in_constraints_are_read() -> None:
+    """A selector is decoded, to be refused later in the release's words."""
+    given = {**ZONE, "labelSelector": {"matchLabels": {"a": "b"}, "matchExpressions": [SSD]}}
+    keys = {"defaultConstraints": [given]}
+    found = args_of(read("1.20", profiles=[{"pluginConfig": [entry("PodTopologySpread", **keys)]}]), "PodTopologySpread")
+    selector = LabelSelector(FrozenMap({"a": "b"}), (Requirement("disk", "In", ("ssd",)),))
+    assert found.default_constraints[0].label_selector == selector
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"), [({}, "List"), ({"defaultingType": "System"}, "System")], ids=["default", "given"]
+)
+def test_spreading_without_its_gate(given: dict[str, Any], kind: str) -> None:
+    """1.20 with DefaultPodTopologySpread off has List for its default."""
+    found = document("1.20", profiles=[{"pluginConfig": [entry("PodTopologySpread", **given)]}])
+    config = component_config_from(
+        found, "1.20", all_problems=False, feature_gates={"DefaultPodTopologySpread": False}
+    )
+    assert args_of(config, "PodTopologySpread").defaulting_type == kind
+
+
+def test_user_entries_first() -> None:
+    """Default args come behind the given ones, in the order of the plugins' names, for plugins that run."""
+    config = read("1.36", profiles=[{"pluginConfig": [entry("VolumeBinding"), entry("Mine")]}])
+    assert [name for name, _ in config.profiles[0].plugin_config] == [
+        "VolumeBinding",
+        "Mine",
+        "DefaultPreemption",
+        "DynamicResources",
+        "InterPodAffinity",
+        "NodeAffinity",
+        "NodeResourcesBalancedAllocation",
+        "NodeResourcesFit",
+        "PodTopologySpread",
+    ]
+
+
+@pytest.mark.parametrize(("release", "table"), [("1.20", a.ARGS_1_20), ("1.36", a.ARGS_1_36)], ids=["1.20", "1.36"])
+def test_types(release: str, table: dict[str, type[Any]]) -> None:
+    """Every args type has keys, and builds the record of the table."""
+    keys = ARGS_KEYS_1_20 if release == "1.20" else ARGS_KEYS_1_36
+    assert keys.keys() == table.keys()
+    for name, struct in keys.items():
+        assert type(struct.build()) is table[name]
+        assert struct.name == f"{name}Args" == table[name].__name__
+    for name, args in default_config(release).profiles[0].plugin_config:
+        assert args == keys[name].build()

@@ -1,0 +1,153 @@
+"""What the DynamicResources plugin writes down."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from clusterstate.errors import SchedulingError
+from clusterstate.objects.resource import DeviceConfig, PendingAllocation
+from kubescheduler.framework.status import Code, Status
+from tests.build import resources
+from tests.device_world import HELD, ON_A, UID, world
+from tests.devices import (
+    DRIVER,
+    exactly,
+    make_claim,
+    make_class,
+    pod_with,
+    users,
+)
+
+
+def test_from_reserve_to_pre_bind() -> None:
+    """Reserve keeps the devices from others, PreBind writes them down with the pod that uses them."""
+    here, pod = world(make_claim()), pod_with("c")
+    assert here.plugin.reserve(here.state, pod, "a") is None
+    (pending,) = here.cache.objects.pending_allocations.values()
+    assert isinstance(pending, PendingAllocation)
+    assert [(d.request, d.driver, d.pool, d.device) for d in pending.allocation.devices] == [("r", DRIVER, "a", "g")]
+    assert pending.allocation.node_selector == ON_A
+    assert here.claim().allocation is None
+    other = here.cache.info(pod_with("c", name="q"))
+    assert here.plugin.check.pre_filter is not None
+    assert here.plugin.check.pre_filter(other, here.cache.snapshot()).reasons == (
+        "resource claim default/c is in the process of being allocated",
+    )
+    assert here.plugin.pre_bind_pre_flight(here.state, pod, "a") is None
+    assert here.plugin.pre_bind(here.state, pod, "a") is None
+    assert here.claim().allocation == pending.allocation
+    assert [entry.uid for entry in here.claim().reserved_for] == [UID]
+    assert here.api.written == [here.claim()]
+    assert not here.cache.objects.pending_allocations
+
+
+@pytest.mark.parametrize("bound", [False, True], ids=["before PreBind", "after PreBind"])
+def test_unreserve(bound: bool) -> None:
+    """Everything is as it was, however often it is called."""
+    here, pod = world(make_claim()), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    if bound:
+        here.plugin.pre_bind(here.state, pod, "a")
+    for _ in range(2):
+        here.plugin.unreserve(here.state, pod, "a")
+        assert here.claim() == make_claim()
+        assert not here.cache.objects.pending_allocations
+
+
+def test_a_claim_that_has_its_devices() -> None:
+    """It is reserved for one more pod, and keeps its devices when that pod goes away."""
+    held = attrs.evolve(HELD, reserved_for=users("u"))
+    here, pod = world(held), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    here.plugin.pre_bind(here.state, pod, "a")
+    assert [entry.uid for entry in here.claim().reserved_for] == ["u", UID]
+    assert here.claim().allocation == held.allocation
+    here.plugin.unreserve(here.state, pod, "a")
+    assert here.claim() == held
+
+
+def test_devices_that_another_pod_uses_by_now_stay() -> None:
+    """Unreserve takes back the pod's share only."""
+    here, pod = world(make_claim()), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    here.plugin.pre_bind(here.state, pod, "a")
+    here.cache.add(attrs.evolve(here.claim(), reserved_for=(*here.claim().reserved_for, *users("u"))))
+    here.plugin.unreserve(here.state, pod, "a")
+    assert here.claim().allocation is not None
+    assert here.claim().reserved_for == users("u")
+
+
+def test_extended_resources_are_claimed() -> None:
+    """The claim that stands for them exists from PreBind to Unreserve."""
+    here, pod = world(), pod_with(requests=resources(**{"example.com/gpu": 2}))
+    here.plugin.reserve(here.state, pod, "a")
+    assert not here.cache.objects.resource_claims
+    here.plugin.pre_bind(here.state, pod, "a")
+    claim = here.claim("p-extended-resources")
+    assert claim.allocation is not None
+    assert [device.device for device in claim.allocation.devices] == ["g", "h"]
+    other = here.cache.info(pod_with(name="q", requests=resources(**{"example.com/gpu": 1})))
+    verdict = here.plugin.check.check(other, here.cache.snapshot())
+    assert verdict["cannot allocate all claims"].all()
+    here.plugin.unreserve(here.state, pod, "a")
+    assert not here.cache.objects.resource_claims
+
+
+def test_plain_pods_cost_nothing() -> None:
+    """Nothing is reserved, and PreBind has nothing to do."""
+    here, pod = world(), pod_with()
+    assert here.plugin.reserve(here.state, pod, "a") is None
+    assert here.plugin.pre_bind_pre_flight(here.state, pod, "a") == Status(Code.Skip)
+    assert here.plugin.pre_bind(here.state, pod, "a") is None
+    here.plugin.unreserve(here.state, pod, "a")
+    assert here.plugin.scoring.constant(here.cache.info(pod)) == 0
+    assert not here.plugin.check.applies(here.cache.info(pod))
+
+
+def test_what_changed_since_filter() -> None:
+    """Devices or claims that are gone by then end the attempt."""
+    here = world(make_claim())
+    assert here.plugin.reserve(here.state, pod_with("c"), "b") == Status.unresolvable("cannot allocate all claims")
+    assert here.plugin.reserve(here.state, pod_with("x"), "a") == Status.unresolvable(
+        'could not find ResourceClaim "default/x"'
+    )
+    here.plugin.reserve(here.state, pod_with("c"), "a")
+    here.cache.remove(here.claim())
+    with pytest.raises(SchedulingError, match=r'resourceclaim.resource.k8s.io "c" not found'):
+        here.plugin.pre_bind(here.state, pod_with("c"), "a")
+
+
+def test_the_api_refuses() -> None:
+    """Its text is the error, and nothing is written down."""
+    here, pod = world(make_claim()), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    here.api.fault = "conflict"
+    with pytest.raises(SchedulingError, match="conflict"):
+        here.plugin.pre_bind(here.state, pod, "a")
+    assert here.claim().allocation is None
+    assert here.cache.objects.pending_allocations
+
+
+def test_claims_in_full() -> None:
+    """A claim that fills up before PreBind is in use."""
+    here, pod = world(HELD), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    here.cache.add(attrs.evolve(HELD, reserved_for=users(*(f"u{i}" for i in range(256)))))
+    assert here.plugin.pre_bind(here.state, pod, "a") == Status.unresolvable("resourceclaim in use")
+
+
+def test_configuration_goes_with_the_devices() -> None:
+    """That of the class first, then the claim's own for the requests it is for."""
+    claim = make_claim(
+        "c",
+        exactly("r", cls="tuned"),
+        config=(DeviceConfig(DRIVER, '{"own":1}', ("r",)), DeviceConfig(DRIVER, "{}", ("other",))),
+    )
+    here = world(claim, make_class("tuned", config=(DeviceConfig(DRIVER, '{"mode":1}'),)))
+    here.plugin.reserve(here.state, pod_with("c"), "a")
+    (pending,) = here.cache.objects.pending_allocations.values()
+    assert pending.allocation.config == (
+        DeviceConfig(DRIVER, '{"mode":1}', ("r",), "FromClass"),
+        DeviceConfig(DRIVER, '{"own":1}', ("r",), "FromClaim"),
+    )

@@ -1,0 +1,56 @@
+"""InterPodAffinity as a plugin."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
+from kubescheduler.framework.args import InterPodAffinityArgs
+from kubescheduler.framework.plugins.inter_pod_affinity import inter_pod_affinity_1_20, inter_pod_affinity_1_36
+from kubescheduler.framework.points import Point
+from tests.build import Cluster, labels, make_node, make_pod
+
+HANDLE = SimpleNamespace(feature_gates={})
+FACTORIES = (inter_pod_affinity_1_20, inter_pod_affinity_1_36)
+X = {"app": "x"}
+NEEDS_X = Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", LabelSelector(labels(X))),)))
+
+
+@pytest.mark.parametrize(("factory", "prefix"), list(zip(FACTORIES, ("error ", ""), strict=True)))
+def test_points_and_texts(factory, prefix: str) -> None:
+    """It takes part in four points; Filter or Score alone fail with the state's text."""
+    plugin = factory(None, HANDLE)
+    assert plugin.name == plugin.check.name == plugin.scoring.name == "InterPodAffinity"
+    assert plugin.points == {Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE}
+    assert plugin.filter_alone == f'{prefix}reading "PreFilterInterPodAffinity" from cycleState: not found'
+    assert plugin.score_alone == 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_the_hard_weight_comes_from_the_args(factory) -> None:
+    """It is 1 unless they say otherwise."""
+    nodes = [make_node(zone, {"zone": zone}) for zone in "ab"]
+    cluster = Cluster(nodes, [make_pod("p", X, node="a", affinity=NEEDS_X)])
+    info = cluster.info(make_pod("in", X))
+    for args, expected in ((None, [1, 0]), (InterPodAffinityArgs(40), [40, 0])):
+        assert factory(args, HANDLE).scoring.map(info, cluster.snapshot).tolist() == expected
+
+
+@pytest.mark.parametrize("weight", [-1, 101])
+def test_a_weight_that_1_20_refuses(weight: int) -> None:
+    """It is refused when the plugin is built."""
+    with pytest.raises(ConfigError) as caught:
+        inter_pod_affinity_1_20(InterPodAffinityArgs(weight), HANDLE)
+    assert str(caught.value) == f"hardPodAffinityWeight: Invalid value: {weight}: not in valid range [0-100]"
+
+
+def test_ignoring_preferences_of_running_pods() -> None:
+    """1.36 skips pods without preferences of their own when the args say so."""
+    cluster = Cluster([make_node("a", {"zone": "a"})], [make_pod("p", X, node="a", affinity=NEEDS_X)])
+    info = cluster.info(make_pod("in", X))
+    for ignores, goes_on in ((False, True), (True, False)):
+        plugin = inter_pod_affinity_1_36(InterPodAffinityArgs(1, ignores), HANDLE)
+        assert plugin.scoring.pre_score(info, cluster.snapshot) is goes_on

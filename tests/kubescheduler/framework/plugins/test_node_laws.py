@@ -1,0 +1,120 @@
+"""Laws that the plugins about nodes obey, over random clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from clusterstate.snapshot import PodChange
+from kubescheduler.framework.args import AddedAffinity, NodeAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.plugins import (
+    node_affinity,
+    node_declared_features,
+    node_label,
+    node_name,
+    node_ports,
+    node_prefer_avoid_pods,
+    node_unschedulable,
+    selector_spread,
+    service_affinity,
+    taint_toleration,
+)
+from tests.build import Cluster, make_pod
+from tests.node_plugins import HANDLE, check_of, scores, scoring_of, verdict
+from tests.predicates.test_laws import POD_PARTS, clusters
+
+HAS_ZONE = NodeSelectorTerm((Requirement("zone", "Exists"),))
+ADDED = NodeAffinityArgs(AddedAffinity((HAS_ZONE,), (PreferredSchedulingTerm(3, HAS_ZONE),)))
+PLUGINS: dict[str, ColumnPlugin] = {
+    "NodeName 1.20": node_name.node_name_1_20(None, HANDLE),
+    "NodeName 1.36": node_name.node_name_1_36(None, HANDLE),
+    "NodeUnschedulable": node_unschedulable.node_unschedulable(None, HANDLE),
+    "TaintToleration 1.20": taint_toleration.taint_toleration_1_20(None, HANDLE),
+    "TaintToleration 1.36": taint_toleration.taint_toleration_1_36(None, HANDLE),
+    "NodeAffinity 1.20": node_affinity.node_affinity_1_20(ADDED, HANDLE),
+    "NodeAffinity 1.36": node_affinity.node_affinity_1_36(None, HANDLE),
+    "NodePorts 1.20": node_ports.node_ports_1_20(None, HANDLE),
+    "NodePorts 1.36": node_ports.node_ports_1_36(None, HANDLE),
+    "NodeLabel": node_label.node_label_1_20(NodeLabelArgs(("zone",), ("disk",), ("disk",), ("zone",)), HANDLE),
+    "NodePreferAvoidPods": node_prefer_avoid_pods.node_prefer_avoid_pods_1_20(None, HANDLE),
+    "ServiceAffinity": service_affinity.service_affinity_1_20(ServiceAffinityArgs(("zone",), ("disk",)), HANDLE),
+    "SelectorSpread": selector_spread.selector_spread_1_20(None, HANDLE),
+    "NodeDeclaredFeatures": node_declared_features.node_declared_features_1_36(None, HANDLE),
+}
+FILTERS = {name: plugin for name, plugin in PLUGINS.items() if plugin.check is not None}
+SCORES = {name: plugin for name, plugin in PLUGINS.items() if plugin.scoring is not None}
+
+
+def failing(plugin: ColumnPlugin, cluster: Cluster, pod: Any, snapshot: Any) -> dict[str, list[bool]]:
+    """Reasons that fail nowhere left out."""
+    found = verdict(plugin, cluster, pod, snapshot)
+    assert all(mask.dtype == np.bool_ and mask.shape == (len(snapshot),) for mask in found.values())
+    return {reason: mask.tolist() for reason, mask in found.items() if mask.any()}
+
+
+def some_rows(data: st.DataObject, cluster: Cluster) -> list[int]:
+    rows: list[int] = data.draw(st.lists(st.integers(0, len(cluster.snapshot) - 1), unique=True, min_size=1))
+    return rows
+
+
+@pytest.mark.parametrize("plugin", FILTERS.values(), ids=FILTERS)
+@settings(max_examples=40, deadline=None)
+@given(world=clusters(), fields=POD_PARTS, data=st.data())
+def test_a_subset_of_rows_fails_alike(plugin: ColumnPlugin, world: Any, fields: Any, data: st.DataObject) -> None:
+    """A row's verdict does not depend on which other rows are asked about."""
+    cluster, pod = Cluster(*world), make_pod(**fields)
+    rows = some_rows(data, cluster)
+    whole = failing(plugin, cluster, pod, cluster.snapshot)
+    some = failing(plugin, cluster, pod, cluster.snapshot.take(np.array(rows)))
+    picked = {reason: [mask[row] for row in rows] for reason, mask in whole.items()}
+    assert some == {reason: mask for reason, mask in picked.items() if any(mask)}
+
+
+@pytest.mark.parametrize("plugin", FILTERS.values(), ids=FILTERS)
+@settings(max_examples=40, deadline=None)
+@given(world=clusters(), fields=POD_PARTS)
+def test_a_node_fails_for_one_reason(plugin: ColumnPlugin, world: Any, fields: Any) -> None:
+    """These plugins stop at the first; and where one does not apply nothing fails."""
+    cluster, pod = Cluster(*world), make_pod(**fields)
+    masks = list(failing(plugin, cluster, pod, cluster.snapshot).values())
+    assert not masks or np.sum(masks, axis=0).max() == 1
+    info, rule = cluster.info(pod), check_of(plugin)
+    if not rule.applies(info):
+        assert not any(mask.any() for mask in rule.check(info, cluster.snapshot).values())
+
+
+@pytest.mark.parametrize("plugin", FILTERS.values(), ids=FILTERS)
+@settings(max_examples=40, deadline=None)
+@given(world=clusters(), fields=POD_PARTS, more=POD_PARTS)
+def test_a_pod_thought_away_counts_like_one_that_is_gone(
+    plugin: ColumnPlugin, world: Any, fields: Any, more: Any
+) -> None:
+    """What would happen without a pod is what happens without it."""
+    nodes, pods, others = world
+    extra, pod = make_pod("extra", node="n0", **more), make_pod(**fields)
+    if any(other.node_name == "n0" for other in pods):
+        return
+    cluster, real = Cluster(nodes, [*pods, extra], others), Cluster(*world)
+    thought = cluster.snapshot.what_if([PodChange(0, cluster.info(extra), -1, pod=extra)])
+    assert failing(plugin, cluster, pod, thought) == failing(plugin, real, pod, real.snapshot)
+
+
+@pytest.mark.parametrize("plugin", SCORES.values(), ids=SCORES)
+@settings(max_examples=40, deadline=None)
+@given(world=clusters(), fields=POD_PARTS, data=st.data())
+def test_scores_are_in_range_and_raw_ones_do_not_depend_on_other_rows(
+    plugin: ColumnPlugin, world: Any, fields: Any, data: st.DataObject
+) -> None:
+    """0 to 100 after normalising; a constant is what would come out."""
+    cluster, pod = Cluster(*world), make_pod(**fields)
+    rows = some_rows(data, cluster)
+    raw, final = scores(plugin, cluster, pod, rows)
+    assert all(0 <= score <= 100 for score in final)
+    whole = scoring_of(plugin).map(cluster.info(pod), cluster.snapshot)
+    assert raw == whole[rows].tolist()

@@ -1,0 +1,163 @@
+"""NodeResourcesFit."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.errors import ConfigError
+from clusterstate.objects import FrozenMap, ObjectMeta
+from clusterstate.objects.resource import DeviceClass
+from clusterstate.reading import READING_1_20, READING_1_36
+from kubescheduler.framework.args import NodeResourcesFitArgs, ScoringStrategy
+from kubescheduler.framework.plugins.node_resources_fit import node_resources_fit_1_20, node_resources_fit_1_36
+from kubescheduler.framework.points import Point
+from tests.build import Cluster, make_node, make_pod, resources
+from tests.node_plugins import HANDLE, check_of, refused, scores, scoring_of
+
+GPU = "example.com/gpu"
+GPUS = FrozenMap({**resources(cpu=2000, memory=2000), GPU: 2000})
+NODES = [
+    make_node("small", allocatable=resources(cpu=1000, memory=1000, pods=9)),
+    make_node("large", allocatable=FrozenMap({**resources(cpu=4000, memory=8000, pods=9), GPU: 4000})),
+    make_node("full", allocatable=resources(cpu=9000, memory=9000)),
+]
+RUNNING = [make_pod("r", node="large", requests=resources(cpu=3000, memory=0))]
+
+
+def test_where_it_takes_part() -> None:
+    """It scores since 1.36; without PreFilter its Filter fails."""
+    old, new = node_resources_fit_1_20(None, HANDLE), node_resources_fit_1_36(None, HANDLE)
+    assert old.points == {Point.PRE_FILTER, Point.FILTER}
+    assert new.points == {Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE}
+    assert old.scoring is None
+    assert (
+        old.filter_alone == new.filter_alone == 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    )
+    assert old.score_alone is new.score_alone is None
+
+
+def test_reasons_and_codes() -> None:
+    """1.36 knows which nodes are too small at all; 1.20 has one code."""
+    pod = make_pod(requests=resources(cpu=2000))
+    expected = {"Too many pods": ["full"], "Insufficient cpu": ["small", "large"]}
+    old, cluster = node_resources_fit_1_20(None, HANDLE), Cluster(NODES, RUNNING, reading=READING_1_20)
+    assert refused(old, cluster, pod) == expected
+    assert check_of(old).beyond is None
+    assert not any(map(check_of(old).unresolvable, expected))
+
+    new, cluster = node_resources_fit_1_36(None, HANDLE), Cluster(NODES, RUNNING, reading=READING_1_36)
+    assert refused(new, cluster, pod) == expected
+    beyond = check_of(new).beyond
+    assert beyond is not None
+    assert beyond(cluster.info(pod), cluster.snapshot).tolist() == [True, False, False]
+    assert not any(map(check_of(new).unresolvable, expected))
+
+
+IGNORING = [NodeResourcesFitArgs((GPU,)), NodeResourcesFitArgs((), ("example.com",))]
+
+
+@pytest.mark.parametrize("args", IGNORING, ids=["name", "group"])
+def test_ignored_resources(args: NodeResourcesFitArgs) -> None:
+    """They are asked for elsewhere."""
+    pod = make_pod(requests=FrozenMap({GPU: 9000}))
+    for reading, make in ((READING_1_20, node_resources_fit_1_20), (READING_1_36, node_resources_fit_1_36)):
+        cluster = Cluster(NODES[:2], reading=reading)
+        assert refused(make(args, HANDLE), cluster, pod) == {}
+        assert refused(make(None, HANDLE), cluster, pod) == {f"Insufficient {GPU}": ["small", "large"]}
+
+
+@pytest.mark.parametrize(("gate", "refusing"), [(True, ["large"]), (False, ["small", "large"])])
+def test_what_a_device_class_provides(gate: bool, refusing: list[str]) -> None:
+    """A node without any of it natively may have devices, if the gate is on."""
+    provider = DeviceClass(ObjectMeta("gpus"), extended_resource_name=GPU)
+    handle: Any = SimpleNamespace(feature_gates={"DRAExtendedResource": gate})
+    cluster = Cluster(NODES[:2], others=[provider], reading=READING_1_36)
+    pod = make_pod(requests=FrozenMap({GPU: 9000}))
+    assert refused(node_resources_fit_1_36(None, handle), cluster, pod) == {f"Insufficient {GPU}": refusing}
+
+
+def test_what_it_reads() -> None:
+    """Each node alone; device classes only for pods that ask for scalar resources."""
+    check = check_of(node_resources_fit_1_36(None, HANDLE))
+    assert check.narrow is not None
+    cluster = Cluster(NODES, reading=READING_1_36)
+    plain, gpu = cluster.info(make_pod(requests=resources(cpu=1))), cluster.info(make_pod(requests=GPUS))
+    assert (check.narrow(plain), check.narrow(gpu)) == (LOCAL, LOCAL | Reads.RESOURCES)
+    assert check.by_row(gpu, cluster.snapshot)
+
+
+SHAPE = ((0, 0), (100, 10))
+STRATEGIES = {
+    "default": (None, [100, 25]),
+    "least": (ScoringStrategy(), [100, 25]),
+    "most": (ScoringStrategy("MostAllocated", (("cpu", 1),)), [0, 75]),
+    "ratio": (ScoringStrategy("RequestedToCapacityRatio", (("cpu", 2),), SHAPE), [0, 75]),
+    "scalars-that-are-not-asked-for": (ScoringStrategy("MostAllocated", ((GPU, 5), ("cpu", 1))), [0, 75]),
+}
+
+
+@pytest.mark.parametrize(("strategy", "expected"), STRATEGIES.values(), ids=STRATEGIES)
+def test_scoring_strategies(strategy: ScoringStrategy | None, expected: list[int]) -> None:
+    """Scores are as they come; every pod is scored."""
+    args = None if strategy is None else NodeResourcesFitArgs(scoring_strategy=strategy)
+    plugin = node_resources_fit_1_36(args, HANDLE)
+    nodes = [make_node("small", allocatable=resources(cpu=1000)), make_node("large", allocatable=resources(cpu=4000))]
+    cluster, pod = Cluster(nodes, RUNNING, reading=READING_1_36), make_pod(requests=resources(cpu=0, memory=0))
+    assert scores(plugin, cluster, pod) == (expected, expected)
+    assert scoring_of(plugin).pre_score(cluster.info(pod), cluster.snapshot)
+
+
+def test_devices_are_scored_when_they_are_known() -> None:
+    """Where a node has none of the resource natively."""
+    args = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("MostAllocated", ((GPU, 1),)))
+    plugin = node_resources_fit_1_36(args, HANDLE, devices=lambda _, __: (np.array([4, 8]), np.array([0, 8])))
+    assert scoring_of(plugin).reads == LOCAL | Reads.RESOURCES
+    cluster, pod = Cluster(NODES[:2], reading=READING_1_36), make_pod(requests=FrozenMap({GPU: 1000}))
+    assert scores(plugin, cluster, pod)[0] == [25, 25]
+
+
+FAULTS_1_20 = {
+    "name": (NodeResourcesFitArgs(("a/b/c",)), "ignoredResources[0]: Invalid value"),
+    "group": (NodeResourcesFitArgs((), ("a/b",)), "resource group name can't contain '/'"),
+}
+FAULTS_1_36 = {
+    **FAULTS_1_20,
+    "no-strategy": (
+        NodeResourcesFitArgs(scoring_strategy=None),
+        "scoringStrategy: Required value: ScoringStrategy field is required",
+    ),
+    "type": (
+        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("Least")),
+        'scoringStrategy.type: Unsupported value: "Least": supported values: '
+        '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
+    ),
+    "weight": (
+        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(resources=(("cpu", 101),))),
+        "resource weight of cpu not in valid range (0, 100]",
+    ),
+    "no-shape": (
+        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("RequestedToCapacityRatio")),
+        "must be specified when type is RequestedToCapacityRatio",
+    ),
+}
+
+
+@pytest.mark.parametrize(("args", "told"), FAULTS_1_20.values(), ids=FAULTS_1_20)
+def test_faulty_args_of_1_20(args: NodeResourcesFitArgs, told: str) -> None:
+    """They are told when the plugin is made."""
+    with pytest.raises(ConfigError) as caught:
+        node_resources_fit_1_20(args, HANDLE)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(("args", "told"), FAULTS_1_36.values(), ids=FAULTS_1_36)
+def test_faulty_args_of_1_36(args: NodeResourcesFitArgs, told: str) -> None:
+    """Likewise."""
+    with pytest.raises(ConfigError) as caught:
+        node_resources_fit_1_36(args, HANDLE)
+    assert told in str(caught.value)

@@ -1,0 +1,106 @@
+"""PodTopologySpread as a plugin."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from clusterstate.errors import ConfigError
+from clusterstate.objects import LabelSelector, ObjectMeta, Service, TopologySpreadConstraint
+from clusterstate.topologyspread_constraints import HOSTNAME
+from kubescheduler.framework.args import PodTopologySpreadArgs
+from kubescheduler.framework.plugins.pod_topology_spread import pod_topology_spread_1_20, pod_topology_spread_1_36
+from kubescheduler.framework.points import Point
+from tests.build import Cluster, labels, make_node, make_pod
+
+HANDLE = SimpleNamespace(feature_gates={})
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+FACTORIES = (pod_topology_spread_1_20, pod_topology_spread_1_36)
+
+
+def constraint(skew: int = 1, key: str = "zone", action: str = SOFT, **more: object) -> TopologySpreadConstraint:
+    return TopologySpreadConstraint(skew, key, action, **more)
+
+
+@pytest.mark.parametrize(("factory", "prefix"), list(zip(FACTORIES, ("error ", ""), strict=True)))
+def test_points_and_texts(factory, prefix: str) -> None:
+    """It takes part in four points; Filter or Score alone fail with the state's text."""
+    plugin = factory(None, HANDLE)
+    assert plugin.name == plugin.check.name == plugin.scoring.name == "PodTopologySpread"
+    assert plugin.points == {Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE}
+    for key, text in (("PreFilter", plugin.filter_alone), ("PreScore", plugin.score_alone)):
+        assert text == f'{prefix}reading "{key}PodTopologySpread" from cycleState: not found'
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_default_constraints(factory) -> None:
+    """A list of hard constraints makes the filter look at pods without any; the built-in ones are soft."""
+    args = PodTopologySpreadArgs((constraint(action=HARD),), "List")
+    info = Cluster().info(make_pod())
+    assert not factory(None, HANDLE).check.applies(info)
+    assert factory(args, HANDLE).check.applies(info)
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (
+            PodTopologySpreadArgs((), "X"),
+            'defaultingType: Invalid value: "X": must be one of {"System", "List"}',
+        ),
+        (
+            PodTopologySpreadArgs((constraint(),), "System"),
+            'defaultingType: Invalid value: "System": when .defaultConstraints are not empty',
+        ),
+        (
+            PodTopologySpreadArgs((constraint(0),), "List"),
+            "defaultConstraints[0].maxSkew: Invalid value: 0: must be greater than zero",
+        ),
+        (
+            PodTopologySpreadArgs((constraint(key="", action=""),), "List"),
+            "[defaultConstraints[0].topologyKey: Required value: can not be empty, "
+            "defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty]",
+        ),
+        (
+            PodTopologySpreadArgs((constraint(action="Never"),), "List"),
+            'defaultConstraints[0].whenUnsatisfiable: Unsupported value: "Never": '
+            'supported values: "DoNotSchedule", "ScheduleAnyway"',
+        ),
+        (
+            PodTopologySpreadArgs((constraint(label_selector=LabelSelector()),), "List"),
+            "defaultConstraints[0].labelSelector: Forbidden: constraint must not define a selector, "
+            "as they deduced for each pod",
+        ),
+        (
+            PodTopologySpreadArgs((constraint(), constraint(2)), "List"),
+            'defaultConstraints[1]: Duplicate value: "{zone, ScheduleAnyway}"',
+        ),
+    ],
+)
+def test_args_that_1_20_refuses(args: PodTopologySpreadArgs, text: str) -> None:
+    """They are refused when the plugin is built; 1.36 has looked at them before."""
+    with pytest.raises(ConfigError) as caught:
+        pod_topology_spread_1_20(args, HANDLE)
+    assert str(caught.value) == text
+    assert pod_topology_spread_1_36(args, HANDLE).name == "PodTopologySpread"
+
+
+def test_a_key_that_is_no_label_name() -> None:
+    """The text says what is wrong with it."""
+    with pytest.raises(
+        ConfigError, match=r'^defaultConstraints\[0\].topologyKey: Invalid value: "a b": name part must'
+    ):
+        pod_topology_spread_1_20(PodTopologySpreadArgs((constraint(key="a b"),), "List"), HANDLE)
+
+
+def test_without_the_gate_nothing_is_the_default() -> None:
+    """1.20 with DefaultPodTopologySpread off has no built-in constraints."""
+    service = Service(ObjectMeta("s", "default"), labels({"app": "x"}))
+    cluster = Cluster([make_node("a", {HOSTNAME: "a"})], others=[service])
+    info = cluster.info(make_pod(label={"app": "x"}))
+    for gate, expected in ((True, [2]), (False, [0])):
+        handle = SimpleNamespace(feature_gates={"DefaultPodTopologySpread": gate})
+        scoring = pod_topology_spread_1_20(None, handle).scoring
+        assert scoring.settle(info, cluster.snapshot, np.zeros(1, np.int64)).tolist() == expected

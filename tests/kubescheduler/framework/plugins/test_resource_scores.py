@@ -1,0 +1,131 @@
+"""The plugins that score resources, and ImageLocality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from clusterstate.objects import Container, ContainerImage, Pod
+from clusterstate.reading import READING_1_20, READING_1_36
+from kubescheduler.framework.args import (
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    RequestedToCapacityRatioArgs,
+)
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.plugins.image_locality import image_locality_1_20, image_locality_1_36
+from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
+    node_resources_balanced_allocation_1_20,
+    node_resources_balanced_allocation_1_36,
+)
+from kubescheduler.framework.plugins.node_resources_least_allocated import node_resources_least_allocated_1_20
+from kubescheduler.framework.plugins.node_resources_most_allocated import node_resources_most_allocated_1_20
+from kubescheduler.framework.plugins.requested_to_capacity_ratio import requested_to_capacity_ratio_1_20
+from kubescheduler.framework.points import Point
+from tests.build import Cluster, make_node, make_pod, resources
+from tests.node_plugins import HANDLE, scores, scoring_of
+
+NODES = [make_node("a", allocatable=resources(cpu=4000, memory=8000)), make_node("b", allocatable=resources(cpu=4000))]
+ASKED = make_pod(requests=resources(cpu=1000, memory=4000))
+SHAPE = ((0, 0), (100, 10))
+SCORES: dict[str, tuple[ColumnPlugin, list[int]]] = {
+    "least": (node_resources_least_allocated_1_20(None, HANDLE), [62, 37]),
+    "most": (node_resources_most_allocated_1_20(None, HANDLE), [37, 12]),
+    "most-of-cpu": (
+        node_resources_most_allocated_1_20(NodeResourcesMostAllocatedArgs((("cpu", 100),)), HANDLE),
+        [25, 25],
+    ),
+    "ratio": (requested_to_capacity_ratio_1_20(RequestedToCapacityRatioArgs(SHAPE), HANDLE), [38, 63]),
+    "balanced": (node_resources_balanced_allocation_1_20(None, HANDLE), [75, 0]),
+}
+
+
+@pytest.mark.parametrize(("plugin", "expected"), SCORES.values(), ids=SCORES)
+def test_scores_of_1_20(plugin: ColumnPlugin, expected: list[int]) -> None:
+    """They are as they come, and every pod is scored."""
+    cluster = Cluster(NODES, reading=READING_1_20)
+    assert plugin.points == {Point.SCORE}
+    assert plugin.check is None
+    assert scores(plugin, cluster, ASKED) == (expected, expected)
+    assert scoring_of(plugin).pre_score(cluster.info(make_pod()), cluster.snapshot)
+
+
+def test_balanced_allocation_of_1_36() -> None:
+    """A pod that asks for none of its resources is skipped."""
+    cluster = Cluster(NODES, reading=READING_1_36)
+    plugin = node_resources_balanced_allocation_1_36(None, HANDLE)
+    assert plugin.points == {Point.PRE_SCORE, Point.SCORE}
+    assert scores(plugin, cluster, ASKED)[0] == [68, 75]
+    storage = node_resources_balanced_allocation_1_36(
+        NodeResourcesBalancedAllocationArgs((("ephemeral-storage", 1),)), HANDLE
+    )
+    asked = [scoring_of(p).pre_score(cluster.info(ASKED), cluster.snapshot) for p in (plugin, storage)]
+    assert asked == [True, False]
+
+
+LEAST, MOST, RATIO = NodeResourcesLeastAllocatedArgs, NodeResourcesMostAllocatedArgs, RequestedToCapacityRatioArgs
+FAULTS: dict[str, tuple[Callable[[Any, Any], Any], Any, str]] = {
+    "least-0": (
+        node_resources_least_allocated_1_20,
+        LEAST((("cpu", 1), ("memory", 0))),
+        "resource Weight of memory should be a positive value, got 0",
+    ),
+    "most-101": (
+        node_resources_most_allocated_1_20,
+        MOST((("cpu", 101), ("memory", 0))),
+        "resource Weight of cpu should be less than 100, got 101",
+    ),
+    "ratio-without-args": (requested_to_capacity_ratio_1_20, None, "at least one point must be specified"),
+    "ratio-not-sorted": (
+        requested_to_capacity_ratio_1_20,
+        RATIO(((5, 0), (5, 11))),
+        "utilization values must be sorted. Utilization[0]==5 >= Utilization[1]==5",
+    ),
+    "ratio-score": (
+        requested_to_capacity_ratio_1_20,
+        RATIO(((5, 11),)),
+        "score values must not be greater than 10. Score[0]==11",
+    ),
+    "ratio-weight": (
+        requested_to_capacity_ratio_1_20,
+        RATIO(SHAPE, (("cpu", 0),)),
+        "resource cpu weight 0 must not be less than 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "args", "text"), FAULTS.values(), ids=FAULTS)
+def test_faulty_args_of_1_20(make: Callable[[Any, Any], Any], args: Any, text: str) -> None:
+    """The first fault is told when the plugin is made."""
+    with pytest.raises(ConfigError) as caught:
+        make(args, HANDLE)
+    assert str(caught.value) == text
+
+
+MIB = 1 << 20
+
+
+def with_image(image: str, init: str | None = None) -> Pod:
+    inits = () if init is None else (Container(image=init),)
+    return make_pod(containers=(Container(image=image),), init_containers=inits)
+
+
+@pytest.mark.parametrize(
+    ("pod", "old", "new"),
+    [(with_image("x"), [24, 0], [24, 0]), (with_image("y", "x:latest"), [0, 0], [12, 0]), (make_pod(), [0, 0], [0, 0])],
+    ids=["worked-example", "init-container", "no-image"],
+)
+def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
+    """Init containers count since 1.36."""
+    nodes = [make_node("a", images=(ContainerImage(("x:latest",), 523 * MIB),)), make_node("b")]
+    for make, reading, expected in (
+        (image_locality_1_20, READING_1_20, old),
+        (image_locality_1_36, READING_1_36, new),
+    ):
+        plugin = make(None, HANDLE)
+        assert plugin.points == {Point.SCORE}
+        assert scores(plugin, Cluster(nodes, reading=reading), pod) == (expected, expected)

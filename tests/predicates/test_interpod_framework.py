@@ -1,0 +1,254 @@
+"""InterPodAffinity's filter of 1.20 and 1.36."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.changes import Reads
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    Namespace,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    Requirement,
+    WeightedPodAffinityTerm,
+)
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import PodChange, Snapshot
+from predicates.interpod_framework import (
+    AFFINITY_NOT_MATCH,
+    AFFINITY_RULES,
+    ANTI_AFFINITY_RULES,
+    EXISTING_ANTI_AFFINITY,
+    predicate_1_20,
+    predicate_1_36,
+)
+from predicates.types import GO_ON, SKIP
+from tests.build import Cluster, labels, make_node, make_pod
+from tests.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
+from tests.worlds import READINGS, World, affinities, incoming_with_affinity, nodes, running
+
+RULES = {"1.20": predicate_1_20(), "1.36": predicate_1_36()}
+RELEASES = list(RULES)
+STEPS = {AFFINITY_RULES: AFFINITY, ANTI_AFFINITY_RULES: ANTI, EXISTING_ANTI_AFFINITY: EXISTING}
+
+X = {"app": "x"}
+HAS_X = LabelSelector(labels(X))
+BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
+NEITHER = LabelSelector(match_expressions=(Requirement("team", "DoesNotExist"),))
+TEAM = LabelSelector(labels({"team": "t"}))
+ZONES = [make_node(zone, {"zone": zone}) for zone in "ab"] + [make_node("c")]
+NAMESPACES = [Namespace(ObjectMeta("ours")), Namespace(ObjectMeta("theirs", labels=labels({"team": "t"})))]
+
+
+def outcomes(release: str, info: PodInfo, snapshot: Snapshot) -> list[str | None]:
+    """Row by row which step fails; 1.20 names the general reason with each."""
+    verdict = dict(RULES[release].check(info, snapshot))
+    out: list[str | None] = [None] * len(snapshot)
+    general = verdict.pop(AFFINITY_NOT_MATCH, None)
+    for reason, mask in verdict.items():
+        for at in np.flatnonzero(mask):
+            assert out[at] is None
+            out[at] = STEPS[reason]
+    if release == "1.20" and verdict:
+        assert general.tolist() == [step is not None for step in out]
+    else:
+        assert general is None
+    return out
+
+
+def term(key: str = "zone", selector: LabelSelector | None = HAS_X, **more: object) -> PodAffinityTerm:
+    return PodAffinityTerm(key, selector, **more)
+
+
+def near(*terms: PodAffinityTerm) -> Affinity:
+    return Affinity(pod_affinity=PodAffinity(terms))
+
+
+def away(*terms: PodAffinityTerm) -> Affinity:
+    return Affinity(pod_anti_affinity=PodAffinity(terms))
+
+
+def wanting(affinity: Affinity | None, label: dict[str, str] | None = None) -> Pod:
+    return make_pod("in", label or {}, namespace="ours", affinity=affinity)
+
+
+def running_on_a(namespace: str = "ours", affinity: Affinity | None = None) -> Pod:
+    return make_pod("p", X, namespace=namespace, node="a", affinity=affinity)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    ("pod", "there", "expected"),
+    [
+        pytest.param(wanting(near(term())), [running_on_a()], [None, AFFINITY, AFFINITY], id="affinity"),
+        pytest.param(wanting(near(term())), [], [AFFINITY] * 3, id="affinity-nobody"),
+        pytest.param(wanting(near(term()), X), [], [None, None, AFFINITY], id="first-of-its-kind-needs-the-key"),
+        pytest.param(wanting(near(term()), X), [running_on_a()], [None, AFFINITY, AFFINITY], id="second-of-its-kind"),
+        pytest.param(wanting(away(term())), [running_on_a()], [ANTI, None, None], id="anti-affinity"),
+        pytest.param(wanting(away(term())), [running_on_a("theirs")], [None] * 3, id="other-namespace"),
+        pytest.param(
+            wanting(away(term(namespaces=("theirs",)))), [running_on_a("theirs")], [ANTI, None, None], id="listed"
+        ),
+        pytest.param(wanting(away(term(selector=None))), [running_on_a()], [None] * 3, id="null-selector"),
+        pytest.param(wanting(None, X), [running_on_a(affinity=away(term()))], [EXISTING, None, None], id="existing"),
+        pytest.param(
+            wanting(near(term()), X),
+            [running_on_a(affinity=away(term()))],
+            [EXISTING, AFFINITY, AFFINITY],
+            id="affinity-is-looked-at-first",
+        ),
+        pytest.param(wanting(None, X), [running_on_a(affinity=away(term(selector=BAD)))], [None] * 3, id="unparsable"),
+        pytest.param(
+            wanting(None, X),
+            [running_on_a(affinity=away(term(), term("b", BAD)))],
+            [None] * 3,
+            id="unparsable-drops-its-group",
+        ),
+    ],
+)
+def test_cases(release: str, pod: Pod, there: list[Pod], expected: list[str | None]) -> None:
+    """Nodes a and b in zones of their own, c in none."""
+    cluster = Cluster(ZONES, there, NAMESPACES, READINGS[release])
+    assert outcomes(release, cluster.info(pod), cluster.snapshot) == expected
+
+
+@pytest.mark.parametrize(
+    ("mine", "selector", "expected"),
+    [
+        pytest.param(True, TEAM, ANTI, id="incoming-selects-the-namespace"),
+        pytest.param(True, LabelSelector(), ANTI, id="incoming-empty-selector"),
+        pytest.param(True, NEITHER, ANTI, id="incoming-absence-matches-every-namespace"),
+        pytest.param(True, LabelSelector(labels({"team": "other"})), None, id="incoming-selects-none"),
+        pytest.param(False, TEAM, EXISTING, id="existing-selects-the-namespace"),
+        pytest.param(False, LabelSelector(), EXISTING, id="existing-empty-selector"),
+        pytest.param(False, NEITHER, None, id="existing-absence-is-asked-of-the-labels"),
+    ],
+)
+def test_namespace_selectors(mine: bool, selector: LabelSelector, expected: str | None) -> None:
+    """1.36: the other pod's namespace has the label team=t; 1.20 knows no namespaceSelector."""
+    apart = away(term(namespace_selector=selector))
+    if mine:
+        pod, there = wanting(apart), running_on_a("theirs")
+    else:
+        pod, there = make_pod("in", X, namespace="theirs"), running_on_a("ours", apart)
+    for release in RELEASES:
+        cluster = Cluster(ZONES, [there], NAMESPACES, READINGS[release])
+        assert outcomes(release, cluster.info(pod), cluster.snapshot)[0] == (expected if release == "1.36" else None)
+
+
+def test_a_namespace_that_gets_its_label_later_counts() -> None:
+    """What namespaces a term looks into is settled anew when one changes."""
+    pod = wanting(away(term(namespace_selector=TEAM)))
+    cluster = Cluster(ZONES, [running_on_a("new")], NAMESPACES, READINGS["1.36"])
+    assert outcomes("1.36", cluster.info(pod), cluster.snapshot)[0] is None
+    assert RULES["1.36"].narrow(cluster.info(pod)) & Reads.NAMESPACES
+    cluster.columns.log.whole(cluster.objects.put(Namespace(ObjectMeta("new", labels=labels({"team": "t"})))))
+    assert outcomes("1.36", cluster.info(pod), cluster.snapshot)[0] == ANTI
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("1.20", 'preferredAffinityTerms: "Near" is not a valid label selector operator'),
+        (
+            "1.36",
+            '[requiredAntiAffinityTerms: "Near" is not a valid label selector operator, '
+            'preferredAffinityTerms: "Near" is not a valid label selector operator]',
+        ),
+    ],
+)
+def test_invalid_selectors_refuse_the_pod(release: str, text: str) -> None:
+    """1.20 tells the last failing group, 1.36 all of them; taking pods away cannot help."""
+    liked = PodAffinity(preferred=(WeightedPodAffinityTerm(1, term(selector=BAD)),))
+    pod = wanting(Affinity(pod_affinity=liked, pod_anti_affinity=PodAffinity((term(selector=BAD),))))
+    cluster = Cluster(ZONES, reading=READINGS[release])
+    rule = RULES[release]
+    (reason,) = rule.pre_filter(cluster.info(pod), cluster.snapshot).reasons
+    assert reason == f"parsing pod: {text}"
+    assert rule.unresolvable(reason)
+    rule.check(cluster.info(pod), cluster.snapshot)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_unresolvable(release: str) -> None:
+    """Of the three steps only missing affinity is beyond mending."""
+    reasons = (AFFINITY_NOT_MATCH, AFFINITY_RULES, ANTI_AFFINITY_RULES, EXISTING_ANTI_AFFINITY)
+    assert [RULES[release].unresolvable(reason) for reason in reasons] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("there", "pod", "skips"),
+    [
+        pytest.param([], wanting(None, X), True, id="nothing"),
+        pytest.param([running_on_a(affinity=away(term()))], wanting(None, X), False, id="kept-out"),
+        pytest.param([running_on_a(affinity=away(term()))], wanting(None), True, id="another-pod-is-kept-out"),
+        pytest.param([running_on_a(affinity=away(term("b")))], wanting(None, X), True, id="the-node-lacks-the-key"),
+        pytest.param([], wanting(near(term())), False, id="own-affinity"),
+        pytest.param([], wanting(away(term())), False, id="own-anti-affinity"),
+        pytest.param(
+            [],
+            wanting(Affinity(pod_affinity=PodAffinity(preferred=(WeightedPodAffinityTerm(1, term()),)))),
+            True,
+            id="own-preferences",
+        ),
+    ],
+)
+def test_skip(there: list[Pod], pod: Pod, skips: bool) -> None:
+    """1.36 skips without required terms on either side; 1.20 never does."""
+    for release in RELEASES:
+        cluster = Cluster(ZONES, there, reading=READINGS[release])
+        expected = SKIP if skips and release == "1.36" else GO_ON
+        assert RULES[release].pre_filter(cluster.info(pod), cluster.snapshot) == expected
+        free = not pod.spec.affinity or (pod.spec.affinity.pod_affinity and not pod.spec.affinity.pod_affinity.required)
+        assert RULES[release].by_row(cluster.info(pod), cluster.snapshot) == bool(skips and free)
+
+
+# --- laws ----------------------------------------------------------------------------------
+
+OTHERS = (Namespace(ObjectMeta("a", labels=labels({"team": "t"}))),)
+KNOWN = {"a": {"team": "t"}}
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    there = draw(nodes())
+    return World.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p", affinities)), OTHERS)
+
+
+@given(worlds(), incoming_with_affinity(), st.data())
+def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> None:
+    """All rows, some rows, and pods thought on and away: as the rule says pod by pod."""
+    cluster = world.cluster()
+    reference = Reference(world.nodes, world.pods, world.release, KNOWN)
+    info, snapshot = cluster.info(pod), cluster.snapshot
+    expected = reference.verdicts(pod)
+    assert outcomes(world.release, info, snapshot) == expected
+    rows = data.draw(st.lists(st.integers(0, len(world.nodes) - 1), unique=True, min_size=1))
+    assert outcomes(world.release, info, snapshot.take(np.array(rows))) == [expected[row] for row in rows]
+    there = [(at, p, -1) for at, pods in enumerate(world.pods) for p in pods if data.draw(st.booleans())]
+    more = [(world.at(p), p, 1) for p in data.draw(running(len(world.nodes), "m", affinities))]
+    changes = [*there, *more]
+    changed = snapshot.what_if([PodChange(at, cluster.info(p), sign) for at, p, sign in changes])
+    expected = reference.verdicts(pod, changes)
+    assert outcomes(world.release, info, changed) == expected
+    assert outcomes(world.release, info, changed.take(np.array(rows))) == [expected[row] for row in rows]
+
+
+@given(worlds(), incoming_with_affinity())
+def test_law_skip(world: World, pod: Pod) -> None:
+    """1.36 skips exactly when X is empty and the pod requires nothing, and then no row fails."""
+    cluster = world.cluster()
+    info = cluster.info(pod)
+    answer = RULES[world.release].pre_filter(info, cluster.snapshot)
+    empty = not Reference(world.nodes, world.pods, world.release, KNOWN).any_existing(pod)
+    free = empty and not info.required_affinity and not info.required_anti_affinity
+    assert answer == (SKIP if free and world.release == "1.36" else GO_ON)
+    if answer.skip:
+        assert not any(outcomes(world.release, info, cluster.snapshot))

@@ -1,0 +1,251 @@
+"""PodTopologySpread's filter of 1.20 and 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.objects import LabelSelector, Pod, Requirement, Service, Taint, Toleration, TopologySpreadConstraint
+from clusterstate.objects.base import ObjectMeta
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.topologyspread_constraints import spread_rules_1_20, spread_rules_1_36
+from predicates.spread_framework import (
+    MISSING_LABEL,
+    NOT_SPREAD,
+    pod_topology_spread_1_20,
+    pod_topology_spread_1_36,
+)
+from predicates.types import GO_ON, SKIP, FitPredicate, NodeError
+from tests.build import Cluster, labels, make_node, make_pod
+from tests.reference_spread import CROWDED, HOSTNAME, MISSING, Reference
+from tests.worlds import APPS, READINGS, World, nodes, running, selectors
+
+X = {"app": "x"}
+HAS_X = LabelSelector(labels(X))
+BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+
+
+def predicate(release: str, defaults: tuple[TopologySpreadConstraint, ...] = (), kind: str = "System") -> FitPredicate:
+    if release == "1.20":
+        return pod_topology_spread_1_20(spread_rules_1_20(defaults, kind))
+    return pod_topology_spread_1_36(spread_rules_1_36(defaults, kind))
+
+
+RULES = {release: predicate(release) for release in READINGS}
+RELEASES = list(READINGS)
+
+
+def outcomes(release: str, info: PodInfo, snapshot: Snapshot) -> list[str | None]:
+    """Row by row why it fails, None when it fits."""
+    verdict = RULES[release].check(info, snapshot)
+    assert set(verdict) <= {MISSING_LABEL, NOT_SPREAD}
+    out: list[str | None] = [None] * len(snapshot)
+    for reason, text in ((MISSING_LABEL, MISSING), (NOT_SPREAD, CROWDED)):
+        for at in np.flatnonzero(verdict.get(reason, np.zeros(len(snapshot), np.bool_))):
+            assert out[at] is None
+            out[at] = text
+    return out
+
+
+def spread(
+    key: str = "zone", skew: int = 1, selector: LabelSelector | None = HAS_X, **more: object
+) -> TopologySpreadConstraint:
+    return TopologySpreadConstraint(skew, key, HARD, selector, **more)
+
+
+def wanting(*constraints: TopologySpreadConstraint, label: dict[str, str] | None = None, **spec: object) -> Pod:
+    return make_pod("in", X if label is None else label, topology_spread_constraints=constraints, **spec)
+
+
+def pods_on(**counts: int) -> list[Pod]:
+    return [make_pod(f"{node}-{i}", X, node=node) for node, count in counts.items() for i in range(count)]
+
+
+ZONES = [make_node(zone, {"zone": zone, "rack": f"r{zone}"}) for zone in "ab"]
+TOLERATES = (Toleration("dirty", "Exists"),)
+DIRTY_C = make_node("c", {"zone": "c"}, taints=(Taint("dirty", "", "NoSchedule"),))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        pytest.param(wanting(spread()), [CROWDED, None], id="worked-example"),
+        pytest.param(wanting(spread(), label={}), [CROWDED, None], id="does-not-count-itself"),
+        pytest.param(wanting(spread(skew=3)), [None, None], id="larger-skew"),
+        pytest.param(wanting(spread(), namespace="other"), [None, None], id="other-namespace"),
+        pytest.param(wanting(spread("nowhere")), [MISSING, MISSING], id="missing-key"),
+        pytest.param(wanting(spread(), spread("nowhere")), [MISSING, MISSING], id="no-domain-never-crowded-1.20"),
+        pytest.param(wanting(spread(selector=None)), [None, None], id="null-selector"),
+        pytest.param(wanting(), [None, None], id="none"),
+    ],
+)
+def test_cases(release: str, pod: Pod, expected: list[str | None]) -> None:
+    """Zones a with two pods and b with none."""
+    cluster = Cluster(ZONES, pods_on(a=2), reading=READINGS[release])
+    assert outcomes(release, cluster.info(pod), cluster.snapshot) == expected
+
+
+CASES_1_36 = [
+    pytest.param(wanting(spread(min_domains=4)), [CROWDED, CROWDED, CROWDED], id="min-domains-force-zero"),
+    pytest.param(wanting(spread(skew=3, min_domains=4)), [CROWDED, None, None], id="min-domains-larger-skew"),
+    pytest.param(wanting(spread(node_taints_policy="Honor")), [CROWDED, None, None], id="taints-honoured"),
+    pytest.param(
+        wanting(spread(node_taints_policy="Honor"), tolerations=TOLERATES), [CROWDED, CROWDED, None], id="tolerated"
+    ),
+    pytest.param(
+        wanting(spread(node_affinity_policy="Ignore"), node_selector=labels({"zone": "a"})),
+        [CROWDED, CROWDED, None],
+        id="affinity-ignored",
+    ),
+    pytest.param(wanting(spread(), node_selector=labels({"zone": "a"})), [None, None, None], id="affinity-honoured"),
+    pytest.param(wanting(spread(selector=LabelSelector())), [None, None, None], id="empty-selector-counts-nothing"),
+    pytest.param(
+        wanting(spread(match_label_keys=("rev",)), label={"app": "x", "rev": "2"}), [None, None, None], id="label-keys"
+    ),
+    pytest.param(wanting(spread(match_label_keys=("rev",))), [CROWDED, CROWDED, None], id="absent-label-keys"),
+]
+
+
+@pytest.mark.parametrize(("pod", "expected"), CASES_1_36)
+def test_members_of_1_36(pod: Pod, expected: list[str | None]) -> None:
+    """Zones a with three pods, b with two and a tainted c with one."""
+    cluster = Cluster([*ZONES, DIRTY_C], pods_on(a=3, b=2, c=1), reading=READINGS["1.36"])
+    assert outcomes("1.36", cluster.info(pod), cluster.snapshot) == expected
+
+
+def test_members_of_1_36_mean_nothing_to_1_20() -> None:
+    """minDomains, policies and matchLabelKeys are not looked at."""
+    member = {"min_domains": 9, "node_taints_policy": "Honor", "match_label_keys": ("rev",)}
+    pod = wanting(spread(**member), label={"app": "x", "rev": "1"})
+    cluster = Cluster([*ZONES, DIRTY_C], pods_on(a=2, b=1))
+    assert outcomes("1.20", cluster.info(pod), cluster.snapshot) == [CROWDED, CROWDED, None]
+
+
+@pytest.mark.parametrize(("release", "expected"), [("1.20", [CROWDED, None]), ("1.36", [None, None])])
+def test_a_repeated_key_shares_its_counts_in_1_20_only(release: str, expected: list[str | None]) -> None:
+    """Two constraints of one key each see one pod in a; together they see two."""
+    twice = wanting(spread(skew=2), spread(skew=2, selector=LabelSelector(labels({"rev": "1"}))))
+    cluster = Cluster(ZONES, [make_pod("p", {"app": "x", "rev": "1"}, node="a")], reading=READINGS[release])
+    assert outcomes(release, cluster.info(twice), cluster.snapshot) == expected
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_unresolvable(release: str) -> None:
+    """Only a missing label cannot be mended by taking pods away."""
+    rule = RULES[release]
+    assert (rule.unresolvable(MISSING_LABEL), rule.unresolvable(NOT_SPREAD)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("1.20", "obtaining pod's hard topology spread constraints: "),
+        ("1.36", "get constraints from pod: obtaining pod's hard topology spread constraints: "),
+    ],
+)
+def test_an_invalid_selector_is_an_error(release: str, text: str) -> None:
+    """PreFilter gives the attempt up with the selector's text."""
+    cluster = Cluster(ZONES, reading=READINGS[release])
+    (reason,) = RULES[release].pre_filter(cluster.info(wanting(spread(selector=BAD))), cluster.snapshot).reasons
+    assert isinstance(reason, NodeError)
+    assert reason == f'{text}"Near" is not a valid label selector operator'
+
+
+DEFAULTS = (TopologySpreadConstraint(1, "zone", HARD),)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_defaults_of_a_list(release: str) -> None:
+    """They hold for pods without constraints that a service selects, and for no other pod."""
+    rule = predicate(release, DEFAULTS, "List")
+    service = Service(ObjectMeta("s", "default"), labels(X))
+    cluster = Cluster(ZONES, pods_on(a=2), [service], READINGS[release])
+    plain, other, own = wanting(), wanting(label={"app": "z"}), wanting(TopologySpreadConstraint(1, "zone", SOFT))
+    assert rule.check(cluster.info(plain), cluster.snapshot)[NOT_SPREAD].tolist() == [True, False]
+    for pod in (other, own):
+        assert rule.check(cluster.info(pod), cluster.snapshot) == {}
+        nothing = GO_ON if release == "1.20" else SKIP
+        assert rule.pre_filter(cluster.info(pod), cluster.snapshot) == nothing
+    assert [rule.applies(cluster.info(pod)) for pod in (plain, other, own)] == [True, True, False]
+    assert not RULES[release].applies(cluster.info(plain))
+
+
+# --- laws ----------------------------------------------------------------------------------
+
+constraints = st.builds(
+    TopologySpreadConstraint,
+    st.integers(1, 2),
+    st.sampled_from(["zone", "zone", "rack", HOSTNAME]),
+    st.just(HARD),
+    selectors,
+    st.sampled_from([None, None, 1, 3]),
+    st.sampled_from([None, "Honor", "Ignore"]),
+    st.sampled_from([None, "Honor", "Ignore"]),
+    st.sampled_from([(), (), ("rev",)]),
+)
+
+
+@st.composite
+def incoming(draw: st.DrawFn, wanted: st.SearchStrategy[TopologySpreadConstraint]) -> Pod:
+    picky, tolerant = draw(st.integers(0, 2)) == 0, draw(st.booleans())
+    return make_pod(
+        "in",
+        draw(st.sampled_from(APPS)),
+        namespace="a",
+        topology_spread_constraints=tuple(draw(st.lists(wanted, min_size=1, max_size=3))),
+        node_selector=labels({"zone": "b"} if picky else {}),
+        tolerations=TOLERATES if tolerant else (),
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    there = draw(nodes())
+    return World.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p")))
+
+
+def as_changes(cluster: Cluster, changes: Sequence[tuple[int, Pod, int]]) -> list[PodChange]:
+    return [PodChange(at, cluster.info(pod), sign) for at, pod, sign in changes]
+
+
+@given(worlds(), incoming(constraints), st.data())
+def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> None:
+    """All rows, some rows, and pods thought on and away in any order: as the rule says node by node."""
+    cluster = world.cluster()
+    reference = Reference(world.nodes, world.pods, world.release)
+    info, snapshot = cluster.info(pod), cluster.snapshot
+    expected = reference.verdicts(pod)
+    assert outcomes(world.release, info, snapshot) == expected
+    rows = data.draw(st.lists(st.integers(0, len(world.nodes) - 1), unique=True, min_size=1))
+    assert outcomes(world.release, info, snapshot.take(np.array(rows))) == [expected[row] for row in rows]
+    moved = data.draw(running(len(world.nodes), "m"))
+    changes = [(world.at(p), p, data.draw(st.sampled_from([1, -1]))) for p in moved]
+    changed = snapshot.what_if(as_changes(cluster, changes))
+    expected = reference.verdicts(pod, changes)
+    assert outcomes(world.release, info, changed) == expected
+    assert outcomes(world.release, info, changed.take(np.array(rows))) == [expected[row] for row in rows]
+
+
+@given(worlds(), incoming(constraints), st.data())
+def test_law_changes_are_recomputation(world: World, pod: Pod, data: st.DataObject) -> None:
+    """Pods thought onto one node, not being deleted, are as if they ran there (domains that count in 1.20)."""
+    at = data.draw(st.integers(0, len(world.nodes) - 1))
+    chosen = [p for p in data.draw(running(1, "m")) if p.metadata.deletion_timestamp is None]
+    pods = tuple(p.on(f"n{at}") for p in chosen)
+    plain = all(c.label_selector != LabelSelector() for c in pod.spec.topology_spread_constraints)
+    has_all = all(c.topology_key in world.nodes[at].metadata.labels for c in pod.spec.topology_spread_constraints)
+    if not plain or not has_all:
+        return
+    cluster = world.cluster()
+    changed = cluster.snapshot.what_if([PodChange(at, cluster.info(p), 1) for p in pods])
+    rebuilt = world.cluster(pods)
+    assert outcomes(world.release, cluster.info(pod), changed) == outcomes(
+        world.release, rebuilt.info(pod), rebuilt.snapshot
+    )

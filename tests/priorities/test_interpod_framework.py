@@ -1,0 +1,182 @@
+"""InterPodAffinity's score of 1.20 and 1.36."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    Namespace,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    Requirement,
+    WeightedPodAffinityTerm,
+)
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_36
+from priorities.types import PriorityConfig, PriorityError
+from tests.build import Cluster, labels, make_node, make_pod
+from tests.reference_interpod import Reference
+from tests.worlds import READINGS, World, affinities, incoming_with_affinity, nodes, running
+
+RELEASES = list(READINGS)
+X = {"app": "x"}
+HAS_X = LabelSelector(labels(X))
+BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
+ZONES = [make_node(zone, {"zone": zone}) for zone in "ab"]
+Scores = list[int]
+
+
+def config(release: str, hard_weight: int = 1, ignores_others: bool = False) -> PriorityConfig:
+    if release == "1.20":
+        return scoring_1_20(hard_weight)
+    return scoring_1_36(hard_weight, ignores_others=ignores_others)
+
+
+def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> tuple[Scores, Scores] | None:
+    """(raw, final), None when the rule skips."""
+    if not rule.pre_score(info, snapshot.whole()):
+        return None
+    raw = rule.map(info, snapshot)
+    return raw.tolist(), rule.reduce(info, snapshot, raw).tolist()
+
+
+def liking(weight: int, away: int = 0, selector: LabelSelector | None = HAS_X) -> Affinity:
+    """Prefers, and if ``away`` is not 0 also avoids, pods of the same zone."""
+    term = PodAffinityTerm("zone", selector)
+    apart = PodAffinity(preferred=(WeightedPodAffinityTerm(away, term),)) if away else None
+    return Affinity(
+        pod_affinity=PodAffinity(preferred=(WeightedPodAffinityTerm(weight, term),)), pod_anti_affinity=apart
+    )
+
+
+def needing() -> Affinity:
+    return Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", HAS_X),)))
+
+
+@pytest.mark.parametrize(
+    ("release", "raw", "expected"),
+    [
+        ("1.20", [5, 10], [50, 100]),
+        ("1.36", [5, 10], [0, 100]),
+        ("1.20", [-5, -10], [50, 0]),
+        ("1.36", [-5, -10], [100, 0]),
+        ("1.20", [7, 7], [100, 100]),
+        ("1.36", [7, 7], [0, 0]),
+        ("1.20", [0, 0], [0, 0]),
+        ("1.20", [0, 29, 1000], [0, 2, 100]),
+    ],
+)
+def test_normalisation(release: str, raw: Scores, expected: Scores) -> None:
+    """The range contains 0 in 1.20; in 1.36 it is that of the numbers."""
+    cluster = Cluster()
+    normalize = normalize_1_20 if release == "1.20" else normalize_1_36
+    assert normalize(cluster.info(make_pod()), cluster.snapshot, np.array(raw)).tolist() == expected
+
+
+def incoming(affinity: Affinity | None = None) -> Pod:
+    return make_pod("in", X, affinity=affinity)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    ("pod", "there", "expected"),
+    [
+        pytest.param(incoming(liking(5)), None, [5, 0], id="own-preference"),
+        pytest.param(incoming(), liking(3), [3, 0], id="their-preference"),
+        pytest.param(incoming(), needing(), [1, 0], id="their-requirement"),
+        pytest.param(incoming(liking(5)), liking(3), [8, 0], id="both"),
+        pytest.param(incoming(liking(2, away=9)), None, [-7, 0], id="dislike"),
+        pytest.param(incoming(liking(2, away=2)), None, [0, 0], id="cancelling-out-is-not-nothing"),
+    ],
+)
+def test_sums(release: str, pod: Pod, there: Affinity | None, expected: Scores) -> None:
+    """One pod with app=x runs in zone a, none in b."""
+    cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=there)], reading=READINGS[release])
+    found = scores(config(release), cluster.info(pod), cluster.snapshot)
+    assert found is not None
+    assert found[0] == expected
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_term_concerns_the_pod(release: str) -> None:
+    """1.36 skips; 1.20 scores 0 everywhere."""
+    there = [make_pod("p", X, node="a", affinity=liking(1, selector=None))]
+    cluster = Cluster(ZONES, there, reading=READINGS[release])
+    expected = ([0, 0], [0, 0]) if release == "1.20" else None
+    for pod in (incoming(), incoming(liking(1, selector=None))):
+        assert scores(config(release), cluster.info(pod), cluster.snapshot) == expected
+
+
+def test_the_hard_weight() -> None:
+    """Requirements of running pods weigh what the args say; 0 leaves them out."""
+    for release in RELEASES:
+        cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=needing())], reading=READINGS[release])
+        info = cluster.info(incoming())
+        assert (scores(config(release, 40), info, cluster.snapshot) or ([],))[0] == [40, 0]
+        nothing = None if release == "1.36" else ([0, 0], [0, 0])
+        assert scores(config(release, 0), info, cluster.snapshot) == nothing
+
+
+def test_ignoring_what_running_pods_prefer() -> None:
+    """1.36 then skips pods without preferences, and counts everything for the others."""
+    cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=liking(3))], reading=READINGS["1.36"])
+    rule = config("1.36", ignores_others=True)
+    assert scores(rule, cluster.info(incoming()), cluster.snapshot) is None
+    assert (scores(rule, cluster.info(incoming(liking(5))), cluster.snapshot) or ([],))[0] == [8, 0]
+
+
+@pytest.mark.parametrize(("release", "text"), [("1.20", "parsing pod: "), ("1.36", "failed to parse pod: ")])
+def test_an_invalid_selector_is_an_error(release: str, text: str) -> None:
+    """Where PreFilter did not refuse the pod PreScore fails."""
+    cluster = Cluster(ZONES, reading=READINGS[release])
+    with pytest.raises(PriorityError) as caught:
+        config(release).pre_score(cluster.info(incoming(liking(1, selector=BAD))), cluster.snapshot)
+    assert str(caught.value) == f'{text}preferredAffinityTerms: "Near" is not a valid label selector operator'
+
+
+# --- the law -------------------------------------------------------------------------------
+
+OTHERS = (Namespace(ObjectMeta("a", labels=labels({"team": "t"}))),)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    there = draw(nodes())
+    return World.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p", affinities)), OTHERS)
+
+
+@given(worlds(), incoming_with_affinity(), st.sampled_from([0, 1, 20]), st.data())
+def test_law_the_written_rule(world: World, pod: Pod, hard_weight: int, data: st.DataObject) -> None:
+    """Raw and final scores over any feasible nodes are those of the rule pod by pod, and so is skipping."""
+    cluster = world.cluster()
+    feasible = sorted(data.draw(st.sets(st.integers(0, len(world.nodes) - 1), min_size=1)))
+    snapshot = cluster.snapshot.take(np.array(feasible))
+    reference = Reference(world.nodes, world.pods, world.release, {"a": {"team": "t"}})
+    raw = reference.raw(pod, hard_weight, feasible)
+    if raw is None and world.release == "1.20":
+        raw = [0] * len(feasible)
+    expected = None if raw is None else (raw, reference.normalized(raw))
+    assert scores(config(world.release, hard_weight), cluster.info(pod), snapshot) == expected
+
+
+@given(worlds(), incoming_with_affinity(), st.data())
+def test_law_skipping_follows_the_pods(world: World, pod: Pod, data: st.DataObject) -> None:
+    """Whether it skips is told anew when pods with affinity come."""
+    cluster = world.cluster()
+    rule = config("1.36")
+    rule.pre_score(cluster.info(pod), cluster.snapshot)
+    for more in data.draw(running(len(world.nodes), "m", affinities)):
+        cluster.columns.put_pod(world.at(more), more, more.metadata.uid)
+    again = Cluster(
+        world.nodes, [p for there in cluster.columns.pods for p in there.values()], OTHERS, READINGS["1.36"]
+    )
+    told = scores(rule, cluster.info(pod), cluster.snapshot)
+    assert told == scores(rule, again.info(pod), again.snapshot)

@@ -1,0 +1,174 @@
+"""PodTopologySpread's score of 1.20 and 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.objects import LabelSelector, ObjectMeta, Pod, Requirement, Service, TopologySpreadConstraint
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.tally import Tally
+from clusterstate.topologyspread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
+from priorities.spread_framework import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
+from priorities.types import PriorityConfig, PriorityError
+from tests.build import Cluster, labels, make_node, make_pod
+from tests.reference_spread import HOSTNAME, Reference
+from tests.worlds import READINGS, World, app_labels, nodes, running, selectors
+
+X = {"app": "x"}
+HAS_X = LabelSelector(labels(X))
+BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
+SOFT = "ScheduleAnyway"
+RELEASES = list(READINGS)
+Scores = list[int]
+
+
+def config(release: str, defaults: tuple[TopologySpreadConstraint, ...] = (), kind: str = "System") -> PriorityConfig:
+    if release == "1.20":
+        return pod_topology_spread_1_20(spread_rules_1_20(defaults, kind))
+    return pod_topology_spread_1_36(spread_rules_1_36(defaults, kind))
+
+
+SYSTEM = {release: config(release) for release in RELEASES}
+
+
+def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> tuple[Scores, Scores] | None:
+    """(raw, final) over exactly the rows of a snapshot, None when the rule skips."""
+    if not rule.pre_score(info, snapshot.whole()):
+        return None
+    raw = rule.settle(info, snapshot, rule.map(info, snapshot))
+    return raw.tolist(), rule.reduce(info, snapshot, raw).tolist()
+
+
+def soft(key: str = "zone", skew: int = 1, selector: LabelSelector | None = HAS_X) -> TopologySpreadConstraint:
+    return TopologySpreadConstraint(skew, key, SOFT, selector)
+
+
+def wanting(*constraints: TopologySpreadConstraint) -> Pod:
+    return make_pod("in", X, topology_spread_constraints=constraints)
+
+
+def cluster_of(release: str, *counts: int, key: str = "zone", others: Sequence[object] = ()) -> Cluster:
+    """A node for each count, alone in its domain, with that many pods."""
+    there = [make_node(f"n{at}", {key: f"v{at}"}) for at in range(len(counts))]
+    pods = [make_pod(f"p{at}-{i}", X, node=f"n{at}") for at, count in enumerate(counts) for i in range(count)]
+    return Cluster(there, pods, others, READINGS[release])
+
+
+@pytest.mark.parametrize(
+    ("release", "counts", "expected"),
+    [
+        ("1.20", (3, 1), ([4, 1], [25, 100])),
+        ("1.36", (3, 1), ([4, 1], [25, 100])),
+        ("1.20", (2, 1), ([2, 1], [50, 100])),
+        ("1.36", (2, 1), ([3, 1], [33, 100])),
+        ("1.20", (0, 0), ([0, 0], [100, 100])),
+    ],
+)
+def test_worked_examples(release: str, counts: tuple[int, ...], expected: tuple[Scores, Scores]) -> None:
+    """One zone constraint, maxSkew 1, two feasible zones."""
+    cluster = cluster_of(release, *counts)
+    assert scores(SYSTEM[release], cluster.info(wanting(soft())), cluster.snapshot) == expected
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_system_defaults_of_a_service_without_zones(release: str) -> None:
+    """The hostname constraint adds count·ln(n + 2) + 2, the zone constraint nothing."""
+    cluster = cluster_of(release, 2, 0, key=HOSTNAME, others=[Service(ObjectMeta("s", "default"), labels(X))])
+    raw, _ = scores(SYSTEM[release], cluster.info(wanting()), cluster.snapshot) or ([], [])
+    assert raw == {"1.20": [4, 2], "1.36": [5, 2]}[release]
+
+
+def test_no_soft_constraint() -> None:
+    """1.20 scores 0 everywhere, normalised to 100; 1.36 skips."""
+    for release in RELEASES:
+        cluster = cluster_of(release, 2, 0)
+        expected = ([0, 0], [100, 100]) if release == "1.20" else None
+        assert scores(SYSTEM[release], cluster.info(wanting()), cluster.snapshot) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "text"), [("1.20", "error when calculating preScoreState: "), ("1.36", "calculating preScoreState: ")]
+)
+def test_an_invalid_selector_is_an_error(release: str, text: str) -> None:
+    """PreScore fails with the selector's text."""
+    cluster = cluster_of(release, 1)
+    with pytest.raises(PriorityError) as caught:
+        SYSTEM[release].pre_score(cluster.info(wanting(soft(selector=BAD))), cluster.snapshot)
+    tail = '"Near" is not a valid label selector operator'
+    assert str(caught.value) == f"{text}obtaining pod's soft topology spread constraints: {tail}"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_nodes_that_look_empty_have_no_pods_of_their_own(release: str) -> None:
+    """The hostname constraint counts what a view of the nodes shows; a zone is counted in the cluster."""
+
+    class Emptied(Snapshot):
+        __slots__ = ()
+
+        def counts(self, tally: Tally, *, nominated: bool = True) -> np.ndarray:
+            counts = super().counts(tally, nominated=nominated)
+            return counts if tally.column is not None else np.zeros_like(counts)
+
+    cluster = cluster_of(release, 2, 0, key=HOSTNAME)
+    view = Emptied(cluster.columns, cluster.objects)
+    info = cluster.info(wanting(soft(HOSTNAME, 4)))
+    assert scores(SYSTEM[release], info, view) == ([3, 3], [100, 100])
+
+
+def test_rounding() -> None:
+    """1.20 cuts the fraction off; 1.36 rounds, halves away from zero."""
+    numbers = np.array([0.49999999999999994, 0.5, 1.5, 2.5, 2.4, -0.5, -2.5])
+    assert rounded(numbers).tolist() == [0, 1, 2, 3, 2, -1, -3]
+    assert rounded(np.array([1.4, 1.6])).tolist() == [1, 2]
+    assert truncated(numbers).tolist() == [0, 0, 1, 2, 2, 0, -2]
+
+
+# --- the law -------------------------------------------------------------------------------
+
+constraints = st.builds(
+    TopologySpreadConstraint,
+    st.integers(1, 3),
+    st.sampled_from(["zone", "zone", "rack", HOSTNAME]),
+    st.just(SOFT),
+    selectors,
+    st.none(),
+    st.sampled_from([None, "Honor", "Ignore"]),
+    st.sampled_from([None, "Honor", "Ignore"]),
+    st.sampled_from([(), (), ("rev",)]),
+)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    there = draw(nodes())
+    pods = draw(running(len(there), "p")) + draw(running(len(there), "q"))
+    return World.of(draw(st.sampled_from(RELEASES)), there, pods, (Service(ObjectMeta("s", "a"), labels(X)),))
+
+
+@given(worlds(), st.lists(constraints, max_size=3), app_labels, st.booleans(), st.data())
+def test_law_the_written_rule(
+    world: World, own: list[TopologySpreadConstraint], label: dict[str, str], picky: bool, data: st.DataObject
+) -> None:
+    """Raw and final scores over any feasible nodes are those of the rule node by node."""
+    selector = labels({"zone": "b"} if picky else {})
+    pod = make_pod("in", label, namespace="a", topology_spread_constraints=tuple(own), node_selector=selector)
+    cluster = world.cluster()
+    count = len(world.nodes)
+    feasible = sorted(data.draw(st.sets(st.integers(0, count - 1), min_size=1)))
+    rule, wanted = SYSTEM[world.release], own
+    if not own and label.get("app") == "x":
+        wanted = [soft(c.topology_key, c.max_skew) for c in SYSTEM_DEFAULTS]
+    snapshot = cluster.snapshot if len(feasible) == count else cluster.snapshot.take(np.array(feasible))
+    reference = Reference(world.nodes, world.pods, world.release)
+    raw, ignored = reference.raw(pod, wanted, feasible, bool(own))
+    expected = (raw, reference.normalized(raw, ignored))
+    if not wanted and world.release == "1.36":
+        assert scores(rule, cluster.info(pod), snapshot) is None
+    else:
+        assert scores(rule, cluster.info(pod), snapshot) == expected
