@@ -73,14 +73,16 @@ class VolumeBindingRule:
             claims = all_claims(pod, snapshot.objects)
         except VolumeError:
             return PASS
+        if claims.immediate:
+            return PASS
         node_conflict, lost, errors = self._bound(claims.bound, snapshot)
         rows = np.ones(len(snapshot), np.bool_)
         for mask in errors.values():
-            rows &= ~mask
+            rows = rows & ~mask
         decision = decide(claims.delayed, snapshot, rows, self.rules)
         for text, mask in decision.errors.items():
             errors[NodeError(text)] = mask
-            rows &= ~mask
+            rows = rows & ~mask
         return {
             self.texts.node_conflict: node_conflict & rows,
             BIND_CONFLICT: decision.conflict,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-RELEASES = ("1.4", "1.16")
+RELEASES = ("1.4", "1.16", "1.20", "1.36")
 """The releases there are; spelled out so that ``--help`` imports nothing. A test holds them to the registry's."""
 
 if TYPE_CHECKING:

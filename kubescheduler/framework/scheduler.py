@@ -173,7 +173,7 @@ class _Attempt:
             if self.thorough:
                 self._rest_of_pre_filter(state, snapshot)
                 self.passed = self.filtering.run(None, every=True)
-                self.passed.feasible = np.zeros(0, np.int64)
+                self.passed.feasible, self.passed.with_nominated = np.zeros(0, np.int64), {}
             return np.zeros(0, np.int64)
         if rules.nominated_first and self.pod.nominated_node_name and not self.thorough:
             alone = self._nominated(listed)

@@ -31,7 +31,7 @@ DRIVER = CSIDriver(ObjectMeta("d.io"), storage_capacity=True)
 
 def free(name: str, *hosts: str, **fields: Any) -> PersistentVolume:
     """An available volume of class ``late`` and 10 bytes on these hosts; without hosts anywhere."""
-    fields = {"storage_class_name": "late", "phase": "Available", "storage": 10_000} | fields
+    fields = {"storage_class_name": "late", "phase": "Available", "storage": 10_000, **fields}
     return make_volume(name, node_affinity=on_nodes(*hosts) if hosts else None, **fields)
 
 
