@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from kubescheduler.config.component.completion import split_host_port
 from kubescheduler.config.component.model import ALL, MULTI_POINT, Written, WrittenProfile
 from kubescheduler.config.component.multipoint import merged, merged_sets
-from kubescheduler.config.component.schema import V1, V1BETA2, V1BETA3
+from kubescheduler.config.component.schema import V1BETA2, V1BETA3
 from kubescheduler.framework.fielderror import FieldError, invalid
 from kubescheduler.framework.intree import DEFAULT_MULTIPOINT_V1BETA3, DEFAULTS_V1BETA2, default_multipoint_1_36
 from kubescheduler.framework.profile import Enabled, PluginSet
@@ -56,7 +56,7 @@ def merged_with_defaults(
 
 def version_errors(written: Written, version: str) -> Iterator[FieldError]:
     """What only documents of an older version can have wrong."""
-    if version == V1:
+    if version not in (V1BETA2, V1BETA3):
         return
     addresses = {
         "healthzBindAddress": written.healthz_bind_address,
@@ -85,7 +85,7 @@ def _gone(path: str, name: str) -> FieldError:
 
 def version_notes(written: Written, version: str) -> Iterator[str]:
     """What a document of an older version does that one of v1 does not."""
-    if version == V1:
+    if version not in (V1BETA2, V1BETA3):
         return
     short = version.rpartition("/")[2]
     missing = ("DynamicResources", "NodeDeclaredFeatures")

@@ -10,8 +10,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.points import Point
-from kubescheduler.framework.profile import PluginSet, Profile, SchedulerConfig
-from kubescheduler.framework.profile import Enabled as E
+from kubescheduler.framework.profile import Enabled, PluginSet, Profile, SchedulerConfig
 
 GROUP = "kubescheduler.config.k8s.io"
 NATIVE = {"1.20": "v1beta1", "1.36": "v1"}
@@ -41,7 +40,7 @@ def problems(release: str, *, version: str = "", **keys: Any) -> tuple[str, ...]
 
 
 def plugin_set(*enabled: str | tuple[str, int], disabled: tuple[str, ...] = ()) -> PluginSet:
-    entries = (E(item) if isinstance(item, str) else E(*item) for item in enabled)
+    entries = (Enabled(item) if isinstance(item, str) else Enabled(*item) for item in enabled)
     return PluginSet(tuple(entries), disabled)
 
 

@@ -100,9 +100,7 @@ CASES: list[Any] = [
         a.NodeResourcesMostAllocatedArgs((("cpu", 1), ("memory", 100))),
         id="most",
     ),
-    pytest.param(
-        "1.20", "RequestedToCapacityRatio", SHAPE, a.RequestedToCapacityRatioArgs(POINTS, TWO), id="ratio"
-    ),
+    pytest.param("1.20", "RequestedToCapacityRatio", SHAPE, a.RequestedToCapacityRatioArgs(POINTS, TWO), id="ratio"),
     pytest.param("1.20", "PodTopologySpread", {}, a.PodTopologySpreadArgs((), "System"), id="spread-1.20"),
     pytest.param(
         "1.20",
@@ -182,7 +180,9 @@ def test_selectors_in_constraints_are_read() -> None:
     """A selector is decoded, to be refused later in the release's words."""
     given = {**ZONE, "labelSelector": {"matchLabels": {"a": "b"}, "matchExpressions": [SSD]}}
     keys = {"defaultConstraints": [given]}
-    found = args_of(read("1.20", profiles=[{"pluginConfig": [entry("PodTopologySpread", **keys)]}]), "PodTopologySpread")
+    found = args_of(
+        read("1.20", profiles=[{"pluginConfig": [entry("PodTopologySpread", **keys)]}]), "PodTopologySpread"
+    )
     selector = LabelSelector(FrozenMap({"a": "b"}), (Requirement("disk", "In", ("ssd",)),))
     assert found.default_constraints[0].label_selector == selector
 
@@ -193,9 +193,7 @@ def test_selectors_in_constraints_are_read() -> None:
 def test_spreading_without_its_gate(given: dict[str, Any], kind: str) -> None:
     """1.20 with DefaultPodTopologySpread off has List for its default."""
     found = document("1.20", profiles=[{"pluginConfig": [entry("PodTopologySpread", **given)]}])
-    config = component_config_from(
-        found, "1.20", all_problems=False, feature_gates={"DefaultPodTopologySpread": False}
-    )
+    config = component_config_from(found, "1.20", all_problems=False, feature_gates={"DefaultPodTopologySpread": False})
     assert args_of(config, "PodTopologySpread").defaulting_type == kind
 
 

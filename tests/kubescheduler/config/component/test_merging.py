@@ -69,10 +69,7 @@ def test_every_profile_is_merged() -> None:
 
 def test_unknown_provider() -> None:
     """An unknown provider has the release's text."""
-    text = (
-        'couldn\'t create scheduler using provider "Autoscaler": '
-        'algorithm provider "Autoscaler" is not registered'
-    )
+    text = 'couldn\'t create scheduler using provider "Autoscaler": algorithm provider "Autoscaler" is not registered'
     with pytest.raises(ConfigError) as caught:
         component_config_from(document("1.20"), "1.20", provider="Autoscaler", all_problems=False)
     assert caught.value.problems == (text,)
@@ -175,9 +172,7 @@ EXPANSIONS: list[Any] = [
     pytest.param({"multiPoint": plugin_set("A", "A")}, ["A", "A"], ["A", "A"], id="repeated"),
     pytest.param({"multiPoint": plugin_set("A", "Z")}, ["A"], ["A"], id="unknown"),
     pytest.param({"score": plugin_set("Y")}, [], ["Y"], id="no-multi-point"),
-    pytest.param(
-        {"multiPoint": plugin_set("A"), "score": plugin_set("C")}, ["A"], ["A", "C"], id="not-of-the-point"
-    ),
+    pytest.param({"multiPoint": plugin_set("A"), "score": plugin_set("C")}, ["A"], ["A", "C"], id="not-of-the-point"),
 ]
 
 

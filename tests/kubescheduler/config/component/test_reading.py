@@ -25,7 +25,10 @@ def failure(found: dict[str, Any], release: str, *, all_problems: bool) -> tuple
 OTHER_DOCUMENTS: list[Any] = [
     pytest.param("1.36", {}, "Object 'apiVersion' is missing in '{}'", id="empty"),
     pytest.param(
-        "1.36", {"apiVersion": f"{GROUP}/v1"}, f"Object 'Kind' is missing in '{{\"apiVersion\":\"{GROUP}/v1\"}}'", id="kind"
+        "1.36",
+        {"apiVersion": f"{GROUP}/v1"},
+        f"Object 'Kind' is missing in '{{\"apiVersion\":\"{GROUP}/v1\"}}'",
+        id="kind",
     ),
     pytest.param(
         "1.36",
@@ -46,7 +49,10 @@ OTHER_DOCUMENTS: list[Any] = [
         id="args",
     ),
     pytest.param(
-        "1.20", {"apiVersion": "v1", "kind": "Policy"}, f"couldn't decode as {KIND}, got /v1, Kind=Policy: ", id="policy"
+        "1.20",
+        {"apiVersion": "v1", "kind": "Policy"},
+        f"couldn't decode as {KIND}, got /v1, Kind=Policy: ",
+        id="policy",
     ),
     pytest.param(
         "1.36",
@@ -137,9 +143,7 @@ CASES: list[Any] = [
         "1.36",
         {"leaderElection": {"leaseDuration": "15"}},
         'time: missing unit in duration "15"',
-        (
-            'leaderElection.leaseDuration: expected a duration such as "15s" or "1m30s", found the string "15"',
-        ),
+        ('leaderElection.leaseDuration: expected a duration such as "15s" or "1m30s", found the string "15"',),
         id="duration",
     ),
     pytest.param(
@@ -177,10 +181,7 @@ CASES: list[Any] = [
         {"profiles": [{"pluginConfig": [entry("InterPodAffinity", hardPodAffinityWeight="x")]}]},
         "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: "
         f"json: {NO_NUMBER} InterPodAffinityArgs.hardPodAffinityWeight of type int32",
-        (
-            "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: expected a 32-bit integer, "
-            'found the string "x"',
-        ),
+        ('profiles[0].pluginConfig[0].args.hardPodAffinityWeight: expected a 32-bit integer, found the string "x"',),
         id="args-wrong-type",
     ),
     pytest.param(
@@ -203,9 +204,7 @@ CASES: list[Any] = [
         "1.36",
         {"healthzBindAddress": "0.0.0.0:0"},
         'strict decoding error: unknown field "healthzBindAddress"',
-        (
-            "healthzBindAddress: no such address since v1beta3: health is served on the secure port; leave it out",
-        ),
+        ("healthzBindAddress: no such address since v1beta3: health is served on the secure port; leave it out",),
         id="removed",
     ),
 ]
@@ -242,7 +241,8 @@ def test_every_fault_at_once() -> None:
         'profiles[0].pluginConfig[1].args.scoringStrategy.type: Unsupported value: "Least": supported values: '
         '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
         "profiles[0].plugins.score.enabled[0].name: there is no plugin NodeAfinity; did you mean NodeAffinity?",
-        "profiles[0].plugins.score.enabled[1].name: plugin NodeName does not extend Score plugin; it takes part in filter",
+        "profiles[0].plugins.score.enabled[1].name: plugin NodeName does not extend Score plugin; "
+        "it takes part in filter",
     )
 
 
@@ -310,7 +310,7 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
     """A fault in a file begins with its name."""
     path = tmp_path / "config.yaml"
     path.write_text(f"{FILES['yaml']}foo: 1\n")
-    with pytest.raises(ConfigError, match="config.yaml: foo: unknown key"):
+    with pytest.raises(ConfigError, match=r"config\.yaml: foo: unknown key"):
         read_component_config(path, "1.36")
 
 

@@ -40,7 +40,9 @@ def differs(name: str, keys: dict[str, Any], old: Sequence[str], new: Sequence[s
 
 
 ROWS = [
-    *row("burst", {"clientConnection": {"burst": -1}}, "clientConnection.burst: Invalid value: -1: must be non-negative"),
+    *row(
+        "burst", {"clientConnection": {"burst": -1}}, "clientConnection.burst: Invalid value: -1: must be non-negative"
+    ),
     *differs(
         "lease",
         {"leaderElection": {"leaseDuration": "-1s", "renewDeadline": "-2s"}},
@@ -77,7 +79,9 @@ ROWS = [
         'leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"',
         releases=("1.36",),
     ),
-    *row("parallelism", {"parallelism": 0}, "parallelism: Invalid value: 0: should be an integer value greater than zero"),
+    *row(
+        "parallelism", {"parallelism": 0}, "parallelism: Invalid value: 0: should be an integer value greater than zero"
+    ),
     *row("no-name", {"profiles": [{"schedulerName": ""}]}, "profiles[0].schedulerName: Required value"),
     *row(
         "no-names",

@@ -1,0 +1,288 @@
+"""How many volumes of a CSI driver a node attaches, in 1.36."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.objects import (
+    CSI,
+    AWSElasticBlockStore,
+    AzureDisk,
+    CSIDriver,
+    CSINode,
+    CSINodeDriver,
+    EphemeralVolume,
+    GCEPersistentDisk,
+    ObjectMeta,
+    Pod,
+    PortworxVolume,
+    VolumeAttachment,
+)
+from clusterstate.reading import READING_1_36
+from clusterstate.snapshot import PodChange, Snapshot
+from predicates.csi_volumes_1_36 import (
+    TOO_MANY_VOLUMES,
+    csi_limits_1_36,
+    csi_limits_with_scaling,
+    is_unresolvable,
+)
+from tests.build import Cluster, make_node, make_pod, resources
+from tests.storage import by_text, claiming, make_claim, make_class, make_volume, owned_claim
+
+FULL = {TOO_MANY_VOLUMES: ["a"]}
+EBS = "ebs.csi.aws.com"
+STORAGE = [
+    *(make_claim(f"c{i}", f"pv{i}") for i in range(4)),
+    *(make_volume(f"pv{i}", CSI("d.io", f"h{i}")) for i in range(4)),
+    make_claim("other", "pv-other"),
+    make_volume("pv-other", CSI("e.io", "h")),
+    make_claim("disk", "pv-disk"),
+    make_volume("pv-disk", AWSElasticBlockStore("aws://z/vol-1")),
+    make_claim("bad", "pv-bad"),
+    make_volume("pv-bad", AWSElasticBlockStore("aws://z/x")),
+    make_claim("waiting", storage_class="csi"),
+    make_claim("old", storage_class="in-tree"),
+    make_claim("file", storage_class="file"),
+    make_claim("classless"),
+    make_claim("lost", "gone", storage_class="csi"),
+    make_class("csi", "d.io"),
+    make_class("in-tree", "kubernetes.io/aws-ebs"),
+    make_class("file", "kubernetes.io/azure-file"),
+]
+
+
+def limits(name: str, *counts: tuple[str, int | None]) -> CSINode:
+    return CSINode(ObjectMeta(name), tuple(CSINodeDriver(driver, count=count) for driver, count in counts))
+
+
+def world(pods: list[Pod], *others: Any) -> Cluster:
+    return Cluster([make_node("a"), make_node("b")], pods, [*STORAGE, *others], READING_1_36)
+
+
+def failing(
+    cluster: Cluster, pod: Pod, snapshot: Snapshot | None = None, *, scaling: bool = False
+) -> dict[str, list[str]]:
+    snapshot = cluster.snapshot if snapshot is None else snapshot
+    rule = csi_limits_with_scaling if scaling else csi_limits_1_36
+    return by_text(snapshot, rule(cluster.info(pod), snapshot))
+
+
+def mounting(*volumes: Any, **fields: Any) -> Pod:
+    return make_pod(volumes=volumes, **fields)
+
+
+@pytest.mark.parametrize(
+    ("counts", "pod", "expected"),
+    [
+        pytest.param({"d.io": 3}, claiming("c2"), {}, id="just-fits"),
+        pytest.param({"d.io": 2}, claiming("c2"), FULL, id="one-too-many"),
+        pytest.param({"d.io": 1}, claiming("c0", "c1"), {}, id="over-the-limit-but-nothing-new"),
+        pytest.param({"d.io": 3}, claiming("c0", "c2", "c3"), FULL, id="some-there-already"),
+        pytest.param({"d.io": 2}, claiming("waiting"), FULL, id="unbound-claim-of-the-driver"),
+        pytest.param({"d.io": 2}, claiming("lost"), FULL, id="volume-missing"),
+        pytest.param({"d.io": 0}, claiming("classless"), {}, id="no-class"),
+        pytest.param({"d.io": 0, "e.io": None}, claiming("other"), {}, id="driver-without-limit"),
+        pytest.param({EBS: 0}, claiming("disk"), FULL, id="in-tree-volume"),
+        pytest.param({EBS: 0}, claiming("old"), FULL, id="in-tree-class"),
+        pytest.param({EBS: 0}, claiming("bad"), {}, id="in-tree-volume-that-cannot-be-translated"),
+        pytest.param({"kubernetes.io/azure-file": 0}, claiming("file"), {}, id="in-tree-class-of-no-plugin"),
+        pytest.param({EBS: 0}, mounting(AWSElasticBlockStore("vol-9")), FULL, id="inline"),
+        pytest.param({"pd.csi.storage.gke.io": 0}, mounting(GCEPersistentDisk("d")), FULL, id="inline-gce"),
+        pytest.param({"disk.csi.azure.com": 0}, mounting(AzureDisk("d", "/d")), FULL, id="inline-azure"),
+        pytest.param({"disk.csi.azure.com": 0}, mounting(AzureDisk("d")), {}, id="inline-azure-without-uri"),
+        pytest.param({"pxd.portworx.com": 0}, mounting(PortworxVolume("p")), FULL, id="inline-portworx"),
+        pytest.param({"d.io": 0}, mounting(CSI("d.io", "x")), {}, id="inline-csi-volumes-do-not-count"),
+    ],
+)
+def test_volumes_are_counted_by_driver(counts: dict[str, int], pod: Pod, expected: dict[str, list[str]]) -> None:
+    """Node a runs c0 twice and c1; node b has no CSINode and so no limit."""
+    pods = [claiming("c0", name="x", node="a"), claiming("c0", "c1", name="y", node="a")]
+    assert failing(world(pods, limits("a", *counts.items())), pod) == expected
+
+
+def test_allocatable_does_not_count() -> None:
+    """The CSINode alone says what a node allows."""
+    node = make_node("a", allocatable=resources(**{"attachable-volumes-csi-d.io": 0}))
+    cluster = Cluster([node], [], [*STORAGE, limits("a", ("d.io", 1))], READING_1_36)
+    assert failing(cluster, claiming("c0")) == {}
+
+
+def missing(name: str) -> str:
+    return f'looking up PVC default/{name}: persistentvolumeclaim "{name}" not found'
+
+
+NO_NAME = "error: PersistentVolumeClaim had no name"
+INLINE = (
+    "error: converting volume(v) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID "
+    "invalid format for AWS volume (aws://x)"
+)
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        pytest.param(claiming("none"), {missing("none"): ["a", "b"]}, id="claim-missing"),
+        pytest.param(claiming("c0", "", "none"), {NO_NAME: ["a", "b"]}, id="claim-without-name"),
+        pytest.param(mounting(EphemeralVolume("v")), {missing("p-v"): ["a", "b"]}, id="ephemeral-missing"),
+        pytest.param(
+            make_pod("q", volumes=(EphemeralVolume("v"),)),
+            {"error: PVC default/q-v was not created for pod default/q (pod is not owner)": ["a", "b"]},
+            id="ephemeral-of-another",
+        ),
+        pytest.param(make_pod("own", volumes=(EphemeralVolume("v"),)), FULL, id="ephemeral"),
+        pytest.param(mounting(AWSElasticBlockStore("aws://x", volume_name="v")), {INLINE: ["a"]}, id="inline"),
+    ],
+)
+def test_volumes_that_cannot_be_counted(pod: Pod, expected: dict[str, list[str]]) -> None:
+    """Inline volumes matter only to nodes with a CSINode."""
+    others = [
+        owned_claim("q-v", "somebody", storage_class="csi"),
+        owned_claim("own-v", "default/own", storage_class="csi"),
+    ]
+    assert failing(world([], limits("a", ("d.io", 0)), *others), pod) == expected
+
+
+def test_codes() -> None:
+    """Room can be made, claims cannot."""
+    assert is_unresolvable(missing("none"))
+    assert not is_unresolvable(TOO_MANY_VOLUMES)
+    assert not is_unresolvable("d.io CSI driver is not installed on the node")
+
+
+@pytest.mark.parametrize(
+    ("running", "expected"),
+    [
+        pytest.param(claiming("none", "c1", name="x", node="a"), {}, id="missing-claims-are-passed-over"),
+        pytest.param(claiming("", name="x", node="a"), {NO_NAME: ["a"]}, id="claim-without-name"),
+        pytest.param(
+            make_pod("x", node="a", volumes=(AWSElasticBlockStore("aws://x", volume_name="v"),)),
+            {INLINE: ["a"]},
+            id="inline",
+        ),
+        pytest.param(claiming("", name="x", node="b"), {}, id="where-nothing-is-counted"),
+    ],
+)
+def test_running_pods_whose_volumes_cannot_be_counted(running: Pod, expected: dict[str, list[str]]) -> None:
+    """They stop the attempt where volumes have to be counted, until they are thought away."""
+    cluster = world([running], limits("a", ("d.io", 9)))
+    assert failing(cluster, claiming("c0")) == expected
+    assert failing(cluster, claiming("disk")) == expected
+    row = cluster.snapshot.row_of(running.node_name)
+    assert row is not None
+    away = cluster.snapshot.what_if([PodChange(row, cluster.info(running), -1)])
+    assert failing(cluster, claiming("c0"), away) == {}
+    back = away.what_if([PodChange(row, cluster.info(running), 1)])
+    assert failing(cluster, claiming("c0"), back) == expected
+
+
+def test_errors_of_several_running_pods() -> None:
+    """Each node tells its own, the same text on several nodes is one reason."""
+    pods = [claiming("", name="x", node="a"), claiming("", "c0", name="y", node="b")]
+    cluster = world(pods, limits("a", ("d.io", 9)), limits("b", ("d.io", 9)))
+    assert failing(cluster, claiming("c0")) == {NO_NAME: ["a", "b"]}
+
+
+# --- attachments ---------------------------------------------------------------------------
+
+
+def attached(name: str, volume: str, node: str = "a", attacher: str = "d.io") -> VolumeAttachment:
+    return VolumeAttachment(ObjectMeta(name), attacher, node, volume)
+
+
+@pytest.mark.parametrize(
+    ("attachments", "expected"),
+    [
+        pytest.param([], {}, id="none"),
+        pytest.param([attached("x", "pv3")], FULL, id="nobody-uses-it"),
+        pytest.param([attached("x", "pv0")], {}, id="a-pod-uses-it"),
+        pytest.param([attached("x", "pv1")], FULL, id="new-and-attached-counts-twice"),
+        pytest.param([attached("x", "pv3", "b")], {}, id="on-another-node"),
+        pytest.param([attached("x", "pv3", "gone")], {}, id="on-no-node"),
+        pytest.param([attached("x", "pv3", attacher="e.io")], {}, id="of-another-driver"),
+        pytest.param([attached("x", "pv3", attacher="")], {}, id="without-attacher"),
+        pytest.param([attached("x", "gone"), attached("y", "pv-disk"), attached("z", "")], {}, id="no-csi-volume"),
+    ],
+)
+def test_attachments_count_where_no_pod_uses_them(
+    attachments: list[VolumeAttachment], expected: dict[str, list[str]]
+) -> None:
+    """Node a allows two volumes and a pod there uses pv0."""
+    cluster = world([claiming("c0", name="x", node="a")], limits("a", ("d.io", 2)), *attachments)
+    assert failing(cluster, claiming("c1")) == expected
+
+
+def test_what_a_pod_leaves_behind() -> None:
+    """Its volume stays attached when it is thought away."""
+    pods = [claiming("c0", name="x", node="a"), claiming("c2", name="y", node="a")]
+    cluster = world(pods, limits("a", ("d.io", 2)), attached("x", "pv0"))
+    assert failing(cluster, claiming("c1")) == FULL
+    for pod, expected in zip(pods, (FULL, {}), strict=True):
+        away = cluster.snapshot.what_if([PodChange(0, cluster.info(pod), -1)])
+        assert failing(cluster, claiming("c1"), away) == expected
+
+
+# --- gate VolumeLimitScaling ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prevents", "scaling", "expected"),
+    [
+        pytest.param(True, True, {"d.io CSI driver is not installed on the node": ["b"]}, id="missing"),
+        pytest.param(False, True, {}, id="may-be-missing"),
+        pytest.param(True, False, {}, id="gate-off"),
+    ],
+)
+def test_a_driver_may_have_to_be_installed(prevents: bool, scaling: bool, expected: dict[str, list[str]]) -> None:
+    """With the gate, and when the driver wants it."""
+    driver = CSIDriver(ObjectMeta("d.io"), prevent_pod_scheduling_if_missing=prevents)
+    cluster = world([], limits("a", ("d.io", None)), driver)
+    assert failing(cluster, claiming("c0", "other"), scaling=scaling) == expected
+
+
+# --- laws ----------------------------------------------------------------------------------
+
+CLAIMS = st.lists(st.sampled_from(["c0", "c1", "c2", "c3", "other", "disk", "waiting", "none"]), max_size=3).map(tuple)
+PLACED = st.lists(st.tuples(CLAIMS, st.sampled_from("ab")), max_size=4)
+ATTACHED = st.lists(st.tuples(st.sampled_from(["pv0", "pv1", "pv2", "pv3", "pv-other"]), st.sampled_from("ab")))
+COUNTS = st.dictionaries(st.sampled_from(["d.io", "e.io", EBS]), st.integers(0, 4))
+HANDLES = {f"c{i}": ("d.io", f"h{i}") for i in range(4)} | {
+    "other": ("e.io", "h"),
+    "disk": (EBS, "vol-1"),
+    "waiting": ("d.io", "waiting"),
+}
+VOLUMES = {f"pv{i}": ("d.io", f"h{i}") for i in range(4)} | {"pv-other": ("e.io", "h")}
+
+
+def too_many(claims: Any, node: str, placed: Any, held: Any, counts: dict[str, int]) -> bool:
+    """The rule, node by node and volume by volume."""
+    used = {HANDLES[c] for names, at in placed if at == node for c in names if c in HANDLES}
+    left = {VOLUMES[v] for v, at in held if at == node} - used
+    new = {HANDLES[c] for c in claims if c in HANDLES} - used
+    return any(
+        {d for d, _ in new} >= {driver}
+        and len([v for v in (*used, *left, *(("new", *v) for v in new)) if driver in v[:2] and v[0] in (driver, "new")])
+        > count
+        for driver, count in counts.items()
+    )
+
+
+@settings(deadline=None)
+@given(claims=CLAIMS, placed=PLACED, held=ATTACHED, counts=COUNTS, moved=st.none() | CLAIMS)
+def test_counting_one_by_one_gives_the_same(claims: Any, placed: Any, held: Any, counts: Any, moved: Any) -> None:
+    """Also for one row, and with a pod that is only thought onto node a."""
+    pods = [claiming(*names, name=f"x{i}", node=at) for i, (names, at) in enumerate(placed)]
+    others = [attached(f"va{i}", volume, at, VOLUMES[volume][0]) for i, (volume, at) in enumerate(held)]
+    cluster = world(pods, *(limits(name, *counts.items()) for name in "ab"), *others)
+    snapshot, pod = cluster.snapshot, claiming(*claims)
+    if moved is not None:
+        snapshot = snapshot.what_if([PodChange(0, cluster.info(claiming(*moved, name="moved")), 1)])
+        placed = [*placed, (moved, "a")]
+    wanted = [] if "none" in claims else [n for n in "ab" if too_many(claims, n, placed, held, counts)]
+    assert failing(cluster, pod, snapshot).get(TOO_MANY_VOLUMES, []) == wanted
+    only_b = failing(cluster, pod, snapshot.take(np.array([1])))
+    assert only_b.get(TOO_MANY_VOLUMES, []) == [n for n in wanted if n == "b"]
