@@ -28,7 +28,6 @@ from kubescheduler.framework.registration import PluginOption, registry_with
 from kubescheduler.framework.registry import IN_TREE
 from kubescheduler.framework.scheduler import FrameworkScheduler, HeapTie
 from kubescheduler.framework.services import Services
-from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
 
 FRAMEWORK_RELEASES = ("1.20", "1.36")
 
@@ -107,9 +106,8 @@ class FrameworkEngine:
     def profiles(self, services: Services) -> Profiles:
         """The frameworks. Raises ConfigError with the text at which the release gives up."""
         registry = registry_with(IN_TREE[self.release], self.plugins)
-        validate = validate_args_1_20 if self.release == "1.20" else _validated_before
         try:
-            return build_profiles(self.config.profiles, registry, self.release, services, validate)
+            return build_profiles(self.config.profiles, registry, self.release, services)
         except ConfigError as error:
             raise ConfigError(f"{self.prefix}initializing profiles: {error}") from error
 
@@ -131,10 +129,6 @@ class FrameworkEngine:
             return self.options.percentage_of_nodes_to_score
         configured = self.config.percentage_of_nodes_to_score if of_profile is None else of_profile
         return configured or ALL_NODES
-
-
-def _validated_before(_: str, __: Any) -> list[str]:
-    return []
 
 
 @attrs.frozen(eq=False)

@@ -15,17 +15,17 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.decision import Decision, ExtenderTrace
 from kubescheduler.core.extending import score_with_extenders
 from kubescheduler.core.scheduler import NO_NODES
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.verdicts import Memory
-from kubescheduler.framework.decisionrules import DECISION_RULES
 from kubescheduler.framework.choosing import heap_root, random_ranks
 from kubescheduler.framework.classstate import ProfileState
 from kubescheduler.framework.compiled import Compiled, Frame
 from kubescheduler.framework.decision import FrameworkDecision
+from kubescheduler.framework.decisionrules import DECISION_RULES
 from kubescheduler.framework.emptied import EmptiedNodes
 from kubescheduler.framework.extending import SCALE, Filtered, ask_filters
 from kubescheduler.framework.filtering import Filtering, Passed
@@ -74,7 +74,7 @@ class FrameworkScheduler:
         self._sampler = Sampler()
 
     @property
-    def algorithm(self) -> Any:
+    def algorithm(self) -> Algorithm:
         """The column plugins and extenders, in the shape that legacy releases have."""
         return self.compiled.algorithm
 

@@ -264,11 +264,13 @@ def too_many(claims: Any, node: str, placed: Any, held: Any, counts: dict[str, i
     left = {VOLUMES[v] for v, at in held if at == node} - used
     new = {HANDLES[c] for c in claims if c in HANDLES} - used
     return any(
-        {d for d, _ in new} >= {driver}
-        and len([v for v in (*used, *left, *(("new", *v) for v in new)) if driver in v[:2] and v[0] in (driver, "new")])
-        > count
+        _of(driver, new) and _of(driver, used) + _of(driver, left) + _of(driver, new) > count
         for driver, count in counts.items()
     )
+
+
+def _of(driver: str, volumes: set[tuple[str, str]]) -> int:
+    return sum(name == driver for name, _ in volumes)
 
 
 @settings(deadline=None)
