@@ -51,7 +51,8 @@ class PriorityConfig:
     reads: what ``map`` depends on; if only NODE and PODS, rows are mapped again only when they change.
     narrow: what it depends on for one pod, when that is less.
     pre_score: False when the rule has nothing to score for this pod and gives no score at all (framework releases,
-        PreScore and Skip); may raise PriorityError. The snapshot is over all rows.
+        PreScore and Skip); may raise PriorityError. The snapshot is over all rows; what is looked at besides the pod is
+        in ``reads``, and is not one row.
     settle: the numbers of all feasible rows from what ``map`` gave for them, when they depend on which rows those
         are: they are the release's raw scores, and ``reduce`` gets them.
     constant: the score of every node when the pod alone decides it; None otherwise.

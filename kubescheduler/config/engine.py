@@ -22,12 +22,19 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.scheduler import GenericScheduler
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.extender import WIRE_1_20, WIRE_1_36, HTTPExtender, NodeEncoder, WireFormat
+from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.framework.loop import SchedulerLoop
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
+from kubescheduler.framework.podqueue import PodQueue
+from kubescheduler.framework.points import Point
 from kubescheduler.framework.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
 from kubescheduler.framework.profiles import Profiles, build_profiles
 from kubescheduler.framework.registration import PluginOption, registry_with
 from kubescheduler.framework.registry import IN_TREE
+from kubescheduler.framework.runtime import Framework
 from kubescheduler.framework.scheduler import FrameworkScheduler, HeapTie
 from kubescheduler.framework.services import Services
+from kubescheduler.framework.state import CycleState
 
 FRAMEWORK_RELEASES = ("1.20", "1.36")
 
@@ -118,10 +125,22 @@ class FrameworkEngine:
             extenders=self.extenders,
             feature_gates=self.options.feature_gates,
             max_pd_volumes=self.options.max_pd_volumes,
+            format_note=format_without_operands,
         )
 
     def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> ProfiledScheduler:
         return ProfiledScheduler.of(self, self.profiles(self.services(cache)), cache, tie_break)
+
+    def loop(
+        self, services: Services, queue: Callable[[Profiles], PodQueue], tie_break: TieBreak | None = None
+    ) -> SchedulerLoop:
+        """The whole scheduler over a cluster: its cycles, with preemption carried out.
+
+        queue: made of the profiles, which say how pods are sorted and held back.
+        """
+        profiles = self.profiles(services)
+        scheduler = ProfiledScheduler.of(self, profiles, services.cache, tie_break)
+        return SchedulerLoop(profiles, services, queue(profiles), scheduler.attempt)
 
     def percentage(self, of_profile: int | None) -> int:
         """Of nodes to score: the flag's, else the configuration's if it is not the adaptive default, else all."""
@@ -159,6 +178,19 @@ class ProfiledScheduler:
     def algorithm(self) -> Algorithm:
         """The first profile's."""
         return next(iter(self.schedulers.values())).algorithm
+
+    def attempt(self, frame: Framework, pod: Pod, state: CycleState) -> Decision:
+        """Decides, and takes the victims away if the pod has to preempt."""
+        decision = self.schedulers[frame.profile_name].schedule(pod, preempt=True, cycle=state)
+        found = decision.preemption
+        if found is None or not found.chosen:
+            return decision
+        for plugin in frame.at(Point.POST_FILTER):
+            if isinstance(plugin, DefaultPreemption):
+                fault = plugin.evict(pod, found)
+                if fault is not None:
+                    return attrs.evolve(decision, preemption=None)
+        return decision
 
     def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
         """Raises SchedulingError for a pod of another scheduler."""
@@ -218,6 +250,14 @@ def framework_engine_for(
     prefix = from_provider_1_20(name) if options.release == "1.20" else ""
     if component is not None:
         return framework_engine(
-            component_config_from(component, options.release, provider=name, all_problems=False), options, prefix
+            component_config_from(
+                component,
+                options.release,
+                provider=name,
+                all_problems=False,
+                feature_gates=options.feature_gates,
+            ),
+            options,
+            prefix,
         )
     return framework_engine(default_config(options.release, options.feature_gates, name), options, prefix)

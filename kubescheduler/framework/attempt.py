@@ -104,7 +104,8 @@ class Cycles:
         stage, status = self._run_binding(placed)
         if status is not None:
             framework.waiting.remove(pod)
-            framework.run_unreserve(state, pod, pod.node_name)
+            with self.services.lock:
+                framework.run_unreserve(state, pod, pod.node_name)
             return self._unbound(placed, stage, status)
         note = f"Successfully assigned {pod.key} to {pod.node_name}"
         self.services.events.event(pod, "Normal", "Scheduled", "Binding", note)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from clusterstate.changes import ChangeLog, flags_of
+from clusterstate.changes import LOCAL, ChangeLog, flags_of
 from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.verdicts import CheckState, ClassState
-from kubescheduler.framework.compiled import Compiled
+from kubescheduler.framework.compiled import Compiled, column_score
+from kubescheduler.framework.plugin import Plugin
 from predicates.types import GO_ON, FitPredicate, PreFiltered
-from priorities.types import PriorityError
+from priorities.types import PriorityConfig, PriorityError, goes_on
 
 
 def score_failed(plugin: str, error: Exception) -> SchedulingError:
@@ -36,11 +37,33 @@ class PreState:
         return self.answer
 
 
+class PreScoreState:
+    """Whether one plugin has anything to score for one pod class, asked again when something it reads has changed."""
+
+    __slots__ = ("_ask", "_flags", "_goes_on", "_version", "name")
+
+    def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
+        self.name = config.name
+        self._ask = config.pre_score
+        self._flags = flags_of((config.reads if config.narrow is None else config.narrow(info)) & ~LOCAL)
+        self._version = -1
+        self._goes_on = True
+
+    def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
+        """Raises PriorityError."""
+        version = log.version_of(self._flags)
+        if version != self._version:
+            self._goes_on = self._ask(pod, snapshot)
+            self._version = version
+        return self._goes_on
+
+
 class ProfileState(ClassState):
     """See ClassState. pre: plugin → its PreFilter, of those that have something to say about the pod class. asked: the
-    PreFilter plugins that are asked, in order."""
+    PreFilter plugins that are asked, in order. pre_scores: the PreScore plugins that are asked, in order; those of
+    one's own as they are."""
 
-    __slots__ = ("asked", "by_name", "pre")
+    __slots__ = ("asked", "by_name", "pre", "pre_scores")
 
     def __init__(self, info: PodInfo, compiled: Compiled) -> None:
         super().__init__(info, compiled.algorithm)
@@ -50,6 +73,13 @@ class ProfileState(ClassState):
             if check.pre_filter is not None and check.applies(info)
         }
         self.by_name: dict[str, CheckState] = {state.predicate.name: state for state in self.checks}
+        self.pre_scores: list[PreScoreState | Plugin] = []
+        for plugin in compiled.pre_scores:
+            config = column_score(plugin)
+            if config is None:
+                self.pre_scores.append(plugin)
+            elif config.pre_score is not goes_on:
+                self.pre_scores.append(PreScoreState(config, info))
         names = [plugin.name for plugin in compiled.pre_filters]
         self.asked = tuple(name for name in names if name in self.pre or name in compiled.own_pre_filters)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from algorithmprovider.pernode import NodeInfo
@@ -88,6 +89,11 @@ class Handle(Protocol):
     def rng(self) -> random.Random: ...
     @property
     def clock(self) -> Callable[[], float]: ...
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held by whoever changes ``cache``, or reads it outside the scheduling cycle."""
+        ...
 
     @property
     def runner(self) -> PluginRunner:

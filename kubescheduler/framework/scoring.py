@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -17,12 +17,12 @@ from clusterstate.usage import wrap
 from kubescheduler.core.decision import Scores
 from kubescheduler.core.verdicts import ScoreState
 from kubescheduler.framework.adapters import normalize_rows, score_rows
-from kubescheduler.framework.classstate import ProfileState, score_failed
-from kubescheduler.framework.compiled import Compiled, column_score
+from kubescheduler.framework.classstate import PreScoreState, ProfileState, score_failed
+from kubescheduler.framework.compiled import Compiled
 from kubescheduler.framework.emptied import EmptiedNodes
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import Code
-from priorities.types import MAX_NODE_SCORE, PriorityError, goes_on
+from priorities.types import MAX_NODE_SCORE, PriorityError
 
 EVERY_NODE = 1
 """What a node scores when nothing scores at all."""
@@ -57,7 +57,7 @@ class Scoring:
         compiled = self.compiled
         if not compiled.scores and not compiled.algorithm.extenders:
             return Scored(np.full(len(self.view), EVERY_NODE, np.int64))
-        skipped = self._pre_score()
+        skipped = self._pre_score(log)
         emptied = isinstance(self.view, EmptiedNodes)
         if not emptied:
             self.state.score(self.snapshot, log)
@@ -80,30 +80,29 @@ class Scoring:
         scored.totals = totals + np.int64(wrap(constant))
         return scored
 
-    def _pre_score(self) -> set[str]:
+    def _pre_score(self, log: ChangeLog) -> set[str]:
         """The plugins that have nothing to score."""
         skipped: set[str] = set()
-        for plugin in self.compiled.pre_scores:
-            config = column_score(plugin)
-            if config is not None:
-                if config.pre_score is not goes_on and not self._goes_on(plugin.name, config.pre_score):
-                    skipped.add(plugin.name)
+        for asked in self.state.pre_scores:
+            if isinstance(asked, PreScoreState):
+                if not self._goes_on(asked, log):
+                    skipped.add(asked.name)
                 continue
-            own: Any = plugin
+            own: Any = asked
             status = own.pre_score(self.cycle, self.pod, self.view)
             if status is None or status.code is Code.Success:
                 continue
             if status.code is not Code.Skip:
-                raise SchedulingError(f'running PreScore plugin "{plugin.name}": {status.message}')
-            skipped.add(plugin.name)
+                raise SchedulingError(f'running PreScore plugin "{own.name}": {status.message}')
+            skipped.add(own.name)
         self.cycle.skip_score |= skipped
         return skipped
 
-    def _goes_on(self, name: str, pre_score: Callable[..., bool]) -> bool:
+    def _goes_on(self, asked: PreScoreState, log: ChangeLog) -> bool:
         try:
-            return pre_score(self.state.info, self.snapshot)
+            return asked.ask(self.state.info, self.snapshot, log)
         except PriorityError as error:
-            raise SchedulingError(f'running PreScore plugin "{name}": {error}') from error
+            raise SchedulingError(f'running PreScore plugin "{asked.name}": {error}') from error
 
     def _one(self, name: str, *, emptied: bool) -> tuple[Scores, Scores]:
         if name in self.compiled.own_scores:

@@ -114,6 +114,10 @@ class FrameworkHandle:
         return self._services.time.now
 
     @property
+    def lock(self) -> threading.RLock:
+        return self._services.lock
+
+    @property
     def runner(self) -> PluginRunner:
         """Raises ClusterStateError while plugins are made."""
         if self._runner is None:

@@ -31,8 +31,18 @@ class CycleState:
         self.skip_pre_bind: set[str] = set()
         self.parallel_pre_bind: set[str] = set()
         self.timed = False
-        self.cancellation = Cancellation()
+        self._cancellation: Cancellation | None = None
         self.skip_all_post_filter = False
+
+    @property
+    def cancellation(self) -> Cancellation:
+        if self._cancellation is None:
+            self._cancellation = Cancellation()
+        return self._cancellation
+
+    @cancellation.setter
+    def cancellation(self, cancellation: Cancellation) -> None:
+        self._cancellation = cancellation
 
     def read(self, key: str) -> Any:
         """Raises StateNotFoundError, whose text is ``not found``."""

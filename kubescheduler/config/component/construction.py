@@ -11,6 +11,7 @@ from kubescheduler.config.component.versions import GONE
 from kubescheduler.framework.intree import PluginPoints
 from kubescheduler.framework.points import Point
 from kubescheduler.framework.profile import Profile
+from kubescheduler.framework.validation_args_1_20 import args_errors_1_20
 
 
 def construction_problems(
@@ -30,6 +31,7 @@ def construction_problems(
         yield from (problem for name, problem in problems if name not in told)
         if release == "1.20":
             yield from _repeated(before, after, path)
+            yield from _needed_args(before, after, path)
         yield from _list_problems(after, path)
 
 
@@ -68,6 +70,14 @@ def _repeated(before: WrittenProfile, after: Profile, path: str) -> Iterator[str
         yield f"{path}.pluginConfig[{at[-1]}]: repeated config for plugin {name}; {hint}"
 
 
+def _needed_args(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
+    """Plugins that cannot do with the default args."""
+    given = {entry.name for entry in before.plugin_config}
+    for name, args in after.plugin_config:
+        if name not in given:
+            yield from (f"{path}.pluginConfig: {name} needs args: {error}" for error in args_errors_1_20(name, args))
+
+
 def _list_problems(profile: Profile, path: str) -> Iterator[str]:
     for point, plugins in profile.plugins.items():
         for name, times in Counter(plugin.name for plugin in plugins).items():
@@ -88,4 +98,5 @@ def unused_notes(written: Sequence[WrittenProfile], completed: Sequence[Profile]
         for number, entry in enumerate(before.plugin_config):
             if entry.name not in running:
                 hint = nearest(entry.name, running)
-                yield f"profiles[{at}].pluginConfig[{number}]: {entry.name} is not enabled; its args have no effect{hint}"
+                where = f"profiles[{at}].pluginConfig[{number}]"
+                yield f"{where}: {entry.name} is not enabled; its args have no effect{hint}"

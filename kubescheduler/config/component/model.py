@@ -34,9 +34,6 @@ class WrittenProfile:
     plugin_config: tuple[PluginConfig, ...] = ()
     percentage_of_nodes_to_score: int | None = None
 
-    def plugin_set(self, member: str) -> PluginSet:
-        return (self.plugins or {}).get(member, PluginSet())
-
 
 @attrs.frozen
 class Written:

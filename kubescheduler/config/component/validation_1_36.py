@@ -63,11 +63,12 @@ def _shown(nanoseconds: int) -> str:
 
 def _profile_errors(profile: Profile, version: str) -> Iterator[FieldError]:
     yield from percentage_errors("percentageOfNodesToScore", profile.percentage_of_nodes_to_score)
+    refused = GONE_IN_V1 if version == V1 else frozenset[str]()
     gone = f"was invalid in version {go_quote(V1)} (KubeSchedulerConfiguration is version {go_quote(version)})"
     for member, plugins in profile.sets.items():
         if member != MULTI_POINT:
             for at, plugin in enumerate(plugins.enabled):
-                if plugin.name in GONE_IN_V1:
+                if plugin.name in refused:
                     yield invalid(f"plugins.{member}.enabled[{at}]", plugin.name, gone)
     seen: set[str] = set()
     for at, (name, args) in enumerate(profile.plugin_config):
@@ -75,7 +76,7 @@ def _profile_errors(profile: Profile, version: str) -> Iterator[FieldError]:
         if name in seen:
             yield duplicate(path, name)
         seen.add(name)
-        if name in GONE_IN_V1:
+        if name in refused:
             yield invalid(path, name, gone)
         else:
             yield from (error.under(f"{path}.args") for error in _args_errors(name, args))

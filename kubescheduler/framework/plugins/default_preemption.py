@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Preemption
 from kubescheduler.framework.args import DefaultPreemptionArgs
+from kubescheduler.framework.eviction import Evictions, Spawn, evict_1_20
 from kubescheduler.framework.handle import Handle
 from kubescheduler.framework.points import Point
 from kubescheduler.framework.preemption import PREEMPTION_RULES, PreemptionRules, Search, preempt
@@ -16,9 +20,13 @@ NAME = "DefaultPreemption"
 BUSY = "waiting for the preemption for this pod to be finished"
 
 
+def in_a_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="preemption", daemon=True).start()
+
+
 @attrs.frozen(eq=False)
 class DefaultPreemption:
-    """PostFilter over columns: ``search`` says what would be done and changes nothing.
+    """PostFilter over columns: ``search`` says what would be done and changes nothing, ``evict`` does it.
 
     args: how many candidates are enough; they bound upstream's sampling, here every node is tried.
     Upstream: 1.20 DefaultPreemption.
@@ -26,41 +34,46 @@ class DefaultPreemption:
 
     args: DefaultPreemptionArgs
     rules: PreemptionRules
-    points: frozenset[Point]
+    handle: Handle
+    points: frozenset[Point] = frozenset({Point.POST_FILTER})
     name: str = NAME
 
     def search(self, search: Search) -> tuple[Preemption, Status]:
         """Raises SchedulingError when an extender that is not ignorable fails."""
         return preempt(search, self.rules)
 
+    def evict(self, pod: Pod, found: Preemption) -> Status | None:
+        """Takes the victims of the chosen node away for the pod."""
+        return evict_1_20(self.handle, pod, found)
+
 
 @attrs.frozen(eq=False)
 class AsyncPreemption(DefaultPreemption):
-    """Holds the pod back while its victims are still being taken away. Upstream: 1.36 DefaultPreemption.
+    """Takes victims away in the background, and holds the pod back until then. Upstream: 1.36 DefaultPreemption."""
 
-    preempting: uid of such a pod → the uid of its last victim, empty while that is not known.
-    """
+    points: frozenset[Point] = frozenset({Point.PRE_ENQUEUE, Point.POST_FILTER})
+    spawn: Spawn = in_a_thread
+    evictions: Evictions = attrs.field(
+        init=False, default=attrs.Factory(lambda self: Evictions(self.handle, self.spawn), takes_self=True)
+    )
 
-    handle: Handle | None = None
-    preempting: dict[str, str] = attrs.field(factory=dict)
+    def evict(self, pod: Pod, found: Preemption) -> Status | None:
+        return self.evictions.evict(pod, found)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
-        last = self.preempting.get(pod.metadata.uid)
+        last = self.evictions.last.get(pod.metadata.uid)
         if last is None or (last and self._is_gone(last)):
             return None
         return Status.unresolvable(BUSY)
 
     def _is_gone(self, uid: str) -> bool:
-        assert self.handle is not None
         there = next((pod for pod in self.handle.cache.pods() if pod.metadata.uid == uid), None)
         return there is None or there.metadata.deletion_timestamp is not None
 
 
-def default_preemption_1_20(args: DefaultPreemptionArgs | None, _: Handle) -> DefaultPreemption:
-    points = frozenset({Point.POST_FILTER})
-    return DefaultPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.20"], points)
+def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    return DefaultPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.20"], handle)
 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
-    points = frozenset({Point.PRE_ENQUEUE, Point.POST_FILTER})
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.36"], points, handle=handle)
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.36"], handle)

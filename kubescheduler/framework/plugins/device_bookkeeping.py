@@ -90,7 +90,8 @@ class DeviceBooks:
             if current is None:
                 continue
             if is_extended(claim):
-                self.handle.cache.remove(current)
+                with self.handle.lock:
+                    self.handle.cache.remove(current)
             else:
                 self.write(_taken_back(current, pod, devices_too=id(claim) in ours))
 
@@ -98,7 +99,8 @@ class DeviceBooks:
         """Raises SchedulingError with the API's text."""
         if self.handle.client is not None:
             self.handle.client.update_object(claim)
-        self.handle.cache.add(claim)
+        with self.handle.lock:
+            self.handle.cache.add(claim)
 
     # --- claims ----------------------------------------------------------------------------
 
@@ -122,7 +124,8 @@ class DeviceBooks:
         """The claim is no longer under way."""
         pending = self.handle.cache.objects.pending_allocations.get((claim.metadata.namespace, claim.metadata.name))
         if pending is not None:
-            self.handle.cache.remove(pending)
+            with self.handle.lock:
+                self.handle.cache.remove(pending)
 
 
 def _given(claim: ResourceClaim, allocation: Allocation | None, pod: Pod) -> ResourceClaim:

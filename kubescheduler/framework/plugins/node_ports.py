@@ -30,5 +30,7 @@ def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 
 def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    rule = FitPredicate(NAME, pod_fits_host_ports_1_36, Reads.PODS, wants_host_ports_1_36, wants_none_1_36, amounts=True)
+    rule = FitPredicate(
+        NAME, pod_fits_host_ports_1_36, Reads.PODS, wants_host_ports_1_36, wants_none_1_36, amounts=True
+    )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_36)

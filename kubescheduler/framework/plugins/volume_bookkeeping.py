@@ -92,14 +92,16 @@ class VolumeBooks:
         )
         for change in reserved.changes():
             if change.after != change.before:
-                self.handle.cache.add(change.after)
+                with self.handle.lock:
+                    self.handle.cache.add(change.after)
         return reserved
 
     def put_back(self, reserved: Reserved, *, unwritten_only: bool = False) -> None:
         """Upstream: RevertAssumedPodVolumes."""
         for change in reserved.changes():
             if self._current(change.after) is change.after and not (unwritten_only and change.written):
-                self.handle.cache.add(change.before)
+                with self.handle.lock:
+                    self.handle.cache.add(change.before)
 
     def write(self, reserved: Reserved, update: Callable[[Any], None]) -> None:
         """Volumes first, then claims. Raises SchedulingError with the API's text; what is not written is put back."""

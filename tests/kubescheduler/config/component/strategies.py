@@ -80,6 +80,7 @@ strategies = st.fixed_dictionaries(
 durations = st.integers(1, 10**7).map(lambda milliseconds: f"{milliseconds + 1000}ms")
 label_lists = st.lists(labels, max_size=2)
 
+NEEDS_ARGS = ("RequestedToCapacityRatio",)
 ARGS_OF_BOTH: dict[str, Drawn] = {
     "DefaultPreemption": some(
         minCandidateNodesPercentage=st.integers(0, 100), minCandidateNodesAbsolute=st.integers(1, 200)
@@ -139,7 +140,7 @@ def plugins(release: str) -> Drawn:
     points: Mapping[str, Any] = POINTS_BY_PLUGIN_1_20 if release == "1.20" else POINTS_BY_PLUGIN_1_36
     members: dict[str, Drawn] = {}
     for point in POINTS_1_20 if release == "1.20" else POINTS_1_36:
-        names = sorted(name for name, there in points.items() if point in there)
+        names = sorted(name for name, there in points.items() if point in there and name not in NEEDS_ARGS)
         if names and point not in (Point.QUEUE_SORT, Point.BIND):
             members[point.value] = _sets(names, weights)
     if release == "1.36":
@@ -165,7 +166,9 @@ def extenders(release: str) -> Drawn:
     managing = extender.map(
         lambda keys: {**keys, "managedResources": [{"name": "example.com/a", "ignoredByScheduler": True}]}
     )
-    return st.builds(lambda first, last: [*first, *last], st.lists(extender, max_size=2), st.lists(managing, max_size=1))
+    return st.builds(
+        lambda first, last: [*first, *last], st.lists(extender, max_size=2), st.lists(managing, max_size=1)
+    )
 
 
 def profile(release: str, name: str, *, without: tuple[str, ...]) -> Drawn:

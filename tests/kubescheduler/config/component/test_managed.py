@@ -7,7 +7,16 @@ import pytest
 from kubescheduler.config.component import component_config_from
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.framework.args import NodeResourcesFitArgs
-from tests.kubescheduler.config.component.build import args_of, comparable, entry, error, plugin_set, plugins, problems, read
+from tests.kubescheduler.config.component.build import (
+    args_of,
+    comparable,
+    entry,
+    error,
+    plugin_set,
+    plugins,
+    problems,
+    read,
+)
 
 RELEASES = pytest.mark.parametrize("release", ["1.20", "1.36"])
 

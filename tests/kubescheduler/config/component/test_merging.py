@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.config.component import merge_1_20, multipoint
+from kubescheduler.config.component import component_config_from, default_config, merge_1_20, multipoint
 from kubescheduler.framework.intree import DEFAULT_MULTIPOINT_1_36, POINTS_BY_PLUGIN_1_36, PROVIDERS_1_20
 from kubescheduler.framework.points import Point
 from kubescheduler.framework.profile import Enabled, PluginSet, Profile

@@ -326,6 +326,13 @@ def test_args_among_all_problems_1_20() -> None:
     )
 
 
+def test_args_that_are_needed_1_20() -> None:
+    """A plugin that has to have args is told of when it has none."""
+    sets = plugins(score=plugin_set("RequestedToCapacityRatio"))
+    text = "profiles[0].pluginConfig: RequestedToCapacityRatio needs args: at least one point must be specified"
+    assert problems("1.20", profiles=[{"plugins": sets}]) == (text,)
+
+
 def test_args_that_1_20_checks_later() -> None:
     """1.20 itself says nothing of args when it reads a configuration."""
     keys = {"profiles": [{"pluginConfig": [entry("VolumeBinding", bindTimeoutSeconds=0)]}]}

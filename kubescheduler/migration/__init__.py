@@ -1,0 +1,1 @@
+"""From policies to profiles: translation, and two configurations compared with every difference explained."""

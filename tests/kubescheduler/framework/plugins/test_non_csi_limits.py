@@ -1,0 +1,121 @@
+"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits of 1.20."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clusterstate.csi_migration import MIGRATED_ANNOTATION
+from clusterstate.objects import (
+    AWSElasticBlockStore,
+    AzureDisk,
+    Cinder,
+    CSINode,
+    GCEPersistentDisk,
+    Node,
+    ObjectMeta,
+    VolumeSource,
+)
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.plugins.non_csi_limits import (
+    azure_disk_limits_1_20,
+    cinder_limits_1_20,
+    ebs_limits_1_20,
+    gce_pd_limits_1_20,
+)
+from kubescheduler.framework.points import Point
+from tests.build import Cluster, labels, make_node, make_pod, resources
+from tests.node_plugins import check_of, refused
+from tests.storage import by_text, claiming, make_claim, make_class
+
+TEXT = "node(s) exceed max volume count"
+OLD_TYPE, TYPE = "beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"
+
+
+def handle(max_pd_volumes: int | None = None, **gates: bool) -> Any:
+    return SimpleNamespace(feature_gates=gates, max_pd_volumes=max_pd_volumes)
+
+
+def plugin(make: Any, of: Any = None) -> ColumnPlugin:
+    made = make(None, of or handle())
+    assert isinstance(made, ColumnPlugin)
+    return made
+
+
+def fits(made: ColumnPlugin, node: Node, disks: Sequence[VolumeSource], *others: Any) -> bool:
+    """Whether a pod with these disks fits an empty node."""
+    return refused(made, Cluster([node], [], others), make_pod(volumes=tuple(disks))) == {}
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "disk", "most"),
+    [
+        pytest.param(ebs_limits_1_20, "EBSLimits", AWSElasticBlockStore, 39, id="ebs"),
+        pytest.param(gce_pd_limits_1_20, "GCEPDLimits", GCEPersistentDisk, 16, id="gce"),
+        pytest.param(azure_disk_limits_1_20, "AzureDiskLimits", AzureDisk, 16, id="azure"),
+        pytest.param(cinder_limits_1_20, "CinderLimits", Cinder, 256, id="cinder"),
+    ],
+)
+def test_defaults(make: Any, name: str, disk: Any, most: int) -> None:
+    """So many disks fit, and not one more."""
+    made = plugin(make)
+    assert made.name == name
+    assert made.points == {Point.FILTER}
+    assert not check_of(made).unresolvable(TEXT)
+    assert fits(made, make_node("a"), [disk(str(i)) for i in range(most)])
+    assert not fits(made, make_node("a"), [disk(str(i)) for i in range(most + 1)])
+
+
+@pytest.mark.parametrize(
+    ("label", "most"),
+    [
+        pytest.param({}, 39, id="no-type"),
+        pytest.param({OLD_TYPE: "m5.large"}, 25, id="nitro"),
+        pytest.param({TYPE: "c5d.large"}, 25, id="nitro-by-the-later-name"),
+        pytest.param({TYPE: "x.t3"}, 25, id="t3-anywhere"),
+        pytest.param({TYPE: "m4.large"}, 39, id="other-type"),
+        pytest.param({OLD_TYPE: "m4.large", TYPE: "m5.large"}, 39, id="the-older-name-first"),
+    ],
+)
+def test_instance_types(label: dict[str, str], most: int) -> None:
+    """Some attach fewer EBS disks."""
+    node, disks = make_node("a", label), [AWSElasticBlockStore(str(i)) for i in range(most + 1)]
+    assert fits(plugin(ebs_limits_1_20), node, disks[:-1])
+    assert not fits(plugin(ebs_limits_1_20), node, disks)
+
+
+def test_environment_and_allocatable() -> None:
+    """The environment replaces the default, what the node allows replaces everything."""
+    disks = [AWSElasticBlockStore(str(i)) for i in range(3)]
+    made = plugin(ebs_limits_1_20, handle(2))
+    assert not fits(made, make_node("a", {TYPE: "m5"}), disks)
+    allowing = make_node("a", allocatable=resources(**{"attachable-volumes-aws-ebs": 3}))
+    assert fits(made, allowing, disks)
+
+
+def test_claims() -> None:
+    """A claim of the plugin's class counts as a disk of its own; one without a name is an error."""
+    node = make_node("a", allocatable=resources(**{"attachable-volumes-aws-ebs": 0}))
+    others = [make_claim("c", storage_class="ebs"), make_class("ebs"), make_claim("d")]
+    cluster, made = Cluster([node], [], others), plugin(ebs_limits_1_20)
+    assert refused(made, cluster, claiming("c")) == {TEXT: ["a"]}
+    assert refused(made, cluster, claiming("d", "none")) == {}
+    found = by_text(cluster.snapshot, check_of(made).check(cluster.info(claiming("c", "")), cluster.snapshot))
+    assert found == {"error: PersistentVolumeClaim had no name": ["a"]}
+    assert not check_of(made).applies(cluster.info(make_pod(volumes=(GCEPersistentDisk("d"),))))
+
+
+def test_nodes_that_handed_the_plugin_over_pass() -> None:
+    """With the gates on; a claim without a name is an error all the same."""
+    ebs = "kubernetes.io/aws-ebs"
+    csi_node = CSINode(ObjectMeta("a", annotations=labels({MIGRATED_ANNOTATION: ebs})))
+    nodes = [make_node(n, allocatable=resources(**{"attachable-volumes-aws-ebs": 0})) for n in "ab"]
+    cluster = Cluster(nodes, [], [csi_node])
+    pod = make_pod(volumes=(AWSElasticBlockStore("v"),))
+    gated = plugin(ebs_limits_1_20, handle(CSIMigration=True, CSIMigrationAWS=True))
+    assert refused(plugin(ebs_limits_1_20), cluster, pod) == {TEXT: ["a", "b"]}
+    assert refused(gated, cluster, pod) == {TEXT: ["b"]}
+    assert refused(gated, cluster, claiming("")) == {"PersistentVolumeClaim had no name": ["a", "b"]}

@@ -1,0 +1,103 @@
+"""VolumeBinding's score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterstate.objects import CSIDriver, CSIStorageCapacity, LabelSelector, ObjectMeta, PersistentVolume
+from priorities.volume_binding import has_volumes_to_find, score_table, storage_scores
+from tests.build import Cluster, labels, make_node
+from tests.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
+
+NODES = [make_node(n, {"host": n}) for n in "abc"]
+CLASSES = [make_class("late", "d.io"), make_class("fast", "d.io"), CSIDriver(ObjectMeta("d.io"), storage_capacity=True)]
+
+
+def late(name: str, size: int, of: str = "late", **fields: Any) -> Any:
+    """A claim for so many bytes."""
+    return make_claim(name, storage_class=of, storage=size * 1000, **fields)
+
+
+def free(name: str, size: int, *hosts: str, of: str = "late") -> PersistentVolume:
+    return make_volume(
+        name, storage_class_name=of, phase="Available", storage=size * 1000, node_affinity=on_nodes(*hosts)
+    )
+
+
+def room(name: str, size: int | None, host: str, of: str = "late", largest: int | None = None) -> CSIStorageCapacity:
+    selector = LabelSelector(labels({"host": host}))
+    sizes = [None if n is None else n * 1000 for n in (size, largest)]
+    return CSIStorageCapacity(ObjectMeta(name, "x"), of, selector, *sizes)
+
+
+def scores(claims: tuple[str, ...], *others: Any, shape: tuple[tuple[int, int], ...] = ()) -> list[int]:
+    cluster = Cluster(NODES, [], [*CLASSES, *others])
+    info, table = cluster.info(claiming(*claims)), score_table(shape)
+    found = storage_scores(table, info, cluster.snapshot)
+    rows = np.array([2, 0], np.int64)
+    assert storage_scores(table, info, cluster.snapshot.take(rows)).tolist() == found[rows].tolist()
+    return [int(score) for score in found]
+
+
+@pytest.mark.parametrize(
+    ("claims", "others", "expected"),
+    [
+        pytest.param(("c",), [late("c", 5), free("v", 10, "a"), free("w", 20, "b")], [50, 75, 0], id="static"),
+        pytest.param(
+            ("c", "d"),
+            [late("c", 5), late("d", 5), free("v", 5, "a"), free("w", 15, "a", "b"), free("x", 10, "b")],
+            [50, 60, 0],
+            id="claims-of-one-class-together",
+        ),
+        pytest.param(
+            ("c", "d"),
+            [late("c", 5), late("d", 1, "fast"), free("v", 10, "a"), free("w", 2, "a", of="fast")],
+            [50, 0, 0],
+            id="classes-are-averaged",
+        ),
+        pytest.param(
+            ("c", "d"),
+            [late("c", 1), late("d", 1, "fast"), free("v", 3, "a"), free("w", 2, "a", of="fast")],
+            [59, 0, 0],
+            id="halves-are-rounded-up",
+        ),
+        pytest.param(
+            ("c",), [late("c", 5), room("r", 10, "a"), room("s", 50, "b"), room("t", 5, "c")], [50, 90, 0], id="dynamic"
+        ),
+        pytest.param(
+            ("c", "d"), [late("c", 5), late("d", 5), room("r", 10, "a"), room("s", 8, "b")], [0, 0, 0], id="too-much"
+        ),
+        pytest.param(
+            ("c", "d"),
+            [late("c", 5), late("d", 9), free("v", 10, "a"), room("r", 100, "a"), room("s", 100, "b")],
+            [50, 86, 0],
+            id="static-goes-first",
+        ),
+        pytest.param(("c",), [late("c", 5), room("r", None, "a", largest=9)], [0, 0, 0], id="nobody-says"),
+        pytest.param(("c",), [make_claim("c", "v", annotations=BOUND)], [0, 0, 0], id="bound"),
+        pytest.param(("none",), [], [0, 0, 0], id="claim-missing"),
+        pytest.param((), [], [0, 0, 0], id="no-claims"),
+    ],
+)
+def test_the_fuller_the_worse(claims: tuple[str, ...], others: list[Any], expected: list[int]) -> None:
+    """By default; only nodes that offer something score at all."""
+    assert scores(claims, *others) == expected
+
+
+def test_a_shape_turns_it_round() -> None:
+    """As the args say."""
+    others = [late("c", 5), free("v", 10, "a"), free("w", 20, "b")]
+    assert scores(("c",), *others, shape=((0, 0), (100, 10))) == [50, 25, 0]
+
+
+def test_pods_with_nothing_to_find() -> None:
+    """All their claims are bound, or missing."""
+    cluster = Cluster(NODES, [], [*CLASSES, late("c", 5), make_claim("old", "v", annotations=BOUND)])
+    found = {
+        claims: has_volumes_to_find(cluster.info(claiming(*claims)), cluster.snapshot)
+        for claims in ((), ("c",), ("old",), ("old", "c"), ("none",))
+    }
+    assert [claims for claims, some in found.items() if some] == [("c",), ("old", "c")]
