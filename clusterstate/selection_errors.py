@@ -11,7 +11,8 @@ from functools import lru_cache
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.selection import counts_as_preferred, term_error
 from clusterstate.selectors import parse_int64
-from clusterstate.validation import NAME_LENGTH, SUBDOMAIN_LENGTH, go_quote, label_value_errors, qualified_name_errors
+from clusterstate.validation import go_quote, label_value_errors, qualified_name_errors
+from clusterstate.wording import worded_1_20, worded_1_36
 
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 FIELD_OPERATORS = ("In", "NotIn")
@@ -21,14 +22,6 @@ SOME_VALUES = "values set must be empty for exists and does not exist"
 NOT_ONE_VALUE = "for 'Gt', 'Lt' operators, exactly one value is required"
 NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
 NOT_ONE_FIELD_VALUE = "must have one element"
-
-_REWORDED_1_20 = (("a DNS-1123 subdomain must", "a lowercase RFC 1123 subdomain must"),)
-_REWORDED_1_36 = (
-    *_REWORDED_1_20,
-    ("a qualified name must", "a valid label key must"),
-    *((f"no more than {most} characters", f"no more than {most} bytes") for most in (NAME_LENGTH, SUBDOMAIN_LENGTH)),
-)
-"""(in 1.16, since) of the texts about names."""
 
 
 def aggregate(errors: Iterable[str]) -> str | None:
@@ -42,19 +35,13 @@ def aggregate(errors: Iterable[str]) -> str | None:
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
-def _reworded(text: str, table: Iterable[tuple[str, str]]) -> str:
-    for old, new in table:
-        text = text.replace(old, new)
-    return text
-
-
 # --- 1.20 ----------------------------------------------------------------------------------
 
 
 def _term_errors_1_20(terms: Iterable[NodeSelectorTerm]) -> Iterator[str]:
     for term in terms:
         if error := term_error(term):
-            yield _reworded(error, _REWORDED_1_20)
+            yield worded_1_20(error)
 
 
 def node_selector_error_1_20(terms: Iterable[NodeSelectorTerm]) -> str | None:
@@ -150,4 +137,4 @@ def _list(values: Sequence[str]) -> str:
 
 
 def _since_1_36(errors: Iterable[str]) -> str:
-    return _reworded("; ".join(errors), _REWORDED_1_36)
+    return worded_1_36("; ".join(errors))
