@@ -36,7 +36,8 @@ def _new(text: str, code: str, point: str = "Filter") -> Reason:
 _LIMITS = (_old("node(s) exceed max volume count", U),)
 _LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 _CLAIM, _PV, _CLASS = (
-    f'{kind} "<NAME>" not found' for kind in ("persistentvolumeclaim", "persistentvolume", "storageclass.storage.k8s.io")
+    f'{kind} "<NAME>" not found'
+    for kind in ("persistentvolumeclaim", "persistentvolume", "storageclass.storage.k8s.io")
 )
 
 
@@ -119,9 +120,7 @@ REASONS: dict[str, tuple[Reason, ...]] = {
         _both("pod has unbound immediate PersistentVolumeClaims", UAU, "PreFilter"),
         _old('persistentvolumeclaim "<NAME>" was not created for the pod', UAU, "PreFilter"),
         _new("PVC <NAME> was not created for pod <POD> (pod is not owner)", UAU, "PreFilter"),
-        _new(
-            'waiting for ephemeral volume controller to create the persistentvolumeclaim "<NAME>"', UAU, "PreFilter"
-        ),
+        _new('waiting for ephemeral volume controller to create the persistentvolumeclaim "<NAME>"', UAU, "PreFilter"),
         _new('persistentvolumeclaim "<NAME>" bound to non-existent persistentvolume "<NAME>"', UAU, "PreFilter"),
         _old("node(s) had volume node affinity conflict", UAU),
         _new("node(s) didn't match PersistentVolume's node affinity", UAU),

@@ -9,12 +9,11 @@ NORMALIZED = "Normalised: 100·raw / the highest raw, in integers"
 LIMITS = """
 Counts the {0} disks of the pods on the node together with the pod's own, each once, inline or behind a claim. Fails
 where there would be more than the node's limit: allocatable `{1}`, otherwise {2}."""
-LEAST = "100·(A - T)/A"
-MOST = "100·T/A"
+GROUPS = "Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here."
 ALLOCATED = """
 The mean over the resources of {0}, weighted, in integers. T is what pods on the node ask for, this one included, and A
-what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource with A = 0 or T > A
-scores {1}, and its weight counts."""
+what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource with A = 0 scores 0,
+and its weight counts; one with T > A scores {1}."""
 
 PLUGINS: dict[str, str] = {
     "AzureDiskLimits": LIMITS.format("Azure", "attachable-volumes-azure-disk", "16"),
@@ -73,7 +72,7 @@ controller (a ReplicationController or ReplicaSet), 100 elsewhere. With its weig
 with and without the pod: with s the standard deviation of the used shares,
 
     S = (1 - s)·100, truncated
-    score = 50 + (50 + S with the pod - S without it) / 2
+    score = 50 + (50 + S with the pod - S without it) / 2, in integers
 
 from plain requests, without any default for containers that do not ask; nothing is scored for a pod that asks for none
 of the resources.""",
@@ -85,8 +84,8 @@ is asked for, so an overcommitted node refuses pods that want nothing of what is
 pod-level requests and resizes, and scores by `scoringStrategy`: LeastAllocated, MostAllocated or
 RequestedToCapacityRatio. There a resource that the node does not have, and another than cpu and memory that the pod
 does not ask for, are left out.""",
-    "NodeResourcesLeastAllocated": ALLOCATED.format(LEAST, "0"),
-    "NodeResourcesMostAllocated": ALLOCATED.format(MOST, "0 with A = 0 and 100 with T > A"),
+    "NodeResourcesLeastAllocated": ALLOCATED.format("100·(A - T)/A", "0"),
+    "NodeResourcesMostAllocated": ALLOCATED.format("100·T/A", "100"),
     "NodeUnschedulable": """
 Fails on nodes with `spec.unschedulable`, unless the pod tolerates the taint `node.kubernetes.io/unschedulable` with
 effect NoSchedule.""",
@@ -94,7 +93,7 @@ effect NoSchedule.""",
 Counts CSI volumes per driver, each once. Fails where there would be more than the CSINode's `allocatable.count`. 1.20
 also reads the node's allocatable `attachable-volumes-csi-…` and ignores claims that are missing. 1.36 also counts
 volumes that are attached though no pod there uses them, and in-tree volumes as those of their CSI drivers.""",
-    "PodGroupPodsCount": "Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here.",
+    "PodGroupPodsCount": GROUPS,
     "PodTopologySpread": """
 DoNotSchedule: pods that match in the node's domain, plus the pod itself if it matches, minus those in the emptiest
 domain, may not exceed maxSkew. ScheduleAnyway: with size the number of domains and count the matching pods there,
@@ -118,10 +117,9 @@ for its zone. Part of the profiles only when feature gate DefaultPodTopologySpre
 From args: pods of a service stay on nodes with equal values of `affinityLabels`, those of the first pod of the service;
 and spread over the values of `antiAffinityLabelsPreference`.""",
     "TaintToleration": """
-Fails where a taint with effect NoSchedule or NoExecute is not tolerated. Raw score: the PreferNoSchedule taints that the
-pod does not tolerate. Normalised and turned round: 100 - 100·raw / the highest raw.""",
-    "TopologyPlacementGenerator": """
-Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here.""",
+Fails where a taint with effect NoSchedule or NoExecute is not tolerated. Raw score: the PreferNoSchedule taints that
+the pod does not tolerate. Normalised and turned round: 100 - 100·raw / the highest raw.""",
+    "TopologyPlacementGenerator": GROUPS,
     "VolumeBinding": """
 For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their first
 consumer must find a volume there, or a class that can provision one. A claim that is unbound and does not wait refuses
@@ -150,9 +148,9 @@ Node affinity that every pod of the profile has besides its own. Keys are those 
     "NodeLabel": "Labels that must be there, that must not, and the same as preferences. None may be on both sides.",
     "NodeResourcesBalancedAllocation": "The resources to balance. Weights must be 1.",
     "NodeResourcesFit": """
-Extended resources that are not tested, by name or by what stands before the `/`. In 1.36 `scoringStrategy` says what is
-best: type LeastAllocated, MostAllocated or RequestedToCapacityRatio. Only the last has, and needs, a `shape`; its points
-rise in utilisation, within 0–100, with scores 0–10. Weights are 1–100.""",
+Extended resources that are not tested, by name or by what stands before the `/`. In 1.36 `scoringStrategy` says what
+is best: type LeastAllocated, MostAllocated or RequestedToCapacityRatio. Only the last has, and needs, a `shape`; its
+points rise in utilisation, within 0–100, with scores 0–10. Weights are 1–100.""",
     "NodeResourcesLeastAllocated": "Weights are 1–100.",
     "NodeResourcesMostAllocated": "Weights are 1–100.",
     "PodTopologySpread": """

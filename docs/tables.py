@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
@@ -17,6 +16,8 @@ import click
 from algorithmprovider import registry
 from algorithmprovider.registry import Registry
 from docs import rules
+from docs.plugin_tables import plugin_tables
+from docs.writing import cell, code_link, text_blocks
 from kubescheduler.cli import cli
 from kubescheduler.config.decoding import Kind, ListOf, Scalar, Struct
 from kubescheduler.config.policy_schema import POLICY
@@ -58,7 +59,7 @@ CUSTOM_PRIORITIES: dict[str, PriorityFactory] = {
 
 
 def tables() -> dict[str, str]:
-    """Name → Markdown."""
+    """Name → Markdown, for every page."""
     return {
         "predicate overview": predicate_overview(),
         "predicates": "\n\n".join(_predicate_sections()),
@@ -68,6 +69,7 @@ def tables() -> dict[str, str]:
         "priorities of the old release": old_priorities(),
         "policy keys": policy_keys(),
         "settings": settings(),
+        **plugin_tables(),
     }
 
 
@@ -113,7 +115,7 @@ def old_predicates() -> str:
     for name, factory in predicates_1_4().items():
         shown = f"[{name}](#{name.lower()})" if name in here else name
         who = CUSTOM_BY if name in CUSTOM_PREDICATES_1_4 else _having(OLD, name)
-        rows.append(f"| {shown} | {who} | {_cell(rules.PREDICATES_1_4[name])} | {_link(factory)} |")
+        rows.append(f"| {shown} | {who} | {_differing(rules.PREDICATES_1_4[name])} | {code_link(factory)} |")
     return "\n".join(rows)
 
 
@@ -121,7 +123,7 @@ def _predicate_sections() -> Iterator[str]:
     for name, factory in all_predicates().items():
         check = factory(PredicateArgs()).check
         found = "\n".join(f"- `{reason}`" for reason in reasons(check))
-        yield f"### {name}\n\n{_text(rules.PREDICATES[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
+        yield f"### {name}\n\n{text_blocks(rules.PREDICATES[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
 
 
 def reasons(check: Callable[..., Any]) -> list[str]:
@@ -187,21 +189,21 @@ def priority_overview() -> str:
 def old_priorities() -> str:
     rows = ["| priority | default weight | who has it | what differs | code |", "|---|---:|---|---|---|"]
     for name, factory in sorted(registry(OLD).priorities.items()):
-        text = _cell(rules.PRIORITIES_1_4[name])
-        link = _link(factory.make)
+        text = _differing(rules.PRIORITIES_1_4[name])
+        link = code_link(factory.make)
         rows.append(f"| [{name}](#{name.lower()}) | {factory.weight} | {_having(OLD, name)} | {text} | {link} |")
     for name in OLD_ARGUMENTS:
         shown = f"[any name, argument `{name}`](#argument-{name.lower()})"
-        link = _link(CUSTOM_PRIORITIES[name])
-        rows.append(f"| {shown} | none | policies | {_cell(rules.PRIORITIES_1_4[name])} | {link} |")
+        link = code_link(CUSTOM_PRIORITIES[name])
+        rows.append(f"| {shown} | none | policies | {_differing(rules.PRIORITIES_1_4[name])} | {link} |")
     return "\n".join(rows)
 
 
 def _priority_sections() -> Iterator[str]:
     for name, (make, _) in all_priorities().items():
-        yield f"### {name}\n\n{_text(rules.PRIORITIES[name])}\n\n{_code(make)}."
+        yield f"### {name}\n\n{text_blocks(rules.PRIORITIES[name])}\n\n{_code(make)}."
     for name, make in CUSTOM_PRIORITIES.items():
-        yield f"### Argument {name}\n\n{_text(rules.PRIORITIES[name])}\n\n{_code(make)}."
+        yield f"### Argument {name}\n\n{text_blocks(rules.PRIORITIES[name])}\n\n{_code(make)}."
 
 
 # --- policies --------------------------------------------------------------------------------
@@ -273,21 +275,11 @@ def _all_names(known: Registry) -> set[str]:
     return {*known.fit_predicates, *known.priorities}
 
 
-def _text(text: str) -> str:
-    """Indented formulas as blocks."""
-    return re.sub(r"(?m)(^    .+\n?)+", lambda m: "```text\n" + inspect.cleandoc(m[0]) + "\n```\n", text.strip())
-
-
-def _cell(text: str) -> str:
-    """In a cell of a table; nothing is said of what is as in ``RELEASE``."""
-    return " ".join(text.split()).replace("|", "\\|") or "nothing"
+def _differing(text: str) -> str:
+    """Nothing is said of what is as in ``RELEASE``."""
+    return cell(text) or "nothing"
 
 
 def _code(factory: Callable[..., Any]) -> str:
     """Where the rule is written."""
-    return f"Code: {_link(factory)}"
-
-
-def _link(factory: Callable[..., Any]) -> str:
-    path = factory.__module__.replace(".", "/") + ".py"
-    return f"[`{path}`](../../{path})"
+    return f"Code: {code_link(factory)}"

@@ -21,6 +21,8 @@ from kubescheduler.core.algorithm import Algorithm
 from predicates.types import FitPredicate, NodeError, Verdict, never
 from priorities.types import PriorityConfig, PriorityError
 
+NODE = Reads.NODE.value
+
 PATCH_SHARE = 8
 """Rows are patched while fewer than 1/8 of all of them changed."""
 MEMORY = 1 << 27
@@ -41,6 +43,11 @@ class Refresh:
         self.since = position
         self._recent = log.since(position)
         self._parts: dict[tuple[int, ...], Part] = {}
+
+    @property
+    def nodes_changed(self) -> bool:
+        """Whether some node object changed, or may have."""
+        return self._recent is None or any(what & NODE for _, what in self._recent)
 
     def rows(self, local: int) -> tuple[int, ...] | None:
         """The distinct rows of which something in ``local`` (NODE, PODS or both) changed; None: all, or too many."""
@@ -72,6 +79,11 @@ class Remembered:
         self._local = (reads & LOCAL).value
         self._version = -1
         self._size = -1
+
+    @property
+    def of_nodes(self) -> bool:
+        """It follows from the row's node object alone."""
+        return not self._far and self._local == NODE
 
     def forget(self) -> None:
         """The next time every row is looked at."""
@@ -228,8 +240,12 @@ class ClassState:
     __slots__ = (
         "_checked",
         "_from",
+        "_moving_checks",
+        "_moving_scores",
         "_refresh",
         "_scored",
+        "_settled",
+        "_size",
         "checks",
         "constants",
         "everywhere",
@@ -247,18 +263,23 @@ class ClassState:
         self.everywhere = False
         self._from: list[Mask] = []
         self._refresh: Refresh | None = None
-        self._checked = self._scored = -1
+        self._checked = self._scored = self._size = -1
+        self._settled = False
         for priority in algorithm.priorities:
             constant = priority.config.constant(info)
             if constant is None:
                 self.scores[priority.config.name] = ScoreState(priority.config, info)
             else:
                 self.constants[priority.config.name] = constant
+        self._moving_checks = [s for s in self.checks if s.predicate.pre_filter is not None or not s.of_nodes]
+        self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
 
     def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
         """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
         refresh = self._refresh = Refresh(snapshot, log, self._checked)
-        for state in self.checks:
+        every = self._size != len(snapshot) or refresh.nodes_changed
+        self._size = len(snapshot)
+        for state in self.checks if every else self._moving_checks:
             if state.skipped:
                 state.forget()
             else:
@@ -278,9 +299,12 @@ class ClassState:
         if refresh is None or refresh.since != self._scored:
             refresh = Refresh(snapshot, log, self._scored)
         self._refresh = None
-        for state in self.scores.values():
+        every = not self._settled or refresh.nodes_changed
+        self._settled = False
+        for state in self.scores.values() if every else self._moving_scores:
             state.refresh(self.info, refresh)
         self._scored = log.position
+        self._settled = True
 
 
 class Memory:

@@ -77,38 +77,41 @@ class Outcome:
 class Contribution:
     """One term of the totals' difference between the two hosts: new host minus old host, score times weight.
 
-    old_name, new_name: the priority under each engine; None where it has none. old, new: what it adds to the
-    difference under each engine; the terms of one engine sum to the difference of its totals. old_scores, new_scores:
-    (old host, new host) before weights.
+    old_name, new_name: the priority under each engine, several parted by `` + ``; None where it has none. old, new: what
+    it adds to the difference under each engine; the terms of one engine sum to the difference of its totals.
+    old_weight, new_weight, old_scores, new_scores: the weight, and the scores of (old host, new host) before it; None
+    where there is not just one priority.
     """
 
     old_name: str | None
     new_name: str | None
     old: int
     new: int
-    old_weight: int = 0
-    new_weight: int = 0
+    old_weight: int | None = None
+    new_weight: int | None = None
     old_scores: tuple[int, int] | None = None
     new_scores: tuple[int, int] | None = None
 
     @property
     def name(self) -> str:
         """``LeastRequestedPriority -> NodeResourcesFit``."""
-        names = [name for name in (self.old_name, self.new_name) if name is not None]
-        return names[0] if len(set(names)) == 1 else " -> ".join(name or "(none)" for name in (self.old_name, self.new_name))
+        names = dict.fromkeys(name for name in (self.old_name, self.new_name) if name is not None)
+        return " -> ".join(names)
 
 
 @attrs.frozen
 class Step:
     """The old scoring turned into the new one by one more step.
 
-    cause: what the step changes. name: the priority or priorities that it concerns. lead: how far the new host is ahead
-    of the old host afterwards, on the scale of the new release, exact; below 0 it is behind.
+    cause: what the step changes. names: the priorities that it concerns, those that help the new host most first.
+    by: how much the new host gains; lead: how far it is ahead of the old host afterwards, below 0 it is behind. Both
+    are exact, on the finer of the two releases' scales (0-100 if one of them has it).
     """
 
     cause: Cause
-    name: str
-    lead: float
+    names: tuple[str, ...]
+    by: int
+    lead: int
 
 
 @attrs.frozen

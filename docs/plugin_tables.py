@@ -1,0 +1,244 @@
+"""The parts of the reference about plugins and component configurations, written from the code.
+
+Used as those of ``docs.tables``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from docs import plugin_texts
+from docs.plugin_reasons import REASONS
+from docs.writing import cell, code_link, text_blocks
+from kubescheduler.config.component import component_document, default_config
+from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
+from kubescheduler.config.component.schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.versions import default_sets
+from kubescheduler.config.decoding import Kind, ListOf, MapOf, Scalar, Struct
+from kubescheduler.framework.intree import (
+    AUTOSCALER_PROVIDER,
+    DEFAULT_PROVIDER,
+    POINTS_BY_PLUGIN_1_20,
+    POINTS_BY_PLUGIN_1_36,
+)
+from kubescheduler.framework.points import POINTS_1_20, POINTS_1_36, Point
+from kubescheduler.framework.profile import Enabled, Profile
+from kubescheduler.framework.registry import IN_TREE
+
+NONE = "–"
+OLD, NEW = "1.20", "1.36"
+POINTS = {OLD: POINTS_BY_PLUGIN_1_20, NEW: POINTS_BY_PLUGIN_1_36}
+ARGS_KEYS = {OLD: ARGS_KEYS_1_20, NEW: ARGS_KEYS_1_36}
+GATED = ("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount")
+
+
+def plugin_tables() -> dict[str, str]:
+    """Name → Markdown."""
+    return {
+        "plugin overview": plugin_overview(),
+        "default plugins of the providers": default_plugins(OLD),
+        "default plugins of v1": default_plugins(NEW),
+        "default plugins of older versions": version_differences(),
+        "plugins": "\n\n".join(_sections()),
+        "plugin args": "\n\n".join(_args_sections()),
+        "configuration keys": configuration_keys(),
+    }
+
+
+# --- plugins ---------------------------------------------------------------------------------
+
+
+def plugin_overview() -> str:
+    """Where each plugin takes part."""
+    rows = ["| plugin | 1.20 | 1.36 |", "|---|---|---|"]
+    for name in all_plugins():
+        rows.append(f"| [{name}](#{name.lower()}) | {_points(OLD, name)} | {_points(NEW, name)} |")
+    return "\n".join(rows)
+
+
+def all_plugins() -> list[str]:
+    return sorted({*IN_TREE[OLD], *IN_TREE[NEW]})
+
+
+def _points(release: str, name: str) -> str:
+    order = POINTS_1_20 if release == OLD else POINTS_1_36
+    taken = POINTS[release].get(name, ())
+    return ", ".join(f"`{point.value}`" for point in order if point in taken) or NONE
+
+
+def _sections() -> Iterator[str]:
+    for name in all_plugins():
+        text = text_blocks(plugin_texts.PLUGINS[name])
+        yield "\n\n".join(filter(None, (f"### {name}", text, _reasons(name), _footer(name))))
+
+
+def _reasons(name: str) -> str:
+    reasons = REASONS.get(name, ())
+    if not reasons:
+        return ""
+    rows = ["| reason | at | 1.20 | 1.36 |", "|---|---|---|---|"]
+    for reason in reasons:
+        rows.append(f"| `{reason.text}` | {reason.point} | {_code(reason.old)} | {_code(reason.new)} |")
+    return "\n".join(rows)
+
+
+def _code(code: str | None) -> str:
+    return code or NONE
+
+
+def _footer(name: str) -> str:
+    """Where the plugin is written, and where its args are described."""
+    code = dict.fromkeys(code_link(IN_TREE[release][name]) for release in (OLD, NEW) if name in IN_TREE[release])
+    args = f" [Its args](plugin-args.md#{name.lower()}args)." if name in plugin_texts.ARGS else ""
+    return f"Code: {', '.join(code)}.{args}"
+
+
+# --- which of them run by default ------------------------------------------------------------
+
+
+def default_plugins(release: str) -> str:
+    """Point → its plugins in the order they run."""
+    rows = ["| point | plugins in order |", "|---|---|"]
+    profile = default_profile(release)
+    points = POINTS_1_20 if release == OLD else POINTS_1_36
+    for point in points:
+        listed = ", ".join(_shown(plugin, point, profile) for plugin in profile.plugins.get(point, ()))
+        rows.append(f"| `{point.value}` | {listed or NONE} |")
+    if release == OLD:
+        other = default_profile(release, AUTOSCALER_PROVIDER)
+        listed = ", ".join(_shown(plugin, Point.SCORE, other) for plugin in other.plugins[Point.SCORE])
+        rows.append(f"| `score` of {AUTOSCALER_PROVIDER} | {listed} |")
+    return "\n".join(rows)
+
+
+def default_profile(release: str, provider: str = DEFAULT_PROVIDER) -> Profile:
+    return default_config(release, provider=provider).profiles[0]
+
+
+def _shown(plugin: Enabled, point: Point, profile: Profile) -> str:
+    weights = {entry.name: entry.weight for entry in profile.multi_point}
+    weight = plugin.weight or weights.get(plugin.name, 0) or 1
+    return f"{plugin.name} {weight}" if point is Point.SCORE else plugin.name
+
+
+def version_differences() -> str:
+    """What older versions of the API enable for release 1.36."""
+    rows = ["| version | list | plugins |", "|---|---|---|"]
+    for version in (V1, V1BETA3, V1BETA2):
+        for member, plugins in default_sets(version, {}).items():
+            listed = ", ".join(f"{p.name} {p.weight}" if p.weight else p.name for p in plugins)
+            rows.append(f"| `{version.rpartition('/')[2]}` | `{member}` | {listed} |")
+    return "\n".join(rows)
+
+
+# --- args ------------------------------------------------------------------------------------
+
+
+def _args_sections() -> Iterator[str]:
+    for name in sorted({*ARGS_KEYS_1_20, *ARGS_KEYS_1_36}):
+        keys = {
+            release: _keys(ARGS_KEYS[release].get(name), default_args(release, name), skipped=_is_affinity)
+            for release in (OLD, NEW)
+        }
+        yield f"### {name}Args\n\n{text_blocks(plugin_texts.ARGS[name])}\n\n{_beside(keys)}"
+
+
+def _is_affinity(path: str) -> bool:
+    """Terms are described where pods have them."""
+    return path.startswith("addedAffinity.") and path.count(".") > 1
+
+
+def default_args(release: str, name: str) -> Mapping[str, Any]:
+    """The args of a plugin for which nothing is said, as a configuration writes them."""
+    keys = ARGS_KEYS[release].get(name)
+    if keys is None:
+        return {}
+    config = default_config(release)
+    profile = attrs.evolve(config.profiles[0], plugin_config=((name, keys.build()),))
+    document = component_document(attrs.evolve(config, profiles=(profile,)))
+    args: Mapping[str, Any] = document["profiles"][0]["pluginConfig"][0]["args"]
+    return args
+
+
+def configuration_keys() -> str:
+    """Every key of a KubeSchedulerConfiguration but those of plugin sets and args."""
+    documents = {release: component_document(default_config(release)) for release in (OLD, NEW)}
+    return _beside(
+        {
+            OLD: _keys(CONFIGURATION[V1BETA1], documents[OLD], skipped=_is_spelled_out),
+            NEW: _keys(CONFIGURATION[V1], documents[NEW], skipped=_is_spelled_out),
+        }
+    )
+
+
+def _is_spelled_out(path: str) -> bool:
+    """Keys of one plugin set stand for those of all."""
+    return bool(re.match(r"profiles\[\]\.plugins\.(?!filter\b)\w+\.", path))
+
+
+def _beside(keys: Mapping[str, Mapping[str, tuple[str, str]]]) -> str:
+    """Path → (type, default), of both releases in one table."""
+    rows = ["| key | type | default in 1.20 | default in 1.36 |", "|---|---|---|---|"]
+    for path in dict.fromkeys([*keys[NEW], *keys[OLD]]):
+        kind = (keys[NEW].get(path) or keys[OLD][path])[0]
+        defaults = [keys[release][path][1] if path in keys[release] else "no such key" for release in (OLD, NEW)]
+        rows.append(f"| `{path}` | {kind} | {' | '.join(map(cell, defaults))} |")
+    return "\n".join(rows)
+
+
+def _keys(
+    struct: Struct | None, defaults: Any, path: str = "", skipped: Callable[[str], bool] = lambda _: False
+) -> dict[str, tuple[str, str]]:
+    if struct is None:
+        return {}
+    return {key: entry for key, entry in _walk(struct, defaults, path) if not skipped(key)}
+
+
+def _walk(struct: Struct, defaults: Any, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    for field in struct.fields:
+        inner = f"{path}.{field.key}".removeprefix(".")
+        given = defaults.get(field.key) if isinstance(defaults, Mapping) else None
+        yield inner, (kind_name(field.kind), _default(field.kind, given))
+        below, lists = field.kind, ""
+        while isinstance(below, ListOf):
+            below, lists = below.item, f"{lists}[]"
+        if isinstance(below, Struct):
+            yield from _walk(below, None if lists else given, inner + lists)
+
+
+def _default(kind: Kind, given: Any) -> str:
+    if isinstance(kind, Struct) or _is_long(given):
+        return ""
+    if given is None:
+        return ""
+    if isinstance(given, bool):
+        return f"`{str(given).lower()}`"
+    if isinstance(given, list):
+        return ", ".join(map(_item, given))
+    return f"`{given}`" if given != "" else '`""`'
+
+
+def _is_long(given: Any) -> bool:
+    return isinstance(given, list) and any(isinstance(item, Mapping) and "schedulerName" in item for item in given)
+
+
+def _item(item: Any) -> str:
+    return f"`{item['name']}: {item['weight']}`" if isinstance(item, Mapping) else f"`{item}`"
+
+
+def kind_name(kind: Kind) -> str:
+    if isinstance(kind, ListOf):
+        return f"list of {_plural(kind_name(kind.item))}"
+    if isinstance(kind, MapOf):
+        return f"map of {_plural(kind_name(kind.item))}"
+    if isinstance(kind, Struct):
+        return "object"
+    return kind.wanted.removeprefix("a ").removeprefix("an ") if isinstance(kind, Scalar) else "anything"
+
+
+def _plural(name: str) -> str:
+    return name if name.startswith(("list", "map")) else f"{name}s"

@@ -1,0 +1,102 @@
+"""What a legacy priority would say if it went from 0 to 100: the same formula, rounded ten times more finely.
+
+It parts what the coarse scores of 0-10 hide from what a later release computes otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from priorities.image_locality import MAX_BYTES, MIN_BYTES, image_bytes
+from priorities.normalize import default_normalize, default_normalize_reversed, idiv
+from priorities.requested import totals
+from priorities.requested_framework import balanced_allocation_1_20
+from priorities.selector_spread import spread_scores_1_20, spreads_by_itself
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityConfig
+
+STEPS = MAX_NODE_SCORE // MAX_PRIORITY
+"""Fine steps in a coarse one."""
+
+Fine = Callable[[PriorityConfig, PodInfo, Snapshot], IntArray | None]
+"""(n,) 0-100 of exactly the feasible rows; None where there is no finer form."""
+
+
+def _share(amount: IntArray, requested: IntArray, allocatable: IntArray) -> IntArray:
+    """(n,) the mean of both resources' shares of (2, n) amounts; 0 where there is nothing, or too much is asked for."""
+    shares = idiv(amount * MAX_NODE_SCORE, np.maximum(allocatable, 1))
+    shares *= (allocatable != 0) & (requested <= allocatable)
+    return idiv(shares[0] + shares[1], 2)
+
+
+def _least(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    requested, allocatable = totals(pod, view)
+    return _share(allocatable - requested, requested, allocatable)
+
+
+def _most(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    requested, allocatable = totals(pod, view)
+    return _share(requested, requested, allocatable)
+
+
+def _balanced(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    return balanced_allocation_1_20(pod, view)
+
+
+def _stretched(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    return default_normalize(pod, view, config.map(pod, view))
+
+
+def _turned(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    return default_normalize_reversed(pod, view, config.map(pod, view))
+
+
+def _image(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    scores: IntArray = (np.clip(image_bytes(pod, view), MIN_BYTES, MAX_BYTES) - MIN_BYTES) * MAX_NODE_SCORE
+    return scores // (MAX_BYTES - MIN_BYTES)
+
+
+def _spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray | None:
+    return None if spreads_by_itself(pod) else spread_scores_1_20(pod, view, config.map(pod, view))
+
+
+def _between(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    """Of sums between the lowest and the highest, 0 always being in the range."""
+    sums = config.map(pod, view)
+    low, high = min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0)))
+    if low == high:
+        return np.zeros(len(sums), np.int64)
+    scores: IntArray = (MAX_NODE_SCORE * ((sums - low) / (high - low))).astype(np.int64)
+    return scores
+
+
+FINE: Mapping[str, Fine] = {
+    "LeastRequestedPriority": _least,
+    "MostRequestedPriority": _most,
+    "BalancedResourceAllocation": _balanced,
+    "NodeAffinityPriority": _stretched,
+    "TaintTolerationPriority": _turned,
+    "InterPodAffinityPriority": _between,
+}
+"""Priority → its finer form, in every legacy release."""
+
+FINE_1_16: Mapping[str, Fine] = {
+    **FINE,
+    "ImageLocalityPriority": _image,
+    "SelectorSpreadPriority": _spread,
+    "ServiceSpreadingPriority": _spread,
+}
+
+
+def fine_scores(config: PriorityConfig, release: str, pod: PodInfo, view: Snapshot, coarse: IntArray) -> IntArray:
+    """(n,) 0-100 over exactly the feasible rows; ten times ``coarse`` where there is no finer form.
+
+    Ten times is exact for priorities that only know 0 and 10.
+    """
+    fine = (FINE if release == "1.4" else FINE_1_16).get(config.name)
+    scores = None if fine is None else fine(config, pod, view)
+    return coarse * STEPS if scores is None else scores

@@ -1,0 +1,122 @@
+"""Which priority of one engine is the counterpart of which of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from priorities.types import PriorityConfig
+
+RULES: Mapping[str, str] = {
+    "LeastRequestedPriority": "least",
+    "NodeResourcesLeastAllocated": "least",
+    "MostRequestedPriority": "most",
+    "NodeResourcesMostAllocated": "most",
+    "RequestedToCapacityRatioPriority": "ratio",
+    "RequestedToCapacityRatio": "ratio",
+    "NodeResourcesFit": "fit",
+    "BalancedResourceAllocation": "balance",
+    "NodeResourcesBalancedAllocation": "balance",
+    "SelectorSpreadPriority": "selector spread",
+    "ServiceSpreadingPriority": "selector spread",
+    "SelectorSpread": "selector spread",
+    "EvenPodsSpreadPriority": "topology spread",
+    "PodTopologySpread": "topology spread",
+    "InterPodAffinityPriority": "pod affinity",
+    "InterPodAffinity": "pod affinity",
+    "NodeAffinityPriority": "node affinity",
+    "NodeAffinity": "node affinity",
+    "TaintTolerationPriority": "taints",
+    "TaintToleration": "taints",
+    "ImageLocalityPriority": "images",
+    "ImageLocality": "images",
+    "NodePreferAvoidPodsPriority": "avoidance",
+    "NodePreferAvoidPods": "avoidance",
+    "NodeLabel": "labels",
+    "ServiceAffinity": "service labels",
+}
+"""Priority or plugin → the rule it stands for, whatever the release."""
+
+RULES_OF_OWN_NAMES: Mapping[str, str] = {
+    "priorities.capacity_ratio": "ratio",
+    "priorities.node_label": "labels",
+    "priorities.service_anti_affinity": "service labels",
+}
+"""Where the map function of a priority is at home that a policy gave a name of its own → its rule."""
+
+SUBJECTS: Mapping[str, str] = {
+    "least": "resources",
+    "most": "resources",
+    "ratio": "resources",
+    "fit": "resources",
+    "selector spread": "spread",
+    "topology spread": "spread",
+}
+"""Rules with the same aim; what has no exact counterpart is paired with the rest of these."""
+
+SAME_NUMBERS = frozenset({"pod affinity", "node affinity", "taints"})
+"""Rules that count alike in every release and differ in how the counts are stretched, if at all."""
+
+EXTENDER = "extender "
+"""Before an extender's name."""
+
+
+@attrs.frozen
+class Pair:
+    """Names on both sides; one side may be empty. stretched: both count alike before normalisation."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    extender: bool = False
+    stretched: bool = False
+
+    @property
+    def single(self) -> bool:
+        """One on each side."""
+        return len(self.old) == len(self.new) == 1
+
+
+def rule_of(name: str, config: PriorityConfig | None = None) -> str:
+    """What a priority is about; its own name when nobody else does the same."""
+    if name in RULES:
+        return RULES[name]
+    home = "" if config is None else getattr(config.map, "__module__", "")
+    return RULES_OF_OWN_NAMES.get(home, name)
+
+
+def paired(old: Mapping[str, str], new: Mapping[str, str]) -> list[Pair]:
+    """Counterparts, in order of the old names and then of the new ones that have none.
+
+    old, new: name → rule. First the same name, then the same rule, then the same subject; every name is in just one
+    pair, and several of one rule share a pair.
+    """
+    left_old, left_new = dict(old), dict(new)
+    pairs: list[Pair] = []
+    for name in [name for name in old if name in new]:
+        pairs.append(_pair((name,), (name,), (left_old.pop(name), left_new.pop(name))))
+    for subjects in ({}, SUBJECTS):
+        groups = _groups(left_old, subjects), _groups(left_new, subjects)
+        for subject in [subject for subject in groups[0] if subject in groups[1]]:
+            names = groups[0][subject], groups[1][subject]
+            rules = [left_old.pop(name) for name in names[0]] + [left_new.pop(name) for name in names[1]]
+            pairs.append(_pair(*names, rules))
+    pairs += (Pair((name,), (), name.startswith(EXTENDER)) for name in left_old)
+    pairs += (Pair((), (name,), name.startswith(EXTENDER)) for name in left_new)
+    place = {name: at for at, name in enumerate([*old, *new])}
+    return sorted(pairs, key=lambda pair: min(place[name] for name in (pair.old or pair.new)))
+
+
+def _groups(rules: Mapping[str, str], subjects: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, rule in rules.items():
+        subject = subjects.get(rule, rule)
+        found[subject] = (*found.get(subject, ()), name)
+    return found
+
+
+def _pair(old: Sequence[str], new: Sequence[str], rules: Iterable[str]) -> Pair:
+    kinds = set(rules)
+    single = len(old) == len(new) == 1
+    stretched = single and len(kinds) == 1 and (kinds <= SAME_NUMBERS)
+    return Pair(tuple(old), tuple(new), old[0].startswith(EXTENDER), stretched)
