@@ -1,6 +1,6 @@
 """Decisions per second of this project's scheduler.
 
-    python benchmarks/run.py --release 1.16 --workload SchedulingBasic --nodes 5000 --init-pods 1000 --pods 5000 --json
+    python benchmarks/run.py --release 1.16 --workload SchedulingBasic --nodes 5000 --pods 5000 --json
 
 Schedule and assume are timed, every node is scored, one process. Initial pods are placed before the clock starts,
 pod k on node k mod N. A cluster that would hold more than 30 pods a node is begun anew, untimed.
@@ -42,7 +42,9 @@ def build(workload: Workload, release: str, nodes: int, init_pods: int) -> Sched
     for index in range(nodes):
         cache.add(decoder.decode_object(node(index, workload.zones)))
     for index in range(init_pods):
-        pod: Any = decoder.decode_object(workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE)))
+        pod: Any = decoder.decode_object(
+            workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE))
+        )
         cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
     options = AlgorithmOptions(release=release, feature_gates=gates)
     return engine_for(options, None, None, None).scheduler(cache)
@@ -96,25 +98,26 @@ def _preempt(scheduler: Scheduler, pods: list[Pod]) -> int:
 @click.option("--release", type=click.Choice(list(READINGS)), default="1.16")
 @click.option("--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="All when none is named.")
 @click.option("--nodes", type=int, default=(5000,), multiple=True)
-@click.option("--init-pods", type=int, default=1000)
+@click.option("--init-pods", type=int, help="By default as many as upstream's workload begins with.")
 @click.option("--pods", type=int, default=5000)
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per run instead of a table.")
 def main(
-    release: str, names: tuple[str, ...], nodes: tuple[int, ...], init_pods: int, pods: int, as_json: bool
+    release: str, names: tuple[str, ...], nodes: tuple[int, ...], init_pods: int | None, pods: int, as_json: bool
 ) -> None:
     """Print how many pods a second are decided and assumed."""
     if not as_json:
-        click.echo(f"{'workload':36}{'nodes':>7}{'init':>8}{'pods':>7}{'seconds':>9}{'pods/s':>9}{'scheduled':>11}")
+        click.echo(f"{'workload':48}{'nodes':>7}{'init':>8}{'pods':>7}{'seconds':>9}{'pods/s':>9}{'scheduled':>11}")
     for name in names or [name for name, workload in WORKLOADS.items() if workload.runs_on(release)]:
         for count in nodes:
-            seconds, scheduled = measure(WORKLOADS[name], release, count, init_pods, pods)
+            initial = WORKLOADS[name].begins_with(count) if init_pods is None else init_pods
+            seconds, scheduled = measure(WORKLOADS[name], release, count, initial, pods)
             rate = pods / seconds
             if as_json:
-                row = {"release": release, "workload": name, "nodes": count, "init_pods": init_pods, "pods": pods}
+                row = {"release": release, "workload": name, "nodes": count, "init_pods": initial, "pods": pods}
                 more = {"seconds": round(seconds, 4), "decisions_per_second": round(rate, 1), "scored": "all"}
                 click.echo(json.dumps({**row, **more}))
             else:
-                click.echo(f"{name:36}{count:7}{init_pods:8}{pods:7}{seconds:9.2f}{rate:9.0f}{scheduled:11}")
+                click.echo(f"{name:48}{count:7}{initial:8}{pods:7}{seconds:9.2f}{rate:9.0f}{scheduled:11}")
 
 
 if __name__ == "__main__":

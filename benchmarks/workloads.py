@@ -36,7 +36,11 @@ def pod(name: str, namespace: str, cpu: str = "100m", labels: Manifest | None = 
         "resources": {"requests": asked, "limits": asked},
     }
     metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "labels": labels or {}}
-    return {"kind": "Pod", "metadata": metadata, "spec": {"containers": [container], "schedulerName": "default-scheduler", **spec}}
+    return {
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [container], "schedulerName": "default-scheduler", **spec},
+    }
 
 
 def _term(color: str, key: str, namespaces: list[str] | None = None) -> Manifest:
@@ -126,7 +130,8 @@ class Workload:
     """initial, measured: name and namespace of a pod → its manifest. preempts: pods that fit nowhere preempt.
 
     initial_namespace: ``{}`` stands for a number that goes up every 40 pods. namespace_labels: of all namespaces, which
-    are not made when there are none. releases: those it can be run on; empty: all.
+    are not made when there are none. releases: those it can be run on; empty: all. initial_pods: how many upstream
+    begins with on (500, 5000) nodes.
     """
 
     initial: Callable[[str, str], Manifest]
@@ -138,9 +143,15 @@ class Workload:
     preempts: bool = False
     namespace_labels: dict[str, str] = attrs.field(factory=dict)
     releases: tuple[str, ...] = ()
+    initial_pods: tuple[int, int] = (500, 1000)
 
     def runs_on(self, release: str) -> bool:
         return not self.releases or release in self.releases
+
+    def begins_with(self, nodes: int) -> int:
+        """Initial pods on so many nodes."""
+        small, large = self.initial_pods
+        return small if nodes < 5000 else large
 
     def namespaces(self, init_pods: int) -> dict[str, dict[str, str]]:
         """Namespace → its labels."""
@@ -151,22 +162,28 @@ class Workload:
         return dict.fromkeys(names, self.namespace_labels)
 
 
-def _same(make: Callable[[str, str], Manifest], first: str, then: str, zones: tuple[str, ...] = ()) -> Workload:
-    return Workload(make, first, make, then, zones)
+def _same(
+    make: Callable[[str, str], Manifest], first: str, then: str, zones: tuple[str, ...] = (), **fields: Any
+) -> Workload:
+    return Workload(make, first, make, then, zones, **fields)
 
 
 EVEN_SPREAD = {"EvenPodsSpread": True}
 
 WORKLOADS: dict[str, Workload] = {
     "SchedulingBasic": _same(_plain, "namespace-1", "namespace-2"),
-    "SchedulingNodeAffinity": _same(_node_affinity, "namespace-1", "namespace-2", ("zone1",)),
-    "SchedulingPodAntiAffinity": _same(POD_ANTI_AFFINITY, "sched-0", "sched-1"),
-    "SchedulingPodAffinity": _same(POD_AFFINITY, "sched-0", "sched-1", ("zone1",)),
-    "SchedulingPreferredPodAffinity": _same(PREFERRED_AFFINITY, "sched-0", "sched-1"),
-    "SchedulingPreferredPodAntiAffinity": _same(PREFERRED_ANTI_AFFINITY, "sched-0", "sched-1"),
-    "TopologySpreading": Workload(_plain, "namespace-1", _spread("DoNotSchedule"), "namespace-2", MOONS, EVEN_SPREAD),
+    "SchedulingNodeAffinity": _same(_node_affinity, "namespace-1", "namespace-2", ("zone1",), initial_pods=(500, 5000)),
+    "SchedulingPodAntiAffinity": _same(POD_ANTI_AFFINITY, "sched-0", "sched-1", initial_pods=(100, 1000)),
+    "SchedulingPodAffinity": _same(POD_AFFINITY, "sched-0", "sched-1", ("zone1",), initial_pods=(500, 5000)),
+    "SchedulingPreferredPodAffinity": _same(PREFERRED_AFFINITY, "sched-0", "sched-1", initial_pods=(500, 5000)),
+    "SchedulingPreferredPodAntiAffinity": _same(
+        PREFERRED_ANTI_AFFINITY, "sched-0", "sched-1", initial_pods=(500, 5000)
+    ),
+    "TopologySpreading": Workload(
+        _plain, "namespace-1", _spread("DoNotSchedule"), "namespace-2", MOONS, EVEN_SPREAD, initial_pods=(1000, 5000)
+    ),
     "PreferredTopologySpreading": Workload(
-        _plain, "namespace-1", _spread("ScheduleAnyway"), "namespace-2", MOONS, EVEN_SPREAD
+        _plain, "namespace-1", _spread("ScheduleAnyway"), "namespace-2", MOONS, EVEN_SPREAD, initial_pods=(1000, 5000)
     ),
     "SchedulingRequiredPodAntiAffinityWithNSSelector": Workload(
         ANTI_AFFINITY_WITH_SELECTOR,
@@ -175,8 +192,13 @@ WORKLOADS: dict[str, Workload] = {
         "measure-ns-0",
         namespace_labels={"team": "devops"},
         releases=("1.36",),
+        initial_pods=(40, 4000),
     ),
-    "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2"),
-    "PreemptionBasic": Workload(_small, "namespace-1", _important, "namespace-2", preempts=True),
-    "MixedSchedulingBasePod": Workload(_mixed, "sched-0", _plain, "namespace-7", ("zone1",)),
+    "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2", initial_pods=(10, 100)),
+    "PreemptionBasic": Workload(
+        _small, "namespace-1", _important, "namespace-2", preempts=True, initial_pods=(2000, 20_000)
+    ),
+    "MixedSchedulingBasePod": Workload(
+        _mixed, "sched-0", _plain, "namespace-7", ("zone1",), initial_pods=(1000, 10_000)
+    ),
 }

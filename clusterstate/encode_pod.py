@@ -43,8 +43,9 @@ def encode_pod_spec(spec: PodSpec) -> dict[str, Any]:
             "volumes": [_volume(i, volume) for i, volume in enumerate(spec.volumes)] or None,
             "nodeSelector": dict(spec.node_selector) or None,
             "affinity": _affinity(spec.affinity),
-            "tolerations": [_toleration(t) for t in spec.tolerations] or None,
-            "topologySpreadConstraints": [_spread(c) for c in spec.topology_spread_constraints] or None,
+            "tolerations": [encode_toleration(t) for t in spec.tolerations] or None,
+            "topologySpreadConstraints": [encode_spread_constraint(c) for c in spec.topology_spread_constraints]
+            or None,
             "priority": spec.priority,
             "priorityClassName": spec.priority_class_name or None,
             "preemptionPolicy": spec.preemption_policy,
@@ -134,7 +135,7 @@ def _volume(index: int, volume: VolumeSource) -> dict[str, Any]:
     return {"name": name, **encode_source(volume)}
 
 
-def _toleration(toleration: Toleration) -> dict[str, Any]:
+def encode_toleration(toleration: Toleration) -> dict[str, Any]:
     fields = {
         "key": toleration.key or None,
         "operator": toleration.operator or None,
@@ -145,7 +146,7 @@ def _toleration(toleration: Toleration) -> dict[str, Any]:
     return present(fields)
 
 
-def _spread(constraint: TopologySpreadConstraint) -> dict[str, Any]:
+def encode_spread_constraint(constraint: TopologySpreadConstraint) -> dict[str, Any]:
     fields = {
         "maxSkew": constraint.max_skew,
         "topologyKey": constraint.topology_key,

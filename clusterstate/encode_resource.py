@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from clusterstate.encode_parts import encode_terms, present
+from clusterstate.encode_pod import encode_toleration
 from clusterstate.objects.base import ResourceList
-from clusterstate.objects.constraints import NodeSelectorTerm, Taint, Toleration
+from clusterstate.objects.constraints import NodeSelectorTerm, Taint
 from clusterstate.objects.resource import (
     Allocation,
     ClaimSpec,
@@ -163,18 +164,7 @@ def _ask(ask: DeviceAsk) -> dict[str, Any]:
         "allocationMode": ask.allocation_mode,
         "count": ask.count,
         "adminAccess": ask.admin_access or None,
-        "tolerations": [_toleration(toleration) for toleration in ask.tolerations] or None,
-    }
-    return present(fields)
-
-
-def _toleration(toleration: Toleration) -> dict[str, Any]:
-    fields = {
-        "key": toleration.key or None,
-        "operator": toleration.operator or None,
-        "value": toleration.value or None,
-        "effect": toleration.effect or None,
-        "tolerationSeconds": toleration.toleration_seconds,
+        "tolerations": [encode_toleration(toleration) for toleration in ask.tolerations] or None,
     }
     return present(fields)
 

@@ -59,7 +59,7 @@ class NodeTree:
             self._positions.pop(zone, None)
 
     def listed(self) -> list[str]:
-        """All nodes: the first of every zone, then the second of every zone, and so on. Upstream: 1.20 nodeTree.list."""
+        """All nodes: the first of every zone, then the second of every zone, and so on. Upstream: 1.20 nodeTree."""
         columns = list(self._zones.values())
         longest = max(map(len, columns), default=0)
         return [names[at] for at in range(longest) for names in columns if at < len(names)]

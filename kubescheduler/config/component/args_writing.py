@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from clusterstate.encode_parts import encode_label_selector, encode_term, encode_terms, present
-from clusterstate.objects import PreferredSchedulingTerm, TopologySpreadConstraint
+from clusterstate.encode_parts import encode_term, encode_terms, present
+from clusterstate.encode_pod import encode_spread_constraint
+from clusterstate.objects import PreferredSchedulingTerm
 from kubescheduler.config.component.args_schema import PREFERRED, REQUIRED
 from kubescheduler.framework.args import (
     AddedAffinity,
@@ -89,23 +90,9 @@ def _shape(shape: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
 
 def _spread(args: PodTopologySpreadArgs, _: str) -> dict[str, Any]:
     return {
-        "defaultConstraints": [_constraint(constraint) for constraint in args.default_constraints] or None,
+        "defaultConstraints": [encode_spread_constraint(constraint) for constraint in args.default_constraints] or None,
         "defaultingType": args.defaulting_type,
     }
-
-
-def _constraint(constraint: TopologySpreadConstraint) -> dict[str, Any]:
-    fields = {
-        "maxSkew": constraint.max_skew,
-        "topologyKey": constraint.topology_key,
-        "whenUnsatisfiable": constraint.when_unsatisfiable,
-        "labelSelector": encode_label_selector(constraint.label_selector),
-        "minDomains": constraint.min_domains,
-        "nodeAffinityPolicy": constraint.node_affinity_policy,
-        "nodeTaintsPolicy": constraint.node_taints_policy,
-        "matchLabelKeys": list(constraint.match_label_keys) or None,
-    }
-    return present(fields)
 
 
 def _affinity(args: NodeAffinityArgs, _: str) -> dict[str, Any]:
