@@ -22,6 +22,9 @@ PASS: Verdict = {}
 """Every row passes. Not to be written to."""
 
 
+NOTHING = Reads(0)
+"""Besides the pod."""
+
 POD = "{pod}"
 """Stands in the text of a NodeError for the pod's namespace/name, which a pod class does not have."""
 
@@ -91,7 +94,7 @@ class FitPredicate:
     alone: Callable[[PodInfo, Snapshot], bool] | None = None
     narrow: Callable[[PodInfo], Reads] | None = None
     pre_filter: Callable[[PodInfo, Snapshot], PreFiltered] | None = None
-    pre_reads: Reads = Reads(0)
+    pre_reads: Reads = NOTHING
     unresolvable: Callable[[str], bool] = never
     beyond: Callable[[PodInfo, Snapshot], Mask] | None = None
     amounts: bool = False

@@ -15,7 +15,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
+from kubescheduler.framework.errortexts import normalize_failed, score_failed
 from kubescheduler.framework.plugin import PreFilterResult, Unresolvable
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import REJECTED_1_36, Code, Status, is_success
@@ -23,6 +23,7 @@ from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig
 
 SKIP = Status(Code.Skip)
+"""What a column rule says that has nothing to say."""
 
 
 def column_check(plugin: Any) -> FitPredicate | None:
@@ -67,7 +68,7 @@ def _pre_filter(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> tuple[Stat
         return None, None
     answer = check.pre_filter(info, snapshot.whole())
     if answer.reasons:
-        return _rejection(answer.reasons, pod, any(map(check.unresolvable, answer.reasons))), None
+        return rejection(answer.reasons, pod, any(map(check.unresolvable, answer.reasons))), None
     return (SKIP, None) if answer.skip else (None, answer.nodes)
 
 
@@ -81,7 +82,8 @@ def _own_pre_filter(
     return (status if result is None else result), None
 
 
-def _rejection(reasons: tuple[str, ...], pod: Pod, unresolvable: bool) -> Status:
+def rejection(reasons: tuple[str, ...], pod: Pod, unresolvable: bool) -> Status:
+    """The status of reasons that column rules gave; a NodeError among them is an Error."""
     for reason in reasons:
         if isinstance(reason, NodeError):
             return Status.failure(reason.about(pod.key))
@@ -126,14 +128,14 @@ def _by_rules(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> dict[int, St
     out: dict[int, Status] = {}
     for at, reasons in _by_row(verdict, snapshot).items():
         hopeless = (beyond is not None and bool(beyond[at])) or any(map(check.unresolvable, reasons))
-        out[at] = _rejection(tuple(reasons), pod, hopeless)
+        out[at] = rejection(tuple(reasons), pod, hopeless)
     return out
 
 
 def _by_columns(answer: Mapping[str | Status, Mask], pod: Pod, snapshot: Snapshot) -> dict[int, Status]:
     out: dict[int, Status] = {}
     for reason, mask in answer.items():
-        status = reason if isinstance(reason, Status) else _rejection((reason,), pod, isinstance(reason, Unresolvable))
+        status = reason if isinstance(reason, Status) else rejection((reason,), pod, isinstance(reason, Unresolvable))
         for at in np.flatnonzero(mask & snapshot.has_node).tolist():
             out[at] = _joined(out.get(at), status)
     return {at: status for at, status in out.items() if not is_success(status)}
@@ -155,6 +157,20 @@ def _by_row(verdict: Verdict, snapshot: Snapshot) -> dict[int, list[str]]:
         for at in np.flatnonzero(mask & here).tolist():
             out.setdefault(at, []).append(reason)
     return dict(sorted(out.items()))
+
+
+# --- PostFilter --------------------------------------------------------------------------------
+
+
+def ask_post_filter(
+    plugin: Any, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+) -> tuple[Status | None, str | None]:
+    """(status, the node that the pod is nominated to; empty: it no longer is; None: nothing is said)."""
+    try:
+        nominee, status = plugin.post_filter(state, pod, statuses)
+    except SchedulingError as error:
+        return Status.failure(str(error)), None
+    return status, nominee
 
 
 # --- PreScore and Score ------------------------------------------------------------------------
@@ -180,8 +196,7 @@ def score_rows(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> 
     try:
         return _raw(plugin, state, pod, feasible)
     except SchedulingError as error:
-        text = f"running Score plugins: plugin {go_quote(plugin.name)} failed with: {error}"
-        raise SchedulingError(text) from error
+        raise SchedulingError(score_failed(plugin.name, error)) from error
 
 
 def _raw(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
@@ -216,5 +231,4 @@ def normalize_rows(
             return raw
         return np.asarray(plugin.normalize_scores(state, pod, raw), np.int64)
     except SchedulingError as error:
-        text = f"running Normalize on Score plugins: plugin {go_quote(plugin.name)} failed with: {error}"
-        raise SchedulingError(text) from error
+        raise SchedulingError(normalize_failed(plugin.name, error)) from error

@@ -10,16 +10,14 @@ import attrs
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework import runner_filter, runner_prefilter, runner_reserve
-from kubescheduler.framework.runner_prefilter import PreFilterOutcome
+from kubescheduler.framework.prefiltering import PreFilterOutcome
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Code, Status
 
 if TYPE_CHECKING:
     from kubescheduler.framework.runtime import Framework
 
-RunPostFilter = Callable[
-    ["Framework", CycleState, Pod, Mapping[str, Status]], tuple[runner_filter.Nominee, Status | None]
-]
+RunPostFilter = Callable[["Framework", CycleState, Pod, Mapping[str, Status]], tuple[str | None, Status | None]]
 
 
 @attrs.frozen(eq=False)

@@ -9,6 +9,16 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 
 
+class HeapTie:
+    """Stands for the release's own choice: the root of a heap over all scored nodes."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:  # noqa: ARG002
+        return int(tied[0])
+
+
 def heap_root(totals: IntArray, ranks: IntArray | None = None) -> int:
     """The position that a binary max-heap of (total, rank), built from the list as it is, has at its root.
 

@@ -7,14 +7,12 @@ from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.verdicts import CheckState, ClassState
-from kubescheduler.framework.compiled import Compiled, column_score
+from kubescheduler.framework.adapters import column_score
+from kubescheduler.framework.compiled import Compiled
+from kubescheduler.framework.errortexts import score_failed
 from kubescheduler.framework.plugin import Plugin
 from predicates.types import GO_ON, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError, goes_on
-
-
-def score_failed(plugin: str, error: Exception) -> SchedulingError:
-    return SchedulingError(f'running Score plugins: plugin "{plugin}" failed with: {error}')
 
 
 class PreState:
@@ -89,7 +87,7 @@ class ProfileState(ClassState):
             super().score(snapshot, log)
         except PriorityError as error:
             failed = next(name for name, score in self.scores.items() if score.failed)
-            raise score_failed(failed, error) from error
+            raise SchedulingError(score_failed(failed, error)) from error
 
     def ask(self, name: str, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
         """What a plugin's PreFilter says; one that skips is not run in ``check``."""

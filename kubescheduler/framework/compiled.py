@@ -12,6 +12,7 @@ from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender, WeightedPriority
+from kubescheduler.framework.adapters import column_check, column_score
 from kubescheduler.framework.plugin import Plugin
 from kubescheduler.framework.points import Point
 from predicates.types import FitPredicate, NodeError, Verdict
@@ -84,18 +85,6 @@ class Compiled:
             own_scores={p.name: p for p in scores if column_score(p) is None},
             weights=weights,
         )
-
-
-def column_check(plugin: Any) -> FitPredicate | None:
-    """A plugin's PreFilter and Filter over columns, if it has them."""
-    check: FitPredicate | None = getattr(plugin, "check", None)
-    return check
-
-
-def column_score(plugin: Any) -> PriorityConfig | None:
-    """A plugin's Score over columns, if it has it."""
-    scoring: PriorityConfig | None = getattr(plugin, "scoring", None)
-    return scoring
 
 
 def _filter(plugin: Any, asked: set[str]) -> FitPredicate:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
 
-from clusterstate.growable import Mask
-from kubescheduler.core.decision import Decision, Scores
+from clusterstate.growable import IntArray, Mask
+from kubescheduler.core.decision import Decision, Preemption, Scores
 from kubescheduler.framework.status import Code, Status
 
 
@@ -31,9 +31,23 @@ def fit_error_1_36(decision: Decision) -> str:
         return text
     if decision.pre_filter_message:
         text += f" {decision.pre_filter_message}."
-    elif listed := items(decision.reasons().values()):
+    elif listed := items(_of_all_nodes(decision)):
         text += f" {listed}."
     return f"{text} {decision.post_filter_message}" if decision.post_filter_message else text
+
+
+def _of_all_nodes(decision: FrameworkDecision) -> list[Sequence[str]]:
+    """The reasons of every node; one without a status counts as absent."""
+    reasons: list[Sequence[str]] = list(decision.reasons().values())
+    absent = () if decision.absent is None else decision.absent.all_reasons
+    return reasons + [absent] * (decision.nodes_total - len(reasons))
+
+
+def nominee_of(found: Preemption | None) -> str | None:
+    """The node that preemption makes room on; empty: the pod is no longer nominated; None: nothing is said."""
+    if found is None or found.keeps_nomination:
+        return None
+    return found.chosen[0] if found.chosen else ""
 
 
 @attrs.frozen(eq=False)
@@ -42,20 +56,28 @@ class FrameworkDecision(Decision):
 
     judged: (N,) bool, the nodes that Filter plugins were run on; None: all that are listed. absent: the status of the
     others, such as a PreFilter rejection. unresolvable: check → (N,) bool, the failing rows that taking pods away
-    cannot mend. nominated_codes: row → the code of a node refused beside the pods nominated there.
-    refused: node → the status that extenders gave it, replacing what others said, or, ``appends``, added to it.
-    raws: by plugin, raw scores of ``feasible``. plugin, code: of the status that gave the attempt up, or of the
-    PreFilter rejection.
+    cannot mend; pending: likewise, those that wait for an event. nominated_codes: row → the code of a node refused
+    beside the pods nominated there. refused: node → the status that extenders gave it; ``appends``: it is added to
+    what others said, else it replaces that. raws: by plugin, raw scores of ``feasible``. pre_filter_plugins: those that
+    named nodes, sorted. nominated: the node that the pod is to wait for; empty: for none; None: nothing is said.
     """
 
     judged: Mask | None = None
     absent: Status | None = None
     unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)
+    pending: Mapping[str, Mask] = attrs.field(factory=dict)
     nominated_codes: Mapping[int, Code] = attrs.field(factory=dict)
     refused: Mapping[str, Status] = attrs.field(factory=dict)
+    appends: bool = False
     raws: Mapping[str, Scores] = attrs.field(factory=dict)
+    pre_filter_plugins: tuple[str, ...] = ()
     pre_filter_message: str = ""
     post_filter_message: str = ""
+    nominated: str | None = attrs.field()
+
+    @nominated.default
+    def _nominated(self) -> str | None:
+        return nominee_of(self.preemption)
 
     def raw(self, plugin: str) -> dict[str, int]:
         """Node → one plugin's score before it was normalised."""
@@ -66,14 +88,17 @@ class FrameworkDecision(Decision):
     def statuses(self) -> dict[str, Status]:
         """Node that was refused → its status."""
         out: dict[str, Status] = {}
-        judged = self.listed if self.judged is None else self.listed & self.judged
         if self.absent is not None:
-            for row in np.flatnonzero(self.listed & ~judged).tolist():
+            for row in np.flatnonzero(self.listed & ~self.looked_at).tolist():
                 out[self.names[row]] = self.absent
-        for row, reasons, code in self._coded(judged):
+        for row, _, reasons, code in self.filter_failures():
             before = out.get(self.names[row], Status())
             out[self.names[row]] = Status(max(code, before.code), (*before.reasons, *reasons))
-        out.update(self.refused)
+        for name, status in self.refused.items():
+            if self.appends and name in out:
+                out[name] = Status(out[name].code, (*out[name].reasons, *status.reasons))
+            else:
+                out[name] = status
         return out
 
     def reasons(self) -> dict[str, list[str]]:
@@ -84,15 +109,21 @@ class FrameworkDecision(Decision):
         """Node that was refused → the code of its status, by name."""
         return {name: status.code.name for name, status in self.statuses().items()}
 
-    def _coded(self, judged: Mask) -> Iterable[tuple[int, tuple[str, ...], Code]]:
-        """(row, reasons, code) of what Filter plugins refused; several a row if all were run."""
+    @property
+    def looked_at(self) -> Mask:
+        """(N,) bool: Filter plugins were run there."""
+        return self.listed if self.judged is None else self.listed & self.judged
+
+    def filter_failures(self) -> Iterator[tuple[int, str, tuple[str, ...], Code]]:
+        """(row, plugin, reasons, code) of what Filter plugins refused; several a row if all were run."""
+        left = self.looked_at.copy()
         for row, found in self.with_nominated.items():
-            reasons = tuple(reason for _, reasons in found for reason in reasons)
-            yield row, reasons, self.nominated_codes.get(row, Code.Unschedulable)
-        left = judged.copy()
+            if left[row]:
+                for plugin, reasons in found:
+                    yield row, plugin, reasons, self.nominated_codes.get(row, Code.Unschedulable)
         left[list(self.with_nominated)] = False
-        for name, verdict in self.verdicts:
-            beyond = self.unresolvable.get(name)
+        for plugin, verdict in self.verdicts:
+            codes = self._codes_by(plugin)
             found_here: dict[int, list[str]] = {}
             for reason, mask in verdict.items():
                 for row in np.flatnonzero(mask & left).tolist():
@@ -100,36 +131,33 @@ class FrameworkDecision(Decision):
             for row, texts in found_here.items():
                 if not self.every_reason:
                     left[row] = False
-                hopeless = beyond is not None and bool(beyond[row])
-                yield row, tuple(texts), Code.UnschedulableAndUnresolvable if hopeless else Code.Unschedulable
+                yield row, plugin, tuple(texts), Code(int(codes[row]))
 
-    def rejections(self) -> tuple[Mask, Mask]:
-        """((N,) bool nodes with a rejecting status, (N,) bool those of them that taking pods away cannot mend)."""
-        judged = self.listed if self.judged is None else self.listed & self.judged
-        rejected, hopeless = np.zeros(len(judged), np.bool_), np.zeros(len(judged), np.bool_)
+    def row_codes(self, silent: Code = Code.Success) -> IntArray:
+        """(N,) the code of every row's status; ``silent`` where it has none."""
+        left = self.looked_at.copy()
+        out = np.zeros(len(left), np.int64)
         if self.absent is not None:
-            rejected |= self.listed & ~judged
-            if self.absent.code is Code.UnschedulableAndUnresolvable:
-                hopeless |= rejected
-        left = judged.copy()
+            out[self.listed & ~left] = self.absent.code
+        for row in self.with_nominated:
+            if left[row]:
+                out[row] = self.nominated_codes.get(row, Code.Unschedulable)
         left[list(self.with_nominated)] = False
-        for name, verdict in self.verdicts:
-            failed = np.zeros(len(left), np.bool_)
-            for mask in verdict.values():
-                failed |= mask
-            beyond = self.unresolvable.get(name)
-            if beyond is not None:
-                hopeless |= beyond & left
-            rejected |= failed & left
+        for plugin, verdict in self.verdicts:
+            failed = left & np.logical_or.reduce(list(verdict.values()) or [np.zeros_like(left)])
+            out = np.where(failed, np.maximum(out, self._codes_by(plugin)), out)
             if not self.every_reason:
                 left &= ~failed
-        for row in self.with_nominated:
-            rejected[row] = True
-            hopeless[row] = self.nominated_codes.get(row) is Code.UnschedulableAndUnresolvable
-        if self.refused:
-            row_of = {name: row for row, name in enumerate(self.names)}
-            for name, status in self.refused.items():
-                if name in row_of:
-                    rejected[row_of[name]] = True
-                    hopeless[row_of[name]] = status.code is Code.UnschedulableAndUnresolvable
-        return rejected, hopeless
+        row_of = {name: row for row, name in enumerate(self.names)} if self.refused else {}
+        for name, status in self.refused.items():
+            if name in row_of and not (self.appends and out[row_of[name]]):
+                out[row_of[name]] = status.code
+        return np.where(out == 0, silent, out)
+
+    def _codes_by(self, plugin: str) -> IntArray:
+        """(N,) the code that a plugin refuses rows with."""
+        out = np.full(len(self.listed), Code.Unschedulable, np.int64)
+        for masks, code in ((self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending)):
+            if plugin in masks:
+                out[masks[plugin]] = code
+        return out

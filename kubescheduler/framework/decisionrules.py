@@ -8,27 +8,36 @@ import attrs
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.decision import fit_error_1_20, fit_error_1_36
+from kubescheduler.framework.errortexts import filter_failed_1_20, filter_failed_1_36
 from kubescheduler.framework.extending import Note, note_1_20, note_1_36
-from kubescheduler.framework.filtering import ErrorText, filter_error_1_20, filter_error_1_36
-from kubescheduler.framework.prefiltering import Answer, Narrowed, narrow_1_20, narrow_1_36
+from kubescheduler.framework.filtering import ErrorText
+from kubescheduler.framework.postfiltering import Collect, collect_1_20, collect_1_36
+from kubescheduler.framework.prefiltering import Answer, PreFilterOutcome, narrow_1_20, narrow_1_36
 from kubescheduler.framework.sampling import wanted_1_20, wanted_1_36
 from kubescheduler.framework.state import CycleState
+from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Code
 
 
 @attrs.frozen
 class DecisionRules:
     """One release's ways.
 
-    narrow: what the PreFilter plugins' answers come to. filter_error: the text of a Filter error. note: what an
-    extender's filter does to statuses. fit_error: the text when no node fits. wanted: how many passing nodes are
-    enough, of (nodes, percentage). nominated_first: a nominated node is tried alone before the others.
-    empties: nodes that a filter answers as objects are scored as if they were empty. one_is_enough: one passing node
-    is enough when nothing scores.
+    narrow: what the PreFilter plugins' answers come to. rejected: the codes by which a Filter refuses a node.
+    filter_error: the text of a Filter error. pre_score_skips: the codes by which PreScore says that a plugin gives no
+    score. collect: what the PostFilter plugins' answers come to. note: what an extender's filter does to statuses;
+    appends: these are added to those of plugins, else they replace them. fit_error: the text when no node fits.
+    wanted: how many passing nodes are enough, of (nodes, percentage). nominated_first: a nominated node is tried alone
+    before the others. empties: nodes that a filter answers as objects are scored as if they were empty. one_is_enough:
+    one passing node is enough when nothing scores.
     """
 
-    narrow: Callable[[Iterator[tuple[str, Answer]], CycleState], Narrowed] = narrow_1_36
-    filter_error: ErrorText = filter_error_1_36
+    narrow: Callable[[Iterator[tuple[str, Answer]], CycleState], PreFilterOutcome] = narrow_1_36
+    rejected: frozenset[Code] = REJECTED_1_36
+    filter_error: ErrorText = filter_failed_1_36
+    pre_score_skips: frozenset[Code] = frozenset({Code.Skip})
+    collect: Collect = collect_1_36
     note: Note = note_1_36
+    appends: bool = False
     fit_error: Callable[[Decision], str] = fit_error_1_36
     wanted: Callable[[int, int], int] = wanted_1_36
     nominated_first: bool = True
@@ -39,8 +48,12 @@ class DecisionRules:
 DECISION_RULES: dict[str, DecisionRules] = {
     "1.20": DecisionRules(
         narrow=narrow_1_20,
-        filter_error=filter_error_1_20,
+        rejected=REJECTED_1_20,
+        filter_error=filter_failed_1_20,
+        pre_score_skips=frozenset(),
+        collect=collect_1_20,
         note=note_1_20,
+        appends=True,
         fit_error=fit_error_1_20,
         wanted=wanted_1_20,
         nominated_first=False,

@@ -98,6 +98,7 @@ def _delete(handle: Handle, victim: Pod) -> None:
             handle.cache.forget_pod(victim)
         elif victim in handle.cache:
             handle.cache.remove_pod(victim)
+        handle.departed(victim)
 
 
 def _tell(handle: Handle, victim: Pod, note: str) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import attrs
 import numpy as np
 
+from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.scheduler import NO_NODES
-from kubescheduler.framework.decision import FrameworkDecision, items
+from kubescheduler.framework.decision import FrameworkDecision, items, nominee_of
 from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Code, Status
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
@@ -43,7 +44,8 @@ class FailureRecord:
     node_name: the node that was chosen, empty if there was none. reason, message: of the condition PodScheduled.
     code, plugin: of the status that ended it. result: the metric's, ``unschedulable`` or ``error``. nominated: the node
     that the pod is nominated to from now on; empty: none; None: nothing is said about it. rejectors: the plugins
-    that an event has to concern for the pod to be tried again. silent: there is no error to tell.
+    that an event has to concern for the pod to be tried again. pending: likewise, those whose event has it tried again
+    at once (1.36). silent: there is no error to tell.
     """
 
     pod: Pod
@@ -57,6 +59,7 @@ class FailureRecord:
     nominated: str | None = ""
     rejectors: frozenset[str] = frozenset()
     silent: bool = False
+    pending: frozenset[str] = frozenset()
 
 
 # --- no node was chosen ------------------------------------------------------------------------
@@ -89,39 +92,58 @@ def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureRecord:
         result="unschedulable" if unfit else "error",
         nominated=_nominee(decision) if post_filters and decision.error is None else "",
         rejectors=rejectors_of(decision),
+        pending=pending_of(decision),
     )
 
 
 def _nominee(decision: Decision) -> str | None:
-    """The node that preemption makes room on; empty: it found none; None: it was not asked."""
-    if decision.preemption is None:
-        return None
-    return decision.preemption.chosen[0] if decision.preemption.chosen else ""
+    """The node that the pod is to wait for; empty: for none; None: nothing is said."""
+    return decision.nominated if isinstance(decision, FrameworkDecision) else nominee_of(decision.preemption)
 
 
 def rejectors_of(decision: Decision) -> frozenset[str]:
-    """The plugins whose answers left no node, ``Extender`` for all extenders; none when the attempt was given up."""
+    """The plugins whose answers left no node, ``Extender`` for all extenders; none when the attempt was given up.
+
+    Those that wait for an event are not among them, see ``pending_of``.
+    """
     if decision.error is not None:
         return frozenset()
-    found: set[str] = set()
-    left = decision.listed.copy()
+    found, _, left = _blamed(decision)
     if isinstance(decision, FrameworkDecision):
+        found.update(decision.pre_filter_plugins)
         if decision.absent is not None and decision.absent.plugin:
             found.add(decision.absent.plugin)
-        left &= left if decision.judged is None else decision.judged
-    left[list(decision.with_nominated)] = False
-    found.update(name for reasons in decision.with_nominated.values() for name, _ in reasons)
-    for name, verdict in decision.verdicts:
-        failing = np.zeros(len(left), np.bool_)
-        for mask in verdict.values():
-            failing |= mask
-        if (failing & left).any():
-            found.add(name)
-        if not decision.every_reason:
-            left &= ~failing
     if any(trace.failed is not None for trace in decision.extenders) and left.any():
         found.add(EXTENDER)
     return frozenset(found)
+
+
+def pending_of(decision: Decision) -> frozenset[str]:
+    """The plugins that refused a node until an event comes (1.36)."""
+    return frozenset() if decision.error is not None else frozenset(_blamed(decision)[1])
+
+
+def _blamed(decision: Decision) -> tuple[set[str], set[str], Mask]:
+    """(the plugins that refused nodes for good, those that wait, (N,) bool the nodes that no plugin refused)."""
+    framework = decision if isinstance(decision, FrameworkDecision) else None
+    left = decision.listed.copy() if framework is None else framework.looked_at.copy()
+    refusing: set[str] = set()
+    waiting: set[str] = set()
+    for row, reasons in decision.with_nominated.items():
+        if left[row]:
+            left[row] = False
+            pends = framework is not None and framework.nominated_codes.get(row) is Code.Pending
+            (waiting if pends else refusing).update(name for name, _ in reasons)
+    for name, verdict in decision.verdicts:
+        failing = left & np.logical_or.reduce([*verdict.values(), np.zeros_like(left)])
+        pending = None if framework is None else framework.pending.get(name)
+        if pending is not None and (failing & pending).any():
+            waiting.add(name)
+        if (failing if pending is None else failing & ~pending).any():
+            refusing.add(name)
+        if not decision.every_reason:
+            left &= ~failing
+    return refusing, waiting, left
 
 
 # --- a node was chosen -------------------------------------------------------------------------
@@ -148,7 +170,7 @@ def chosen_1_20(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
 
 def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
     """A rejection by Reserve or Permit is told like one of a single node."""
-    rejected = status.code in REJECTED_1_36
+    rejected, pends = status.code in REJECTED_1_36, status.code is Code.Pending
     message = status.error_text
     if rejected and stage in (Stage.RESERVE, Stage.PERMIT):
         message = f"0/1 nodes are available: {items([status.all_reasons])}."
@@ -161,8 +183,9 @@ def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
         status.plugin,
         node_name,
         "unschedulable" if rejected else "error",
-        rejectors=frozenset({status.plugin} - {""}) if rejected else frozenset(),
+        rejectors=frozenset({status.plugin} - {""}) if rejected and not pends else frozenset(),
         silent=status.code is Code.Skip,
+        pending=frozenset({status.plugin} - {""}) if pends else frozenset(),
     )
 
 

@@ -25,14 +25,6 @@ ErrorText = Callable[[str, str, str], str]
 """Of (plugin, pod name, text): the text with which a Filter error gives up the attempt."""
 
 
-def filter_error_1_20(plugin: str, pod: str, text: str) -> str:
-    return f'running "{plugin}" filter plugin for pod "{pod}": {text}'
-
-
-def filter_error_1_36(plugin: str, pod: str, text: str) -> str:  # noqa: ARG001
-    return f'running "{plugin}" filter plugin: {text}'
-
-
 @attrs.define(eq=False)
 class Passed:
     """What Filter plugins found; see FrameworkDecision."""
@@ -42,6 +34,7 @@ class Passed:
     everywhere: bool = False
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)
+    pending: Mapping[str, Mask] = attrs.field(factory=dict)
     with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
     nominated_codes: Mapping[int, Code] = attrs.field(factory=dict)
 
@@ -56,7 +49,7 @@ class Filtering:
     cycle: CycleState
     cache: ClusterCache
     error_text: ErrorText
-    own: Mapping[str, FitPredicate]
+    own: Mapping[str, OwnFilter]
     """The Filter plugins of one's own that do not skip this pod."""
 
     @classmethod
@@ -68,10 +61,11 @@ class Filtering:
         cycle: CycleState,
         cache: ClusterCache,
         error_text: ErrorText,
+        rejected: frozenset[Code],
     ) -> Filtering:
-        """After PreFilter was run."""
+        """After PreFilter was run. rejected: the codes that refuse a node."""
         own = {
-            name: OwnFilter(plugin, cycle, pod).as_check()
+            name: OwnFilter(plugin, cycle, pod, rejected, name in compiled.own_pre_filters)
             for name, plugin in compiled.own_filters.items()
             if name not in cycle.skip_filter
         }
@@ -86,31 +80,37 @@ class Filtering:
                 if not column.skipped:
                     out.append(column.predicate)
             elif name in self.own:
-                out.append(self.own[name])
+                out.append(self.own[name].predicate)
         return out
 
     def run(self, rows: Mask | None, *, every: bool) -> Passed:
         """Judges the listed rows (of ``rows`` only, if given). every: plugins of one's own judge all rows, not just
         those that are left.
 
-        Raises SchedulingError when a plugin errs.
+        A row where a plugin errs does not pass; see ``raise_error``. Raises SchedulingError when one errs beside pods
+        that are nominated.
         """
         columns, own = self.cache.columns, self.own
         _, listed = columns.published
         snapshot = self.cache.snapshot()
         self.state.check(snapshot, columns.log, listed)
         feasible, everywhere = self.state.feasible, self.state.everywhere
-        verdicts = self._columns() if not own else self._with_own(snapshot, listed if rows is None else rows, every)
+        looked_at = listed if rows is None else listed & rows
+        every = every or self.compiled.algorithm.always_check_all_predicates
+        verdicts = self._columns() if not own else self._with_own(snapshot, looked_at, every)
         passed = Passed(listed, feasible, everywhere, tuple(verdicts), self._unresolvable())
         if own:
             self._narrow_by_own(passed, snapshot)
         if rows is not None:
             passed.feasible, passed.everywhere = passed.feasible[rows[passed.feasible]], False
         if self.cache.nominated():
-            self._judge_nominated(passed)
-        if own or any(check.erring for check in self.state.checks):
-            self._raise_error(passed, listed if rows is None else listed & rows)
+            self._judge_nominated(passed, looked_at)
         return passed
+
+    def raise_error(self, passed: Passed, rows: Mask | None) -> None:
+        """Raises SchedulingError when a plugin erred on a row that was looked at (of ``rows`` only, if given)."""
+        if self.own or any(check.erring for check in self.state.checks):
+            self._raise_error(passed, passed.listed if rows is None else passed.listed & rows)
 
     def _columns(self) -> list[tuple[str, Verdict]]:
         return [(check.predicate.name, check.verdict) for check in self.state.checks if not check.skipped]
@@ -144,26 +144,25 @@ class Filtering:
     def _narrow_by_own(self, passed: Passed, snapshot: Snapshot) -> None:
         fits = np.zeros(len(passed.listed), np.bool_)
         fits[passed.feasible] = True
-        beyond = dict(passed.unresolvable)
+        beyond, waiting = dict(passed.unresolvable), {}
         for name, verdict in passed.verdicts:
             refused = failing(verdict) if name in self.own else None
             if refused is not None:
                 fits &= ~refused
-                mask = unresolvable(self.own[name], self.state.info, snapshot, verdict, refused)
-                if mask is not None:
-                    beyond[name] = mask
-        passed.unresolvable = beyond
+                beyond[name] = refused & self.own[name].refused_with(Code.UnschedulableAndUnresolvable, snapshot)
+                waiting[name] = refused & self.own[name].refused_with(Code.Pending, snapshot)
+        passed.unresolvable, passed.pending = beyond, waiting
         passed.feasible, passed.everywhere = np.flatnonzero(fits), False
 
     # --- nominated pods --------------------------------------------------------------------
 
-    def _judge_nominated(self, passed: Passed) -> None:
+    def _judge_nominated(self, passed: Passed, rows: Mask) -> None:
         """Rows where the pod does not fit beside the pods that are nominated there fail for that."""
         found: dict[int, Found] = {}
         codes: dict[int, Code] = {}
         for name in self.cache.nominated():
             row = self.cache.columns.row_of.get(name)
-            if row is None or self.cache.columns.nodes[row] is None:
+            if row is None or self.cache.columns.nodes[row] is None or not rows[row]:
                 continue
             changes = nominated_beside(self.pod, row, self.cache)
             if changes:
@@ -192,13 +191,20 @@ class Filtering:
             if not reasons:
                 continue
             self._raise_first(check.name, reasons)
-            hopeless = unresolvable(check, self.state.info, snapshot, verdict, failing(verdict))
-            bad = hopeless is not None and bool(hopeless[0])
-            code = max(code, Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable)
+            code = max(code, self._code(check, snapshot, verdict))
             found.append((check.name, reasons))
             if not self.compiled.algorithm.always_check_all_predicates:
                 break
         return tuple(found), code
+
+    def _code(self, check: FitPredicate, snapshot: Snapshot, verdict: Verdict) -> Code:
+        """With which code a plugin refuses the one row."""
+        own = self.own.get(check.name)
+        if own is not None:
+            return own.codes[int(snapshot.row_numbers[0])]
+        hopeless = unresolvable(check, self.state.info, snapshot, verdict, failing(verdict))
+        bad = hopeless is not None and bool(hopeless[0])
+        return Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable
 
     # --- errors ----------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import Status
 
 if TYPE_CHECKING:
-    from kubescheduler.framework.runner_prefilter import PreFilterOutcome
+    from kubescheduler.framework.prefiltering import PreFilterOutcome
     from kubescheduler.framework.runner_score import ScoreOutcome
 
 
@@ -121,6 +121,10 @@ class Handle(Protocol):
     def reject_waiting_pod(self, uid: str) -> bool: ...
     def pod_in_pre_bind(self, uid: str) -> Cancellation | None:
         """What cancels the binding of a pod whose PreBind plugins are at work (1.36)."""
+        ...
+
+    def departed(self, pod: Pod) -> None:
+        """A placed pod was taken out of ``cache`` by a plugin: others may fit now."""
         ...
 
     def activate(self, pods: Sequence[Pod]) -> None:

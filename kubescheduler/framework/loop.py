@@ -106,6 +106,9 @@ class SchedulerLoop:
             return None
         with self._services.lock:
             attempt = self._tried(entry, started)
+            departed, self._services.departed = self._services.departed, []
+        for pod in departed:
+            self._queue.assigned_pod_deleted(pod, None)
         if attempt.binding is not None:
             self._bindings.add(attempt.binding)
             attempt.binding.add_done_callback(self._finished)

@@ -13,7 +13,8 @@ from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.adapters import filter_mask
+from kubescheduler.framework.adapters import filter_mask, status_of
+from kubescheduler.framework.errortexts import change_failed
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import REJECTED_1_36, Code, is_success
 from predicates.types import FitPredicate, NodeError, Verdict
@@ -23,34 +24,44 @@ from predicates.types import FitPredicate, NodeError, Verdict
 class OwnFilter:
     """A plugin's Filter in one attempt. Pods thought onto or away from nodes are told to its AddPod and RemovePod.
 
-    hopeless: the rows that it last refused with UnschedulableAndUnresolvable.
+    rejected: the codes that refuse a node; any other is an error. told: its PreFilter is enabled, so that AddPod and
+    RemovePod are called. codes: row → the code with which it last refused it.
     """
 
     plugin: Any
     cycle: CycleState
     pod: Pod
-    hopeless: set[int] = attrs.field(factory=set)
+    rejected: frozenset[Code] = REJECTED_1_36
+    told: bool = True
+    codes: dict[int, Code] = attrs.field(factory=dict)
+    predicate: FitPredicate = attrs.field(init=False)
 
-    def as_check(self) -> FitPredicate:
+    @predicate.default
+    def _predicate(self) -> FitPredicate:
         return FitPredicate(self.plugin.name, self.check, EVERYTHING, beyond=self.beyond)
 
     def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:
-        state = _with_changes(self.plugin, self.cycle, self.pod, snapshot)
+        state = _with_changes(self.plugin, self.cycle, self.pod, snapshot) if self.told else self.cycle
         statuses = filter_mask(self.plugin, state, self.pod, snapshot)
         rows = snapshot.row_numbers.tolist()
-        self.hopeless.difference_update(rows)
         verdict: Verdict = {}
+        for row in rows:
+            self.codes.pop(row, None)
         for at, status in statuses.items():
-            if status.code is Code.UnschedulableAndUnresolvable:
-                self.hopeless.add(rows[at])
-            rejected = status.code in REJECTED_1_36
-            reasons = status.all_reasons if rejected else (NodeError(status.message),)
+            self.codes[rows[at]] = status.code
+            rejected = status.code in self.rejected
+            reasons = status.all_reasons if rejected else (NodeError(status.error_text),)
             for reason in reasons or ("",):
                 verdict.setdefault(reason, np.zeros(len(rows), np.bool_))[at] = True
         return verdict
 
     def beyond(self, _: PodInfo, snapshot: Snapshot) -> Mask:
-        return np.isin(snapshot.row_numbers, list(self.hopeless))
+        return self.refused_with(Code.UnschedulableAndUnresolvable, snapshot)
+
+    def refused_with(self, code: Code, snapshot: Snapshot) -> Mask:
+        """(n,) bool: the rows that it last refused with a code."""
+        hit = [row for row, given in self.codes.items() if given is code]
+        return np.isin(snapshot.row_numbers, hit)
 
 
 def _with_changes(plugin: Any, cycle: CycleState, pod: Pod, snapshot: Snapshot) -> CycleState:
@@ -67,6 +78,6 @@ def _with_changes(plugin: Any, cycle: CycleState, pod: Pod, snapshot: Snapshot) 
 
 def _tell(plugin: Any, state: CycleState, pod: Pod, other: Pod | None, node_info: NodeInfo, *, added: bool) -> None:
     point, call = ("AddPod", plugin.add_pod) if added else ("RemovePod", plugin.remove_pod)
-    status = call(state, pod, other, node_info)
-    if not is_success(status):
-        raise SchedulingError(f'running {point} on PreFilter plugin "{plugin.name}": {status.message}')
+    status, _ = status_of(call, state, pod, other, node_info)
+    if status is not None and not is_success(status):
+        raise SchedulingError(change_failed(point, plugin.name, status).message)

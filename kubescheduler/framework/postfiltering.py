@@ -8,11 +8,56 @@ from typing import Any
 
 import attrs
 
+from clusterstate.errors import SchedulingError
 from kubescheduler.core.decision import Preemption
-from kubescheduler.framework.decision import FrameworkDecision
-from kubescheduler.framework.preemption import Search
+from kubescheduler.framework.adapters import ask_post_filter
+from kubescheduler.framework.decision import FrameworkDecision, nominee_of
+from kubescheduler.framework.preemption import ProcessCrash, Search
 from kubescheduler.framework.state import CycleState
-from kubescheduler.framework.status import Code, Status, code_of
+from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
+
+Nominee = str | None
+"""A node's name; empty: the pod is no longer nominated; None: nothing is said."""
+
+Answer = tuple[str, Nominee, Status | None]
+"""(plugin, the node it nominates, its status; None: Success)."""
+
+Collect = Callable[[Iterator[Answer], CycleState], tuple[Nominee, Status | None]]
+"""What the answers come to; each is asked for when it is its turn."""
+
+ALL_SKIPPED = "All PostFilter plugins are skipped"
+
+
+def collect_1_20(given: Iterator[Answer], cycle: CycleState) -> tuple[Nominee, Status | None]:  # noqa: ARG001
+    """Until one succeeds or fails; rejections are merged. Upstream: 1.20 RunPostFilterPlugins."""
+    found: list[Status] = []
+    for plugin, nominee, status in given:
+        if status is None or is_success(status):
+            return nominee, status
+        if status.code not in REJECTED_1_20:
+            return None, Status.failure(status.message).by(plugin)
+        found.append(status.by(plugin))
+    return None, merge(found)
+
+
+def collect_1_36(given: Iterator[Answer], cycle: CycleState) -> tuple[Nominee, Status | None]:
+    """Until one succeeds, fails or cannot help; all reasons are told. Upstream: 1.36 RunPostFilterPlugins."""
+    if cycle.skip_all_post_filter:
+        return None, Status.unschedulable(ALL_SKIPPED)
+    kept: Nominee = None
+    reasons: list[str] = []
+    rejector = ""
+    for plugin, nominee, status in given:
+        if status is None or is_success(status):
+            return nominee, status
+        if status.code is Code.UnschedulableAndUnresolvable:
+            return nominee, status.by(plugin)
+        if status.code not in REJECTED_1_36:
+            return None, Status.failure(status.error_text).by(plugin)
+        kept = kept if nominee is None else nominee
+        reasons += status.all_reasons
+        rejector = rejector or plugin
+    return kept, Status(Code.Unschedulable, tuple(reasons), plugin=rejector)
 
 
 class Statuses(Mapping[str, Status]):
@@ -38,57 +83,40 @@ class Statuses(Mapping[str, Status]):
 @attrs.frozen(eq=False)
 class PostFiltered:
     """preemption: what DefaultPreemption found, None when it was not run. nominated: the node that the pod is to wait
-    for. message: the reasons that are told, as the release does. error: a plugin failed."""
+    for. message: what all plugins came to, empty for a success."""
 
     preemption: Preemption | None = None
-    nominated: str | None = None
+    nominated: Nominee = None
     message: str = ""
-    error: str | None = None
 
 
-def run_post_filters_1_20(plugins: Sequence[Any], search: Search, cycle: CycleState) -> PostFiltered:
-    """Until one succeeds or fails; nothing is told. Upstream: 1.20 RunPostFilterPlugins."""
-    preemption: Preemption | None = None
-    for plugin in plugins:
-        found, nominated, status = _answer(plugin, search, cycle)
-        preemption = found or preemption
-        if code_of(status) is Code.Success:
-            return PostFiltered(preemption, nominated)
-        if status is not None and status.code not in (Code.Unschedulable, Code.UnschedulableAndUnresolvable):
-            return PostFiltered(preemption, error=status.message)
-    return PostFiltered(preemption)
+def run_post_filters(
+    plugins: Sequence[Any], search: Search, cycle: CycleState, collect: Collect, *, strict: bool = False
+) -> PostFiltered:
+    """Asks the plugins one after the other.
 
+    strict: raises SchedulingError when preemption fails, instead of taking it for the plugin's Error as the release
+    does. Raises ProcessCrash where the release would end.
+    """
+    found: list[Preemption] = []
 
-def run_post_filters_1_36(plugins: Sequence[Any], search: Search, cycle: CycleState) -> PostFiltered:
-    """Until one succeeds, fails or cannot help; all reasons are told. Upstream: 1.36 RunPostFilterPlugins."""
-    preemption: Preemption | None = None
-    reasons: list[str] = []
-    nominated: str | None = None
-    for plugin in plugins:
-        found, name, status = _answer(plugin, search, cycle)
-        preemption, nominated = found or preemption, name or nominated
-        if status is None or status.code is Code.Success:
-            return PostFiltered(preemption, nominated)
-        if status.code is Code.UnschedulableAndUnresolvable:
-            return PostFiltered(preemption, nominated, status.message)
-        if status.code is not Code.Unschedulable:
-            return PostFiltered(preemption, nominated, status.message, error=status.message)
-        reasons += status.all_reasons
-    return PostFiltered(preemption, nominated, ", ".join(reasons))
+    def ask() -> Iterator[Answer]:
+        for plugin in plugins:
+            preempt = getattr(plugin, "search", None)
+            if preempt is None:
+                status, nominee = ask_post_filter(plugin, cycle, search.pod, Statuses(search.decision))
+                yield plugin.name, nominee, status
+                continue
+            try:
+                made, status = preempt(search)
+            except SchedulingError as error:
+                if strict or isinstance(error, ProcessCrash):
+                    raise
+                yield plugin.name, None, Status.failure(str(error))
+            else:
+                found.append(made)
+                yield plugin.name, nominee_of(made), status
 
-
-def _answer(plugin: Any, search: Search, cycle: CycleState) -> tuple[Preemption | None, str | None, Status | None]:
-    """(what DefaultPreemption found, the nominated node, the status) of one plugin."""
-    preempt: Callable[[Search], tuple[Preemption, Status]] | None = getattr(plugin, "search", None)
-    if preempt is not None:
-        found, status = preempt(search)
-        return found, found.chosen[0] if found.chosen else None, status
-    nominated, status = plugin.post_filter(cycle, search.pod, Statuses(search.decision))
-    return None, nominated, status
-
-
-RUN_POST_FILTERS: dict[str, Callable[[Sequence[Any], Search, CycleState], PostFiltered]] = {
-    "1.20": run_post_filters_1_20,
-    "1.36": run_post_filters_1_36,
-}
-"""Release → how it runs PostFilter plugins."""
+    nominated, status = collect(ask(), cycle)
+    message = "" if status is None or is_success(status) else status.message
+    return PostFiltered(found[-1] if found else None, nominated, message)

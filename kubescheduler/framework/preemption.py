@@ -37,6 +37,10 @@ NEEDS_NONE = 'expected at least one victim pod on node "{}"'
 Found = Mapping[str, Victims]
 
 
+class ProcessCrash(SchedulingError):
+    """What ends the release's process."""
+
+
 @attrs.frozen(eq=False)
 class Search:
     """One pod that fits nowhere, and what is known of it."""
@@ -56,13 +60,15 @@ class Search:
 class PreemptionRules:
     """One release's ways.
 
-    leaving: whether a pod on its way out is one that makes room for the nominated pod. potential: (n,) the rows where
-    preemption may help. pick: the candidates that may be chosen. needs_victims: a node that needs none is an error, and
-    victims are listed by importance. explains: whether the release says why there is no candidate.
+    leaving: whether a pod on its way out is one that makes room for the nominated pod. silent: the code of a node
+    without a status. potential: of codes, (N,) bool the nodes where preemption may help. pick: the candidates that may
+    be chosen. needs_victims: a node that needs none is an error, and victims are listed by importance. explains:
+    whether the release says why there is no candidate.
     """
 
     leaving: Callable[[Pod], bool]
-    potential: Callable[[FrameworkDecision, Mask], IntArray]
+    silent: Code
+    potential: Callable[[IntArray], Mask]
     pick: Pick
     needs_victims: bool
     explains: bool
@@ -74,22 +80,21 @@ def leaving_1_20(pod: Pod) -> bool:
 
 def leaving_1_36(pod: Pod) -> bool:
     """It is being deleted because the scheduler preempted it."""
-    reason = next((c.reason for c in pod.conditions if c.type == "DisruptionTarget" and c.status == "True"), None)
     first = next((c for c in pod.conditions if c.type == "DisruptionTarget"), None)
-    mine = first is not None and first.status == "True" and reason == "PreemptionByScheduler"
+    mine = first is not None and first.status == "True" and first.reason == "PreemptionByScheduler"
     return pod.metadata.deletion_timestamp is not None and mine
 
 
-def potential_1_20(decision: FrameworkDecision, has_node: Mask) -> IntArray:
+def potential_1_20(codes: IntArray) -> Mask:
     """Every node whose status, if it has one, can be mended. Upstream: 1.20 nodesWherePreemptionMightHelp."""
-    _, hopeless = decision.rejections()
-    return np.flatnonzero(has_node & ~hopeless)
+    out: Mask = codes != Code.UnschedulableAndUnresolvable
+    return out
 
 
-def potential_1_36(decision: FrameworkDecision, has_node: Mask) -> IntArray:
+def potential_1_36(codes: IntArray) -> Mask:
     """The nodes with status Unschedulable. Upstream: 1.36 nodesWherePreemptionMightHelp."""
-    rejected, hopeless = decision.rejections()
-    return np.flatnonzero(has_node & rejected & ~hopeless)
+    out: Mask = codes == Code.Unschedulable
+    return out
 
 
 def preempt(search: Search, rules: PreemptionRules) -> tuple[Preemption, Status]:
@@ -98,10 +103,11 @@ def preempt(search: Search, rules: PreemptionRules) -> tuple[Preemption, Status]
     Raises SchedulingError when an extender that is not ignorable fails. Upstream: 1.20 and 1.36 DefaultPreemption.
     """
     pod, cache = search.pod, search.cache
-    obstacle = _ineligible(search, rules)
+    codes = search.decision.row_codes(rules.silent)
+    obstacle = _ineligible(search, rules, codes)
     if obstacle is not None:
-        return Preemption(), _refused(rules, lambda: obstacle)
-    rows = rules.potential(search.decision, cache.snapshot().has_node)
+        return Preemption(keeps_nomination=True), _refused(rules, lambda: obstacle)
+    rows = np.flatnonzero(cache.snapshot().has_node & rules.potential(codes))
     if not len(rows):
         nominated = (pod,) if pod.nominated_node_name else ()
         return Preemption(cleared=nominated), _refused(rules, functools.partial(_nobody, search, rows))
@@ -114,7 +120,7 @@ def preempt(search: Search, rules: PreemptionRules) -> tuple[Preemption, Status]
     if interested:
         left = _ask_extenders(search, dict(found), interested, rules)
         if not left:
-            return Preemption(), _refused(rules, lambda: NO_CANDIDATE)
+            return Preemption(keeps_nomination=True), _refused(rules, lambda: NO_CANDIDATE)
         return _made(search, left, choose(left, rules.pick)), Status()
     best = rules.pick(found.costs(search.roster.starts))
     return _made(search, found, chosen_rows(found, best, cache)), Status()
@@ -129,16 +135,18 @@ def _refused(rules: PreemptionRules, text: Callable[[], str]) -> Status:
     return Status.unschedulable(f"preemption: {text()}") if rules.explains else Status(Code.Unschedulable)
 
 
-def _ineligible(search: Search, rules: PreemptionRules) -> str | None:
-    """Why the pod may not preempt: it never does, or lower ones are still leaving the node it is nominated to."""
+def _ineligible(search: Search, rules: PreemptionRules, codes: IntArray) -> str | None:
+    """Why the pod may not preempt: it never does, or lower ones are still leaving the node it is nominated to.
+
+    codes: (N,) of all nodes' statuses.
+    """
     pod, cache = search.pod, search.cache
     if pod.spec.preemption_policy == "Never":
         return NEVER
     row = cache.columns.row_of.get(pod.nominated_node_name)
     if row is None or cache.columns.nodes[row] is None:
         return None
-    _, hopeless = search.decision.rejections()
-    if hopeless[row]:
+    if codes[row] == Code.UnschedulableAndUnresolvable:
         return None
     there = cache.columns.pods[row].values()
     return TERMINATING if any(p.priority < pod.priority and rules.leaving(p) for p in there) else None
@@ -173,7 +181,7 @@ def pick_1_20(costs: Costs) -> IntArray:
     left = costs.present()
     left = left[costs.violations[left] == costs.violations[left].min()]
     if len(costs.of_kinds(left)) > 1 and (costs.count[left] == 0).any():
-        raise SchedulingError("panic: runtime error: index out of range [0] with length 0 (a node needs no victims)")
+        raise ProcessCrash("panic: runtime error: index out of range [0] with length 0 (a node needs no victims)")
     return costs.least(left)
 
 
@@ -238,7 +246,9 @@ def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str],
 
 
 PREEMPTION_RULES: dict[str, PreemptionRules] = {
-    "1.20": PreemptionRules(leaving_1_20, potential_1_20, pick_1_20, needs_victims=False, explains=False),
-    "1.36": PreemptionRules(leaving_1_36, potential_1_36, pick_1_36, needs_victims=True, explains=True),
+    "1.20": PreemptionRules(leaving_1_20, Code.Success, potential_1_20, pick_1_20, needs_victims=False, explains=False),
+    "1.36": PreemptionRules(
+        leaving_1_36, Code.UnschedulableAndUnresolvable, potential_1_36, pick_1_36, needs_victims=True, explains=True
+    ),
 }
 """Release → its ways."""

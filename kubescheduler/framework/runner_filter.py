@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.validation import go_quote
-from kubescheduler.framework.adapters import ask_filter
+from kubescheduler.framework.adapters import ask_filter, ask_post_filter
+from kubescheduler.framework.errortexts import filter_failed_1_20, filter_failed_1_36
 from kubescheduler.framework.points import Point
+from kubescheduler.framework.postfiltering import Answer, Nominee, collect_1_20, collect_1_36
 from kubescheduler.framework.runner_prefilter import change_pod
 from kubescheduler.framework.state import CycleState
-from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
+from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Status, is_success, merge
 
 if TYPE_CHECKING:
     from kubescheduler.framework.runtime import Framework
 
-Nominee = str | None
-"""A node's name; empty: the pod is no longer nominated; None: nothing is said."""
-
-ALL_SKIPPED = "All PostFilter plugins are skipped"
-
 
 def filter_error_1_20(plugin: str, pod: Pod, status: Status) -> Status:
     """A Filter plugin answered something that is neither Success nor a rejection."""
-    text = f"running {go_quote(plugin)} filter plugin for pod {go_quote(pod.metadata.name)}: {status.message}"
-    return Status.failure(text).by(plugin)
+    return Status.failure(filter_failed_1_20(plugin, pod.metadata.name, status.message)).by(plugin)
 
 
-def filter_error_1_36(plugin: str, pod: Pod, status: Status) -> Status:  # noqa: ARG001
+def filter_error_1_36(plugin: str, pod: Pod, status: Status) -> Status:
     """The same in 1.36."""
-    return Status.failure(f"running {go_quote(plugin)} filter plugin: {status.error_text}").by(plugin)
+    return Status.failure(filter_failed_1_36(plugin, pod.metadata.name, status.error_text)).by(plugin)
 
 
 def filter_1_20(framework: Framework, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
@@ -98,52 +92,21 @@ def filter_with_nominated(framework: Framework, state: CycleState, pod: Pod, the
 def post_filter_1_20(
     framework: Framework, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
 ) -> tuple[Nominee, Status | None]:
-    """Upstream: 1.20 RunPostFilterPlugins."""
-    found: list[Status] = []
-    for plugin in framework.at(Point.POST_FILTER):
-        status, nominee = _ask_post_filter(framework, plugin, state, pod, statuses)
-        if status is None or is_success(status):
-            return nominee, status
-        if status.code not in REJECTED_1_20:
-            return None, Status.failure(status.message).by(plugin.name)
-        found.append(status.by(plugin.name))
-    return None, merge(found)
+    """See ``collect_1_20``."""
+    return collect_1_20(_post_filters(framework, state, pod, statuses), state)
 
 
 def post_filter_1_36(
     framework: Framework, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
 ) -> tuple[Nominee, Status | None]:
-    """Upstream: 1.36 RunPostFilterPlugins."""
-    if state.skip_all_post_filter:
-        return None, Status.unschedulable(ALL_SKIPPED)
-    kept: Nominee = None
-    reasons: list[str] = []
-    rejector = ""
+    """See ``collect_1_36``."""
+    return collect_1_36(_post_filters(framework, state, pod, statuses), state)
+
+
+def _post_filters(
+    framework: Framework, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+) -> Iterator[Answer]:
     for plugin in framework.at(Point.POST_FILTER):
-        status, nominee = _ask_post_filter(framework, plugin, state, pod, statuses)
-        if status is None or is_success(status):
-            return nominee, status
-        if status.code is Code.UnschedulableAndUnresolvable:
-            return nominee, status.by(plugin.name)
-        if status.code not in REJECTED_1_36:
-            return None, Status.failure(status.error_text).by(plugin.name)
-        kept = kept if nominee is None else nominee
-        reasons += status.all_reasons
-        rejector = rejector or plugin.name
-    return kept, Status(Code.Unschedulable, tuple(reasons), plugin=rejector)
-
-
-def _ask_post_filter(
-    framework: Framework, plugin: Any, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
-) -> tuple[Status | None, Nominee]:
-    return framework.watch.plugin("PostFilter", plugin.name, state, _post_filter, plugin, state, pod, statuses)
-
-
-def _post_filter(
-    plugin: Any, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
-) -> tuple[Status | None, Nominee]:
-    try:
-        nominee, status = plugin.post_filter(state, pod, statuses)
-    except SchedulingError as error:
-        return Status.failure(str(error)), None
-    return status, nominee
+        ask = framework.watch.plugin
+        status, nominee = ask("PostFilter", plugin.name, state, ask_post_filter, plugin, state, pod, statuses)
+        yield plugin.name, nominee, status

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from algorithmprovider.pernode import NodeInfo, node_infos
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
-from kubescheduler.framework.adapters import ask_pre_filter, column_check, status_of
+from kubescheduler.framework.adapters import SKIP, ask_pre_filter, column_check, status_of
+from kubescheduler.framework.errortexts import change_failed
 from kubescheduler.framework.points import Point
+from kubescheduler.framework.prefiltering import Answer, PreFilterOutcome, narrow_1_20, narrow_1_36
 from kubescheduler.framework.state import CycleState
-from kubescheduler.framework.status import REJECTED_1_20, Code, Status, is_success
+from kubescheduler.framework.status import Status, is_success
 
 if TYPE_CHECKING:
     from kubescheduler.framework.runtime import Framework
-
-Names = frozenset[str]
-
-
-@attrs.frozen
-class PreFilterOutcome:
-    """What all PreFilter plugins came to.
-
-    status: None: nodes are to be looked at. nodes: the names that alone are, None: all. plugins: those that gave
-    names, sorted.
-    """
-
-    status: Status | None = None
-    nodes: Names | None = None
-    plugins: tuple[str, ...] = ()
 
 
 def pre_enqueue(framework: Framework, pod: Pod, first: str) -> Status | None:
@@ -48,59 +34,20 @@ def pre_enqueue(framework: Framework, pod: Pod, first: str) -> Status | None:
 
 
 def pre_filter_1_20(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
-    """The first answer that is no Success ends it. Upstream: 1.20 RunPreFilterPlugins."""
-    for plugin in framework.at(Point.PRE_FILTER):
-        status, _ = _ask(framework, plugin, state, pod, snapshot)
-        if status is None or is_success(status):
-            continue
-        if status.code is Code.Skip and column_check(plugin) is not None:
-            continue
-        if status.code in REJECTED_1_20:
-            return PreFilterOutcome(status.by(plugin.name))
-        return PreFilterOutcome(failed("PreFilter", plugin.name, status))
-    return PreFilterOutcome()
+    """See ``narrow_1_20``. A column rule that has nothing to say passes."""
+    given = _answers(framework, state, pod, snapshot)
+    return narrow_1_20(((name, (None if status is SKIP else status, names)) for name, (status, names) in given), state)
 
 
 def pre_filter_1_36(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
-    """Names are intersected, and the last Unschedulable is told at the end. Upstream: 1.36 RunPreFilterPlugins."""
-    rejected: Status | None = None
-    nodes: Names | None = None
-    givers: list[str] = []
+    """See ``narrow_1_36``."""
+    return narrow_1_36(_answers(framework, state, pod, snapshot), state)
+
+
+def _answers(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> Iterator[tuple[str, Answer]]:
     for plugin in framework.at(Point.PRE_FILTER):
-        status, names = _ask(framework, plugin, state, pod, snapshot)
-        code = Code.Success if status is None else status.code
-        if code is Code.Skip:
-            state.skip_filter.add(plugin.name)
-        elif status is not None and code is Code.UnschedulableAndUnresolvable:
-            return PreFilterOutcome(status.by(plugin.name))
-        elif status is not None and code is Code.Unschedulable:
-            rejected = status.by(plugin.name)
-        elif status is not None and code is not Code.Success:
-            return PreFilterOutcome(failed("PreFilter", plugin.name, status))
-        elif names is not None:
-            givers.append(plugin.name)
-            nodes = names if nodes is None else nodes & names
-            if not nodes:
-                return PreFilterOutcome(contradiction(givers), nodes, tuple(sorted(givers)))
-    return PreFilterOutcome(rejected, nodes, tuple(sorted(givers)))
-
-
-def contradiction(givers: list[str]) -> Status:
-    """No node has a name that every plugin gave."""
-    if len(givers) == 1:
-        return Status.unresolvable(f"node(s) didn't satisfy plugin {givers[0]}")
-    return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(givers))}] simultaneously")
-
-
-def _ask(
-    framework: Framework, plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot
-) -> tuple[Status | None, Names | None]:
-    return framework.watch.plugin("PreFilter", plugin.name, state, ask_pre_filter, plugin, state, pod, snapshot)
-
-
-def failed(point: str, plugin: str, status: Status) -> Status:
-    """The Error that a plugin's answer turns into."""
-    return Status.failure(f"running {point} plugin {go_quote(plugin)}: {status.error_text}").by(plugin)
+        ask = framework.watch.plugin
+        yield plugin.name, ask("PreFilter", plugin.name, state, ask_pre_filter, plugin, state, pod, snapshot)
 
 
 # --- AddPod and RemovePod ----------------------------------------------------------------------
@@ -123,8 +70,7 @@ def change_pod(
         label = f"PreFilterExtension{point}"
         status, _ = framework.watch.plugin(label, plugin.name, state, status_of, call, state, pod, other, node_info)
         if status is not None and not is_success(status):
-            text = f"running {point} on PreFilter plugin {go_quote(plugin.name)}: {status.error_text}"
-            return Status.failure(text).by(plugin.name)
+            return change_failed(point, plugin.name, status)
     return None
 
 

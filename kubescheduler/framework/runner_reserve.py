@@ -8,8 +8,8 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.validation import go_quote
 from kubescheduler.framework.adapters import status_of
+from kubescheduler.framework.errortexts import failed
 from kubescheduler.framework.points import Point
-from kubescheduler.framework.runner_prefilter import failed
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import Code, Status, is_success
 from kubescheduler.framework.waiting import HeldPod

@@ -13,11 +13,10 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from clusterstate.validation import go_quote
 from kubescheduler.framework.adapters import ask_pre_score, normalize_rows, score_rows
+from kubescheduler.framework.errortexts import failed, out_of_range, score_failed
 from kubescheduler.framework.plugin import Plugin
 from kubescheduler.framework.points import Point
-from kubescheduler.framework.runner_prefilter import failed
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import Status, is_success
 from priorities.types import MAX_NODE_SCORE
@@ -75,18 +74,10 @@ def score(framework: Framework, state: CycleState, pod: Pod, feasible: Snapshot)
     return ScoreOutcome(None, scores, np.array([wrap(total) for total in totals], np.int64))
 
 
-def out_of_range(plugin: str, value: int) -> str:
-    """The text for a normalised score that is none."""
-    return (
-        f"applying score defaultWeights on Score plugins: plugin {go_quote(plugin)} returns an invalid score {value}, "
-        f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
-    )
-
-
 def _raw(framework: Framework, plugin: Plugin, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
     alone: str | None = getattr(plugin, "score_alone", None)
     if alone is not None and plugin.name not in framework.names(Point.PRE_SCORE):
-        raise SchedulingError(f"running Score plugins: plugin {go_quote(plugin.name)} failed with: {alone}")
+        raise SchedulingError(score_failed(plugin.name, alone))
     return _watched(framework, "Score", plugin, state, score_rows, plugin, state, pod, feasible)
 
 

@@ -21,8 +21,8 @@ from kubescheduler.framework.handle import Handle
 from kubescheduler.framework.observing import Watch
 from kubescheduler.framework.plugin import Plugin
 from kubescheduler.framework.points import Point
+from kubescheduler.framework.prefiltering import PreFilterOutcome
 from kubescheduler.framework.profile import Profile
-from kubescheduler.framework.runner_prefilter import PreFilterOutcome
 from kubescheduler.framework.runner_score import ScoreOutcome
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import Status

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import attrs
 import numpy as np
 
@@ -16,12 +13,13 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.decision import Scores
 from kubescheduler.core.verdicts import ScoreState
-from kubescheduler.framework.adapters import normalize_rows, score_rows
-from kubescheduler.framework.classstate import PreScoreState, ProfileState, score_failed
+from kubescheduler.framework.adapters import ask_pre_score, normalize_rows, score_rows
+from kubescheduler.framework.classstate import PreScoreState, ProfileState
 from kubescheduler.framework.compiled import Compiled
 from kubescheduler.framework.emptied import EmptiedNodes
+from kubescheduler.framework.errortexts import failed, out_of_range, score_failed
 from kubescheduler.framework.state import CycleState
-from kubescheduler.framework.status import Code
+from kubescheduler.framework.status import Code, Status, is_success
 from priorities.types import MAX_NODE_SCORE, PriorityError
 
 EVERY_NODE = 1
@@ -41,7 +39,8 @@ class Scored:
 class Scoring:
     """One attempt's PreScore and Score plugins over the nodes that pass.
 
-    view: over exactly those nodes. feasible: their rows; None: all rows there are.
+    view: over exactly those nodes. feasible: their rows; None: all rows there are. skips: the codes by which PreScore
+    says that the plugin gives no score.
     """
 
     pod: Pod
@@ -51,6 +50,7 @@ class Scoring:
     snapshot: Snapshot
     view: Snapshot
     feasible: IntArray | None
+    skips: frozenset[Code] = frozenset({Code.Skip})
 
     def run(self, log: ChangeLog) -> Scored:
         """Raises SchedulingError with the release's text when a plugin fails."""
@@ -88,13 +88,12 @@ class Scoring:
                 if not self._goes_on(asked, log):
                     skipped.add(asked.name)
                 continue
-            own: Any = asked
-            status = own.pre_score(self.cycle, self.pod, self.view)
-            if status is None or status.code is Code.Success:
+            status, _ = ask_pre_score(asked, self.cycle, self.pod, self.view)
+            if status is None or is_success(status):
                 continue
-            if status.code is not Code.Skip:
-                raise SchedulingError(f'running PreScore plugin "{own.name}": {status.message}')
-            skipped.add(own.name)
+            if status.code not in self.skips:
+                raise SchedulingError(failed("PreScore", asked.name, status).message)
+            skipped.add(asked.name)
         self.cycle.skip_score |= skipped
         return skipped
 
@@ -102,7 +101,7 @@ class Scoring:
         try:
             return asked.ask(self.state.info, self.snapshot, log)
         except PriorityError as error:
-            raise SchedulingError(f'running PreScore plugin "{asked.name}": {error}') from error
+            raise SchedulingError(failed("PreScore", asked.name, Status.failure(str(error))).message) from error
 
     def _one(self, name: str, *, emptied: bool) -> tuple[Scores, Scores]:
         if name in self.compiled.own_scores:
@@ -129,7 +128,11 @@ class Scoring:
         if constant is not None:
             return constant, constant
         score = self.state.scores[name]
-        return self._final(score, score.config.map(self.state.info, self.view))
+        try:
+            raw = score.config.map(self.state.info, self.view)
+        except PriorityError as error:
+            raise SchedulingError(score_failed(name, error)) from error
+        return self._final(score, raw)
 
     def _final(self, score: ScoreState, raw: IntArray) -> tuple[Scores, Scores]:
         config, info = score.config, self.state.info
@@ -137,7 +140,7 @@ class Scoring:
             if config.settle is not None:
                 raw = config.settle(info, self.view, raw)
         except PriorityError as error:
-            raise score_failed(config.name, error) from error
+            raise SchedulingError(score_failed(config.name, error)) from error
         return raw, raw if config.reduce is None else config.reduce(info, self.view, raw)
 
     def _uniform(self, score: ScoreState, value: int) -> int:
@@ -155,14 +158,7 @@ class Scoring:
         plugin = self.compiled.own_scores[name]
         raw = score_rows(plugin, self.cycle, self.pod, self.view)
         final = normalize_rows(plugin, self.cycle, self.pod, raw)
-        _check_range(name, final.tolist())
+        for score in final.tolist():
+            if not 0 <= score <= MAX_NODE_SCORE:
+                raise SchedulingError(out_of_range(name, score))
         return raw, final
-
-
-def _check_range(name: str, scores: Sequence[int]) -> None:
-    for score in scores:
-        if not 0 <= score <= MAX_NODE_SCORE:
-            raise SchedulingError(
-                f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {score}, '
-                f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
-            )

@@ -40,8 +40,9 @@ class Services:
 
     client: None: nothing is written anywhere, and a bound pod is simply placed in ``cache``. extenders: in the order
     they are asked, ignorable ones last. max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a
-    positive integer. lock: held by whoever reads or changes ``cache``. activate: the queue's, for pods that are to be
-    tried now. format_note: what becomes of an event's note on its way, as upstream formats it once more.
+    positive integer. departed: placed pods that plugins took away, of which the queue is yet to be told. lock: held by
+    whoever reads or changes ``cache``. activate: the queue's, for pods that are to be tried now. format_note: what
+    becomes of an event's note on its way, as upstream formats it once more.
     """
 
     release: str
@@ -57,6 +58,7 @@ class Services:
     activate: Callable[[Sequence[Pod]], None] = ignore_pods
     format_note: Callable[[str], str] = str
     waiting: WaitingPods = attrs.field(factory=WaitingPods)
+    departed: list[Pod] = attrs.field(factory=list)
     in_pre_bind: dict[str, Cancellation] = attrs.field(factory=dict)
     lock: threading.RLock = attrs.field(factory=threading.RLock)
 
@@ -177,6 +179,9 @@ class FrameworkHandle:
 
     def pod_in_pre_bind(self, uid: str) -> Cancellation | None:
         return self._services.in_pre_bind.get(uid)
+
+    def departed(self, pod: Pod) -> None:
+        self._services.departed.append(pod)
 
     def activate(self, pods: Sequence[Pod]) -> None:
         self._services.activate(pods)

@@ -24,6 +24,10 @@ def in_a_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="preemption", daemon=True).start()
 
 
+def at_once(work: Callable[[], None]) -> None:
+    work()
+
+
 @attrs.frozen(eq=False)
 class DefaultPreemption:
     """PostFilter over columns: ``search`` says what would be done and changes nothing, ``evict`` does it.
@@ -76,4 +80,5 @@ def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) 
 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.36"], handle)
+    spawn = at_once if handle.client is None else in_a_thread
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.36"], handle, spawn=spawn)
