@@ -1,4 +1,4 @@
-"""The decisions of ``policy_examples``: what the command line prints for each policy and provider."""
+"""The decisions of ``policy_examples``: what the command line prints for each provider, policy and configuration."""
 
 from __future__ import annotations
 
@@ -14,22 +14,27 @@ from docs.blocks import PORT, ROOT
 EXAMPLES = ROOT / "policy_examples"
 PROVIDERS = ("DefaultProvider", "ClusterAutoscalerProvider")
 POLICIES = ("classic-default.json", "parameterised.yaml", "bin-packing.json", "spread-first.toml", "extenders.json")
+CONFIGS = {"bin-packing-1.36.yaml": "1.36", "racks-1.20.yaml": "1.20"}
+"""KubeSchedulerConfiguration → the release it is for."""
+
 WITH_EXTENDER = "extenders.json"
 
 
 def names() -> list[str]:
-    return [*PROVIDERS, *POLICIES]
+    return [*PROVIDERS, *POLICIES, *CONFIGS]
 
 
 def expected_file(name: str) -> Path:
-    """Where the decision of a provider or policy is kept."""
-    return EXAMPLES / "expected" / f"{name.partition('.')[0]}.txt"
+    """Where the decision of a provider, policy or configuration is kept."""
+    return EXAMPLES / "expected" / f"{name if name in PROVIDERS else Path(name).stem}.txt"
 
 
 def decision(name: str, folder: Path) -> str:
     """What is printed; ``folder`` is for a copy of the policy with the extender's true port."""
     if name in PROVIDERS:
         return _schedule("--algorithm-provider", name)
+    if name in CONFIGS:
+        return _schedule("--release", CONFIGS[name], "--config", str(EXAMPLES / name))
     if name != WITH_EXTENDER:
         return _schedule("--policy-config-file", str(EXAMPLES / name))
     with extender() as port:

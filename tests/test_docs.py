@@ -13,8 +13,11 @@ import msgspec
 import pytest
 
 from algorithmprovider import RELEASES, registry
-from docs import rules
+from clusterstate.cache import ClusterCache
+from docs import plugin_texts, rules
 from docs.blocks import ROOT, agreed, blocks, commands, documents, refreshed
+from docs.plugin_reasons import EITHER, REASONS, UAU, Reason
+from docs.plugin_tables import ARGS_KEYS, all_plugins
 from docs.tables import (
     CUSTOM_PRIORITIES,
     OLD,
@@ -28,6 +31,9 @@ from docs.tables import (
     tables,
 )
 from kubescheduler.core.decision import Decision
+from kubescheduler.framework.decision import FrameworkDecision
+from kubescheduler.framework.registry import IN_TREE
+from kubescheduler.framework.services import FrameworkHandle, Services
 from predicates.types import PredicateArgs
 from tests.conftest import vectors_dir
 
@@ -103,7 +109,7 @@ def test_every_rule_is_described() -> None:
     assert set(rules.PRIORITIES) == {*all_priorities(), *CUSTOM_PRIORITIES}
     assert set(rules.PREDICATES_1_4) == set(predicates_1_4())
     assert set(rules.PRIORITIES_1_4) == {*registry(OLD).priorities, *OLD_ARGUMENTS}
-    assert set(RELEASES) == {RELEASE, OLD}
+    assert {*RELEASES, *IN_TREE} == {RELEASE, OLD, "1.20", "1.36"}
 
 
 def test_documented_reasons_are_those_of_kube_scheduler() -> None:
@@ -124,11 +130,87 @@ def test_documented_reasons_are_those_of_kube_scheduler() -> None:
 
 def test_every_field_of_a_decision_is_documented() -> None:
     """The page on decisions has a row for each field, property and method, and no other."""
-    page, _, _ = text_of(ROOT / "docs" / "reference" / "decision.md").partition("## Extenders")
-    fields = {field.name for field in attrs.fields(Decision)}
-    members = {name for name, _ in inspect.getmembers(Decision) if not name.startswith("_")} - fields
+    page, _, rest = text_of(ROOT / "docs" / "reference" / "decision.md").partition("## Framework releases")
+    assert documented(page) == members(Decision)
+    framework = rest.partition("## Extenders")[0]
+    assert documented(framework) == members(FrameworkDecision) - members(Decision)
+
+
+def documented(page: str) -> set[str]:
+    """The names in the first column of a page's tables."""
     rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
-    assert {name for row in rows for name in re.findall(r"`(\w+)", row)} == fields | members
+    return {name for row in rows for name in re.findall(r"`(\w+)", row)}
+
+
+def members(kind: type[Decision]) -> set[str]:
+    """Fields, properties and methods."""
+    return {field.name for field in attrs.fields(kind)} | {n for n, _ in inspect.getmembers(kind) if n[0] != "_"}
+
+
+# --- plugins -----------------------------------------------------------------------------------
+
+
+def test_every_plugin_is_described() -> None:
+    """No plugin of a release is without a text, no args type without one, and no text without a plugin."""
+    assert set(plugin_texts.PLUGINS) == set(all_plugins())
+    assert set(plugin_texts.ARGS) == {*ARGS_KEYS["1.20"], *ARGS_KEYS["1.36"]}
+    assert set(REASONS) <= set(all_plugins())
+
+
+@pytest.mark.parametrize("release", IN_TREE)
+def test_documented_codes_are_those_of_the_plugins(release: str) -> None:
+    """Every reason of PreFilter and Filter has the code that the plugin gives it."""
+    seen = 0
+    for name, given in reasons_of(release).items():
+        check = getattr(made(release, name), "check", None)
+        for reason, code in given:
+            if code != EITHER and "Filter" in reason.point and "Post" not in reason.point:
+                assert check is not None, name
+                assert check.unresolvable(reason.text) is (code == UAU), f"{name}: {reason.text}"
+                seen += 1
+    assert seen > 20
+
+
+@pytest.mark.parametrize("release", IN_TREE)
+def test_documented_reasons_of_plugins_are_those_of_kube_scheduler(release: str) -> None:
+    """Every reason that kube-scheduler was recorded to give stands under its plugin, with the recorded code."""
+    recorded: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for path in (vectors_dir() / release).glob("*.jsonl.gz"):
+        for line in gzip.decompress(path.read_bytes()).splitlines():
+            for result in msgspec.json.decode(line)["results"]:
+                for node, checks in result["checks"].items():
+                    for name, texts in checks.items():
+                        code = result["codes"].get(node, "") if len(checks) == 1 == len(texts) else ""
+                        recorded[name] |= {(text, code) for text in texts}
+    shown = reasons_of(release)
+    for name, found in recorded.items():
+        for text, code in found:
+            codes = {shown_code for reason, shown_code in shown[name] if pattern(reason).fullmatch(text)}
+            assert codes, f"{name}: {text}"
+            assert any(code in shown_code.split(" or ") for shown_code in codes) or not code, f"{name}: {text}: {code}"
+    assert len(recorded) > 10
+
+
+def reasons_of(release: str) -> dict[str, list[tuple[Reason, str]]]:
+    """Plugin → (reason, its code) of those that the release gives."""
+    out: dict[str, list[tuple[Reason, str]]] = {}
+    for name, given in REASONS.items():
+        for reason in given:
+            code = reason.old if release == "1.20" else reason.new
+            if code is not None:
+                out.setdefault(name, []).append((reason, code))
+    assert set(out) <= set(IN_TREE[release])
+    return out
+
+
+def pattern(reason: Reason) -> re.Pattern[str]:
+    """What a reason's text matches, with anything for what varies."""
+    return re.compile(re.sub("<[A-Z]+>", ".*", re.escape(reason.text)))
+
+
+def made(release: str, name: str) -> object:
+    """A plugin with the args it has by default."""
+    return IN_TREE[release][name](None, FrameworkHandle(Services(release, ClusterCache()), "default-scheduler"))
 
 
 def test_changelog_has_this_version() -> None:

@@ -1,4 +1,4 @@
-"""Every example policy decides as its expected output says, by the program itself."""
+"""Every example policy and configuration decides as its expected output says, by the program itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.expected import EXAMPLES, POLICIES, PROVIDERS, decision, expected_file, names
+from docs.expected import CONFIGS, EXAMPLES, POLICIES, PROVIDERS, decision, expected_file, names
 
 HOSTS = {
     "DefaultProvider": "worker-1",
@@ -17,6 +17,8 @@ HOSTS = {
     "bin-packing.json": "worker-4",
     "spread-first.toml": "worker-5",
     "extenders.json": "worker-4",
+    "bin-packing-1.36.yaml": "worker-4",
+    "racks-1.20.yaml": "worker-2",
 }
 """Worked out by hand from the rules, as policy_examples/README.md shows."""
 
@@ -28,6 +30,8 @@ TOTALS = {
     "bin-packing.json": [100015, 100025, 100005, 100040, 100015],
     "spread-first.toml": [100007, 100013, 100008, 100017, 100044],
     "extenders.json": [None, 9, None, 13, 8],
+    "bin-packing-1.36.yaml": [175, 245, 85, 415, 185],
+    "racks-1.20.yaml": [25, 284, 12, 248, 249],
 }
 """The totals of workers 1 to 5, None where the pod does not fit; by hand too."""
 
@@ -48,12 +52,12 @@ def test_expected_totals_were_worked_out_by_hand(name: str) -> None:
 
 
 def test_every_example_is_listed() -> None:
-    """No policy lies in the folder without a test, an expected output, and a line in the README."""
-    policies = {path.name for path in EXAMPLES.glob("*.*")} - {"cluster.yaml", "pod.yaml", "README.md", "extender.py"}
-    assert policies == set(POLICIES)
+    """No policy or configuration lies in the folder without a test, an expected output, and a line in the README."""
+    found = {path.name for path in EXAMPLES.glob("*.*")} - {"cluster.yaml", "pod.yaml", "README.md", "extender.py"}
+    assert found == {*POLICIES, *CONFIGS}
     assert {path.name for path in (EXAMPLES / "expected").iterdir()} == {expected_file(name).name for name in names()}
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    for name in POLICIES:
+    for name in (*POLICIES, *CONFIGS):
         assert f"| [`{name}`]({name}) | {HOSTS[name]} |" in readme
     for name in PROVIDERS:
         assert f"| {name} | {HOSTS[name]} |" in readme

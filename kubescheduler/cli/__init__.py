@@ -19,7 +19,10 @@ COMMANDS: dict[str, str] = {
     "schedule": "kubescheduler.cli.schedule",
     "simulate": "kubescheduler.cli.simulate",
     "capacity": "kubescheduler.cli.capacity",
+    "compare": "kubescheduler.cli.compare",
     "evaluate": "kubescheduler.cli.evaluate",
+    "sweep": "kubescheduler.cli.sweep",
+    "migrate": "kubescheduler.cli.migrate",
     "registry": "kubescheduler.cli.registry",
     "completion": "kubescheduler.cli.completion",
 }

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.engine import EngineFlags, engine_options, remark
+from kubescheduler.cli.engine import EngineFlags, NeededArgument, NeededOption, engine_options, remark
 from kubescheduler.cli.options import FILE, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from clusterstate.objects import Pod
-    from kubescheduler.core.scheduler import GenericScheduler
+    from kubescheduler.config.engine import Scheduler
     from kubescheduler.simulation.capacity import Room
 
 MANY = 1000
@@ -23,10 +23,11 @@ FEW_NODES = 3
 
 
 @click.command(epilog="Exit status: 0 at least one more of each fits, 1 none of some, 2 wrong input or usage.")
-@click.argument("cluster", nargs=-1, required=True, type=FILE)
+@click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
 @click.option(
     "--pod",
     "pod_files",
+    cls=NeededOption,
     multiple=True,
     required=True,
     metavar="FILE",
@@ -72,7 +73,7 @@ def capacity(
     from clusterstate.errors import InputError
     from clusterstate.objects import PriorityClass
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.simulation.reading import read_simulated_cluster
+    from kubescheduler.simulation.reading import filled_by, read_simulated_cluster
     from kubescheduler.sources import read_pods
 
     if (*cluster, *pod_files).count("-") > 1:
@@ -80,10 +81,10 @@ def capacity(
     import sys
 
     stdin, defaulting = sys.stdin.buffer, not no_defaulting
-    release = engine.release
+    release = filled_by(engine.release)
     problems: list[str] = []
     with nothing_collected():
-        algorithm = attempt(problems, engine.algorithm)
+        configured = attempt(problems, engine.engine)
         found = attempt(
             problems, lambda: read_simulated_cluster(cluster, stdin=stdin, defaulting=defaulting, release=release)
         )
@@ -93,9 +94,9 @@ def capacity(
             problems,
             lambda: read_pods(pod_files, stdin=stdin, defaulting=known, priority_classes=classes, release=release),
         )
-        if algorithm is None or found is None or pods is None or problems:
+        if configured is None or found is None or pods is None or problems:
             raise InputError(problems)
-        scheduler = engine.scheduler(algorithm, found.objects)
+        scheduler = engine.scheduler(configured, found.objects)
     for note in found.notes:
         remark(note)
     rooms = [_room(pod, scheduler, limit) for pod in pods]
@@ -104,7 +105,7 @@ def capacity(
     return 0 if all(room.count for room in rooms) else 1
 
 
-def _room(pod: Pod, scheduler: GenericScheduler, limit: int) -> Room:
+def _room(pod: Pod, scheduler: Scheduler, limit: int) -> Room:
     """With a bar on a terminal, if there are places for many."""
     import sys
 

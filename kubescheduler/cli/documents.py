@@ -31,7 +31,7 @@ def _indented(value: Any, by: int) -> str:
 
 
 def _yaml(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:
-    dump = _yaml_dumper()
+    dump = yaml_dumper()
     yield dump(head)
     first = True
     for item in items:
@@ -42,7 +42,8 @@ def _yaml(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:
         yield "items: []\n"
 
 
-def _yaml_dumper() -> Callable[[Any], str]:
+def yaml_dumper() -> Callable[[Any], str]:
+    """Plain data → YAML, keys in the order they have."""
     import yaml
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]

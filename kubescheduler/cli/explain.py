@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import NONE, fits, table, would_evict
+from kubescheduler.cli.output import NONE, fits, pre_filter_rejection, table, would_evict
+from kubescheduler.framework.decision import FrameworkDecision
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
 
 UNSCORED = "-"
+RAW = "In brackets: the plugin's own score, before it was normalised."
 NOMINATED = "with the pods nominated there"
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[^A-Za-z0-9]+")
@@ -24,7 +26,8 @@ def explanation(decision: Decision) -> str:
     would evict where."""
     head = f"{decision.pod.key}: {decision.host or NONE} ({fits(decision)} nodes fit)"
     preempting = (_candidates(decision), would_evict(decision))
-    parts = (head, decision.error, _failed_calls(decision), _scores(decision), _refusals(decision), *preempting)
+    said = (decision.error, _failed_calls(decision), pre_filter_text(decision))
+    parts = (head, *said, _scores(decision), _refusals(decision), *preempting)
     return "\n\n".join(part for part in parts if part)
 
 
@@ -36,6 +39,14 @@ def _failed_calls(decision: Decision) -> str:
         for error in (trace.filter_error, trace.prioritize_error)
         if error is not None
     )
+
+
+def pre_filter_text(decision: Decision) -> str:
+    """What a PreFilter plugin said that rejected the pod whatever the node."""
+    found = pre_filter_rejection(decision)
+    if found is None:
+        return ""
+    return f"{found.plugin} rejects the pod before any node is looked at: {found.message} ({found.code.name})"
 
 
 def _candidates(decision: Decision) -> str:
@@ -64,19 +75,30 @@ def _scores(decision: Decision) -> str:
     if not len(decision.totals):
         return f"{decision.host} is the only node that fits, so nothing was scored."
     total = decision.total()
-    columns = {f"{name}*{decision.weights[name]}": decision.score(name) for name in decision.scores}
-    columns |= {f"{t.name}*{t.weight}": dict(t.scores) for t in decision.extenders if t.scores is not None}
+    columns = {f"{name}*{decision.weights[name]}": _with_raw(decision, name) for name in decision.scores}
+    for trace in decision.extenders:
+        if trace.scores is not None:
+            columns[f"{trace.name}*{trace.weight}"] = {host: str(score) for host, score in trace.scores}
     order = sorted(total, key=lambda node: (-total[node], node.encode()))
     rows = [
         (
             node,
-            *(str(scores.get(node, UNSCORED)) for scores in columns.values()),
+            *(scores.get(node, UNSCORED) for scores in columns.values()),
             str(total[node]),
             "chosen" if node == decision.host else "tied" if total[node] == total[order[0]] else "",
         )
         for node in order
     ]
-    return table([*_stacked(("NODE", *columns, "TOTAL", "")), *rows])
+    shown = table([*_stacked(("NODE", *columns, "TOTAL", "")), *rows])
+    bracketed = any("(" in score for scores in columns.values() for score in scores.values())
+    return f"{shown}\n{RAW}" if bracketed else shown
+
+
+def _with_raw(decision: Decision, name: str) -> dict[str, str]:
+    """Node → score, with the raw one behind it where normalising changed it."""
+    scores = decision.score(name)
+    raws = decision.raw(name) if isinstance(decision, FrameworkDecision) and name in decision.raws else scores
+    return {node: str(s) if s == raws.get(node, s) else f"{s} ({raws[node]})" for node, s in scores.items()}
 
 
 def _stacked(header: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -100,21 +122,32 @@ def _lines(name: str) -> list[str]:
 
 
 def _refusals(decision: Decision) -> str:
-    """Every reason of every check on its own; those that the release reports, as it stops at the first, are marked."""
-    reported, checks = decision.reasons(), decision.checks()
-    rows = [("NODE", "CHECK", "REASON", "REPORTED")]
+    """Every reason of every check on its own; those that the release reports, as it stops at the first, are marked,
+    in framework releases with the code of the node's status."""
+    reported, checks, codes = decision.reasons(), decision.checks(), decision.codes()
+    if pre_filter_rejection(decision) is not None:
+        return ""
+    rows = [("NODE", "CHECK", "REASON", "REPORTED AS" if codes else "REPORTED")]
     for node in sorted(reported.keys() | checks.keys(), key=str.encode):
         left = list(reported.get(node, ()))
+        yes = codes.get(node, "yes")
         for check, reasons in checks.get(node, {}).items():
             for reason in reasons:
-                rows.append((node, check, reason, "yes" if reason in left else "no"))
+                rows.append((node, check, reason, yes if reason in left else "no"))
                 if reason in left:
                     left.remove(reason)
-        rows += [(node, _source(decision, node, reason), reason, "yes") for reason in left]
+        rows += [(node, _source(decision, node, reason), reason, yes) for reason in left]
     return table(rows) if len(rows) > 1 else ""
 
 
 def _source(decision: Decision, node: str, reason: str) -> str:
     """Who gave a reason that no check gives."""
     said = (trace.name for trace in decision.extenders if (trace.failed or {}).get(node) == reason)
-    return next(said, NOMINATED)
+    return next(said, _outside(decision, reason) or NOMINATED)
+
+
+def _outside(decision: Decision, reason: str) -> str:
+    """The PreFilter plugins that left a node out."""
+    if not isinstance(decision, FrameworkDecision) or decision.absent is None:
+        return ""
+    return ", ".join(decision.pre_filter_plugins) if reason in decision.absent.all_reasons else ""

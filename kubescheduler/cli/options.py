@@ -46,6 +46,7 @@ FEATURE_GATES = click.option(
 PLUGIN = click.option(
     "--plugin",
     multiple=True,
-    metavar="MODULE:FUNCTION",
-    help="Call a function of yours that registers algorithms.  [repeatable]",
+    metavar="MODULE:NAME",
+    help="Your own: a function that registers predicates and priorities (1.4, 1.16), or, as [NAME=]MODULE:FACTORY, "
+    "a plugin (1.20, 1.36).  [repeatable]",
 )

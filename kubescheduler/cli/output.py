@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
+    from kubescheduler.framework.status import Status
 
 NONE = "<none>"
 
@@ -70,10 +71,19 @@ def would_evict(decision: Decision) -> str:
     if found is None:
         return ""
     if not found.chosen:
-        return "Preemption would not help."
+        return "" if getattr(decision, "post_filter_message", "") else "Preemption would not help."
     node = found.chosen[0]
     victims = ", ".join(pod.key for pod in found.candidates[node].pods)
     return f"Would evict {victims} from {node}." if victims else f"Would wait for {node}, evicting nothing."
+
+
+def pre_filter_rejection(decision: Decision) -> Status | None:
+    """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
+    from kubescheduler.framework.decision import FrameworkDecision
+
+    if not isinstance(decision, FrameworkDecision) or not decision.pre_filter_message:
+        return None
+    return decision.absent
 
 
 def fits(decision: Decision) -> str:
@@ -97,4 +107,11 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     metadata = decision.pod.metadata
     pod = {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid}
     result = {**result_of(decision), "best": _best(decision)}
+    rejected = pre_filter_rejection(decision)
+    if rejected is not None:
+        result["preFilter"] = {
+            "plugin": rejected.plugin,
+            "code": rejected.code.name,
+            "reasons": list(rejected.all_reasons),
+        }
     return {"pod": pod, "release": decision.release, "host": decision.host, "message": decision.message, **result}

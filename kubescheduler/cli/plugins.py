@@ -3,17 +3,61 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import ConfigError, InputError
 
+if TYPE_CHECKING:
+    from kubescheduler.framework.registration import PluginOption
+
 GROUP = "kubescheduler.algorithms"
 """Entry points of this group are called like ``--plugin``."""
+
+FRAMEWORK_RELEASES = ("1.20", "1.36")
+"""Spelled out so that little is imported; a test holds them to those of the configuration."""
+
+
+def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
+    """What ``--plugin`` and installed packages bring to a release: algorithms that are registered, or plugins.
+
+    Raises ConfigError with every one that cannot be loaded.
+    """
+    if release not in FRAMEWORK_RELEASES:
+        load_plugins(names)
+        return ()
+    from kubescheduler.framework.loading import entry_point_plugins, load_factory
+
+    _look_here()
+    options: list[PluginOption] = []
+    problems: list[str] = []
+
+    def installed() -> None:
+        options.extend(entry_point_plugins())
+
+    def named(name: str) -> None:
+        try:
+            options.append(load_factory(name))
+        except ConfigError as error:
+            raise ConfigError(problem.removeprefix(f"{name}: ") for problem in error.problems) from error
+
+    _attempt("", installed, problems)
+    for name in names:
+        _attempt(f"--plugin {name}: ", partial(named, name), problems)
+    if problems:
+        raise ConfigError(problems)
+    return tuple(options)
+
+
+NO_PLUGINS = (
+    "predicates and priorities decide in releases 1.4 and 1.16: name a function that registers some, "
+    "or choose --release 1.20 or 1.36"
+)
 
 
 def load_plugins(names: Iterable[str]) -> None:
@@ -22,24 +66,40 @@ def load_plugins(names: Iterable[str]) -> None:
     A function takes no argument and registers what it brings with ``algorithmprovider.register_…``. Modules are
     also looked for in the current folder. Raises ConfigError with every one that cannot be loaded.
     """
-    if "" not in sys.path:
-        sys.path.insert(0, "")
+    _look_here()
     installed = entry_points(group=GROUP)
     loaders = {f"entry point {entry.name} = {entry.value}": entry.load for entry in installed}
     loaders |= {f"--plugin {name}": partial(_function, name) for name in names}
     problems: list[str] = []
     for source, load in loaders.items():
-        try:
-            load()()
-        except InputError as error:
-            problems += (f"{source}: {problem}" for problem in error.problems)
-        except Exception as error:  # whatever a stranger's code raises
-            problems.append(f"{source}: {type(error).__name__}: {error}{_place(error)}")
+        _attempt(f"{source}: ", partial(_called, load), problems)
     if problems:
         raise ConfigError(problems)
 
 
+def _called(load: Callable[[], Callable[[], Any]]) -> None:
+    load()()
+
+
+def _look_here() -> None:
+    """Modules are looked for in the current folder too."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def _attempt(source: str, action: Callable[[], None], problems: list[str]) -> None:
+    """``problems`` gets what goes wrong, with the source before it."""
+    try:
+        action()
+    except InputError as error:
+        problems += (f"{source}{problem}" for problem in error.problems)
+    except Exception as error:  # whatever a stranger's code raises
+        problems.append(f"{source}{type(error).__name__}: {error}{_place(error)}")
+
+
 def _function(name: str) -> Callable[[], Any]:
+    if "=" in name:
+        raise ConfigError(f"a name belongs to a framework plugin; {NO_PLUGINS}")
     module_name, _, function_name = name.partition(":")
     if not module_name or not function_name:
         raise ConfigError("write it as module:function")
@@ -55,8 +115,15 @@ def _function(name: str) -> Callable[[], Any]:
 
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise ConfigError(f"module {module_name} has no function {function_name}{nearest(function_name, functions)}")
+    if isinstance(function, type) or _needs_arguments(function):
+        raise ConfigError(f"{function_name} makes a framework plugin; {NO_PLUGINS}")
     called: Callable[[], Any] = function
     return called
+
+
+def _needs_arguments(function: Callable[..., Any]) -> bool:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(p.kind in positional and p.default is p.empty for p in inspect.signature(function).parameters.values())
 
 
 def _place(error: BaseException) -> str:

@@ -1,39 +1,84 @@
-"""``kubescheduler registry``: what can be named in a policy or provider."""
+"""``kubescheduler registry``: what can be named in a policy, a provider or a profile, and what runs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.options import FEATURE_GATES, PLUGIN, RELEASE, OneOf
+from kubescheduler.cli.engine import EngineFlags, selection_options
+from kubescheduler.cli.options import OneOf
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Registry
 
 
 @click.command()
-@RELEASE
-@PLUGIN
-@FEATURE_GATES
+@selection_options
 @click.option(
-    "-o", "--output", type=OneOf(["table", "json"]), default="table", show_default=True, help="JSON says more."
+    "-o",
+    "--output",
+    type=OneOf(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="json and yaml say more.",
 )
-def registry(release: str, plugin: tuple[str, ...], feature_gates: str, output: str) -> None:
-    """List the predicates, priorities and providers of a release.
+def registry(engine: EngineFlags, output: str) -> int:
+    """List the predicates, priorities and providers of a release, or its plugins and where they run.
 
     \b
     Examples:
       kubescheduler registry
       kubescheduler registry --feature-gates EvenPodsSpread=true -o json
+      kubescheduler registry --release 1.36 --config scheduler.yaml
+      kubescheduler registry --release 1.20 --policy-config-file policy.json
     """
+    from kubescheduler.cli.plugins import FRAMEWORK_RELEASES
+
+    if engine.release in FRAMEWORK_RELEASES:
+        from kubescheduler.cli.registry_plugins import plugins_document, plugins_table, profiles_of
+
+        found = profiles_of(engine)
+        shown = plugins_table(found) if output == "table" else _text(plugins_document(found), output)
+    else:
+        known = _algorithms(engine)
+        shown = registry_table(known) if output == "table" else _text(registry_document(engine.release, known), output)
+    click.echo(shown)
+    return 0
+
+
+def _text(document: dict[str, Any], output: str) -> str:
+    if output == "json":
+        import msgspec
+
+        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    from kubescheduler.cli.documents import yaml_dumper
+
+    return yaml_dumper()(document).rstrip("\n")
+
+
+# --- predicates, priorities, providers -------------------------------------------------------
+
+
+def _algorithms(engine: EngineFlags) -> Registry:
+    """Raises ConfigError for options that choose among what is listed anyway."""
     from algorithmprovider import registry as registry_of
+    from clusterstate.errors import ConfigError
     from kubescheduler.cli.plugins import load_plugins
     from kubescheduler.config.gates import parse_gates
 
-    load_plugins(plugin)
-    known = registry_of(release, parse_gates(release, feature_gates))
-    click.echo(registry_json(release, known) if output == "json" else registry_table(known))
+    flags = {
+        "--algorithm-provider": engine.algorithm_provider,
+        "--policy-config-file": engine.policy_config_file,
+        "--policy-configmap": engine.policy_configmap,
+        "--config": engine.config,
+    }
+    given = [flag for flag, value in flags.items() if value is not None]
+    if given:
+        text = "release {} lists all that there is; leave this out, or choose --release 1.20 or 1.36"
+        raise ConfigError(f"{flag}: {text.format(engine.release)}" for flag in given)
+    load_plugins(engine.plugin)
+    return registry_of(engine.release, parse_gates(engine.release, engine.feature_gates))
 
 
 def registry_table(registry: Registry) -> str:
@@ -57,10 +102,8 @@ def _providers(registry: Registry, kind: str, name: str) -> list[str]:
     )
 
 
-def registry_json(release: str, registry: Registry) -> str:
-    import msgspec
-
-    document = {
+def registry_document(release: str, registry: Registry) -> dict[str, Any]:
+    return {
         "release": release,
         "predicates": [
             {
@@ -79,6 +122,5 @@ def registry_json(release: str, registry: Registry) -> str:
             {"name": name, "predicates": sorted(p.predicates), "priorities": sorted(p.priorities)}
             for name, p in sorted(registry.providers.items())
         ],
-        "ordering": registry.ordering,
+        "ordering": list(registry.ordering),
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()

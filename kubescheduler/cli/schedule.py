@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.engine import EngineFlags, engine_options, remark
+from kubescheduler.cli.engine import EngineFlags, NeededArgument, engine_options, remark
 from kubescheduler.cli.options import FILE, OneOf
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from clusterstate.objects import Pod
     from kubescheduler.cli.inputs import Inputs
+    from kubescheduler.config.engine import Scheduler
     from kubescheduler.core.decision import Decision
-    from kubescheduler.core.scheduler import GenericScheduler
 
 MANY = 200
 """Pods that take long enough to schedule for a progress bar."""
@@ -26,7 +26,7 @@ MANY = 200
     short_help="Decide where pods go, and say why.",
     epilog="Exit status: 0 every pod has a node, 1 some pod has none, 2 wrong input or usage.",
 )
-@click.argument("cluster", nargs=-1, required=True, type=FILE)
+@click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
 @click.option("--pod", multiple=True, metavar="FILE", type=FILE, help="Pods to schedule.  [repeatable]")
 @click.option("--pending", is_flag=True, help="Schedule every pending pod of the cluster, in queue order.")
 @engine_options
@@ -68,6 +68,7 @@ def schedule(
       kubescheduler schedule nodes.json pods.json --pending -o wide
       kubescheduler schedule cluster.yaml --pod web.yaml --policy-config-file policy.json --explain
       kubescheduler schedule cluster.yaml --pod urgent.yaml --preempt --explain
+      kubescheduler schedule cluster.yaml --pod web.yaml --release 1.36 --config scheduler.yaml
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending --save after.yaml
     """
     from clusterstate.errors import InputError
@@ -84,33 +85,31 @@ def schedule(
 
     problems: list[str] = []
     with nothing_collected():
-        algorithm = attempt(problems, engine.algorithm)
+        configured = attempt(problems, engine.engine)
         inputs = attempt(problems, read)
         attempt(problems, lambda: check_target(save))
-        if algorithm is None or inputs is None or problems:
+        if configured is None or inputs is None or problems:
             raise InputError(problems)
-        scheduler = engine.scheduler(algorithm, inputs.objects)
+        scheduler = engine.scheduler(configured, inputs.objects)
     for note in inputs.notes:
         remark(note)
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bind)
     return _run(decide, inputs, output, explain=explain, save=save)
 
 
-def _decided(scheduler: GenericScheduler, pod: Pod, *, preempt: bool, bind: bool) -> Decision:
+def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool) -> Decision:
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node."""
     import attrs
 
-    from clusterstate.errors import SchedulingError
-    from kubescheduler.simulation.binding import bind as bind_by_extender
+    from kubescheduler.config.engine import decide
+    from kubescheduler.simulation.binding import rejected_binding
 
-    decision = scheduler.schedule(pod, preempt=preempt)
+    decision = decide(scheduler, pod, preempt=preempt)
     if decision.host is None:
         return decision
-    if bind:
-        try:
-            bind_by_extender(pod, decision.host, scheduler.algorithm.extenders)
-        except SchedulingError as error:
-            return attrs.evolve(decision, host=None, error=f"Binding rejected: {error}")
+    rejected = rejected_binding(pod, decision.host, scheduler) if bind else None
+    if rejected is not None:
+        return attrs.evolve(decision, host=None, error=rejected)
     scheduler.cache.assume_pod(pod, decision.host)
     return decision
 

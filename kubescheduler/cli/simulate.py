@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.engine import EngineFlags, engine_options, remark
+from kubescheduler.cli.engine import EngineFlags, NeededArgument, NeededOption, engine_options, remark
 from kubescheduler.cli.options import FILE, OneOf
 
 if TYPE_CHECKING:
@@ -18,10 +18,11 @@ LONG = 2000
 
 
 @click.command(epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage.")
-@click.argument("cluster", nargs=-1, required=True, type=FILE)
+@click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
 @click.option(
     "--workload",
     "workload_files",
+    cls=NeededOption,
     multiple=True,
     required=True,
     metavar="FILE",
@@ -85,13 +86,13 @@ def simulate(
         raise click.UsageError("standard input can be read once: give - once")
     problems: list[str] = []
     with nothing_collected():
-        algorithm = attempt(problems, engine.algorithm)
+        configured = attempt(problems, engine.engine)
         inputs = attempt(problems, lambda: _inputs(cluster, workload_files, pending, not no_defaulting, engine.release))
         attempt(problems, lambda: check_plot(plot))
-        if algorithm is None or inputs is None or problems:
+        if configured is None or inputs is None or problems:
             raise InputError(problems)
         objects, workload = inputs
-        scheduler = engine.scheduler(algorithm, objects)
+        scheduler = engine.scheduler(configured, objects)
     with progress("simulating", sys.stderr, smallest=LONG) as tell:
         report = Simulation(scheduler, workload, preempt=preempt, grace=grace, progress=tell).run()
     if plot is not None:

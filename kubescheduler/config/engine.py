@@ -10,8 +10,9 @@ import attrs
 
 from algorithmprovider import reading
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, SchedulingError
+from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
+from clusterstate.validation import go_quote
 from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
 from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.policy_1_20 import policy_config_1_20
@@ -23,6 +24,8 @@ from kubescheduler.core.scheduler import GenericScheduler
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.extender import WIRE_1_20, WIRE_1_36, HTTPExtender, NodeEncoder, WireFormat
 from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.framework.choosing import HeapTie
+from kubescheduler.framework.decision import FrameworkDecision
 from kubescheduler.framework.loop import SchedulerLoop
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
 from kubescheduler.framework.podqueue import PodQueue
@@ -32,7 +35,7 @@ from kubescheduler.framework.profiles import Profiles, build_profiles
 from kubescheduler.framework.registration import PluginOption, registry_with
 from kubescheduler.framework.registry import IN_TREE
 from kubescheduler.framework.runtime import Framework
-from kubescheduler.framework.scheduler import FrameworkScheduler, HeapTie
+from kubescheduler.framework.scheduler import FrameworkScheduler
 from kubescheduler.framework.services import Services
 from kubescheduler.framework.state import CycleState
 
@@ -40,6 +43,10 @@ FRAMEWORK_RELEASES = ("1.20", "1.36")
 
 ALL_NODES = 100
 """Percentage of nodes to score when nobody says otherwise: every node is looked at."""
+
+
+TELLS_OF_POST_FILTER = ("1.36",)
+"""Releases whose message ends in what the PostFilter plugins say."""
 
 
 class Scheduler(Protocol):
@@ -154,6 +161,7 @@ class FrameworkEngine:
 class ProfiledScheduler:
     """Each pod is decided by the profile that its schedulerName names."""
 
+    config: SchedulerConfig
     cache: ClusterCache
     profiles: Profiles
     schedulers: Mapping[str, FrameworkScheduler]
@@ -172,7 +180,7 @@ class ProfiledScheduler:
             )
             for name, frame in profiles.items()
         }
-        return cls(cache, profiles, schedulers)
+        return cls(engine.config, cache, profiles, schedulers)
 
     @property
     def algorithm(self) -> Algorithm:
@@ -189,16 +197,53 @@ class ProfiledScheduler:
             if isinstance(plugin, DefaultPreemption):
                 fault = plugin.evict(pod, found)
                 if fault is not None:
-                    return attrs.evolve(decision, preemption=None)
+                    return attrs.evolve(decision, preemption=None, nominated=None)
         return decision
 
-    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
-        """Raises SchedulingError for a pod of another scheduler."""
+    @property
+    def has_own_plugins(self) -> bool:
+        """Whether any profile has a plugin that does not come with the scheduler."""
+        known = IN_TREE[self.config.release]
+        return any(name not in known for frame in self.profiles.values() for name in frame.instances)
+
+    def foreign(self, pod: Pod) -> str:
+        """Why the release ignores a pod of another scheduler; empty when it is this one's."""
         name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
-        scheduler = self.schedulers.get(name)
+        return "" if name in self.schedulers else f"profile not found for scheduler name {go_quote(name)}"
+
+    def gate(self, pod: Pod) -> str:
+        """Why the PreEnqueue plugins hold a pod back from being tried; empty when they do not."""
+        refusal = self.profiles.pre_enqueue(pod)
+        return "" if refusal is None else refusal.message
+
+    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
+        """Where the pod goes, whether or not it is held back; a pod of another scheduler goes nowhere."""
+        scheduler = self.schedulers.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
         if scheduler is None:
-            raise SchedulingError(f'profile not found for scheduler name "{name}"')
+            return self.passed_over(pod, self.foreign(pod))
         return scheduler.schedule(pod, thorough=thorough, preempt=preempt)
+
+    def passed_over(self, pod: Pod, text: str) -> Decision:
+        """The decision on a pod that the release does not even try."""
+        columns = self.cache.columns
+        names, listed = columns.published
+        return Decision(pod, self.config.release, names, listed, columns.node_count, error=text)
+
+
+def decide(scheduler: Scheduler, pod: Pod, *, preempt: bool = False) -> Decision:
+    """What the release makes of a pod that is given to it: with its own message, and nothing of a pod held back.
+
+    preempt: the decision says too whom preemption would evict.
+    """
+    if not isinstance(scheduler, ProfiledScheduler):
+        return scheduler.schedule(pod, preempt=preempt)
+    if text := scheduler.foreign(pod) or scheduler.gate(pod):
+        return scheduler.passed_over(pod, text)
+    tells = scheduler.config.release in TELLS_OF_POST_FILTER
+    decision = scheduler.schedule(pod, preempt=preempt or tells)
+    if preempt or not isinstance(decision, FrameworkDecision):
+        return decision
+    return attrs.evolve(decision, preemption=None, nominated=None)
 
 
 def framework_engine(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from kubescheduler.config.policy_1_20_source import (
 from kubescheduler.framework.args import InterPodAffinityArgs
 from kubescheduler.framework.intree import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36, PluginPoints
 from kubescheduler.framework.plugin import points_of
+from kubescheduler.framework.points import Point
 from kubescheduler.framework.profile import SchedulerConfig
 from kubescheduler.framework.registration import PluginOption
 from kubescheduler.framework.services import FrameworkHandle, Services
@@ -132,18 +133,42 @@ class EngineSpec:
         return CONFIGS[self.release](self, notice)
 
     def points(self) -> PluginPoints:
-        """Where every plugin there is takes part."""
+        """Where every plugin there is takes part. Raises ConfigError with every one of the user's that does nowhere."""
         services = Services(self.release, ClusterCache(self.reading()))
-        own = {option.name: _own_points(option, services) for option in self.plugins}
-        return {**POINTS[self.release], **own}
+        points, problems = dict(POINTS[self.release]), []
+        for option in self.plugins:
+            try:
+                points[option.name] = _own_points(option, services)
+            except ConfigError as error:
+                problems += [f"plugin {option.name}: {problem}" for problem in error.problems]
+        if problems:
+            raise ConfigError(problems)
+        return points
+
+    def unused(self, config: SchedulerConfig) -> list[str]:
+        """The user's plugins that no profile enables."""
+        entries = (e for p in config.profiles for entries in (*p.plugins.values(), p.multi_point) for e in entries)
+        enabled = {entry.name for entry in entries}
+        return [option.name for option in self.plugins if option.name not in enabled]
 
 
-def _own_points(option: PluginOption, services: Services) -> Any:
-    """A class says it by its methods; what a function makes has to be looked at."""
+def _own_points(option: PluginOption, services: Services) -> Collection[Point]:
+    """A class says it by its methods; what a function makes has to be looked at. Raises ConfigError."""
+    points: Collection[Point] = getattr(option.factory, "points", None) or ()
     if isinstance(option.factory, type):
-        return points_of(option.factory)
-    declared = getattr(option.factory, "points", None)
-    return declared or points_of(option.factory(None, FrameworkHandle(services, "")))
+        points = points_of(option.factory)
+    elif not points:
+        try:
+            points = points_of(option.factory(None, FrameworkHandle(services, "")))
+        except Exception as error:  # whatever a stranger's code raises
+            fault = f"its factory cannot do without args ({type(error).__name__}: {error}); give it an attribute points"
+            raise ConfigError(fault) from error
+    if not points:
+        raise ConfigError(
+            "what it makes takes part in no extension point; give a class with methods such as filter or score "
+            "(functions that register predicates and priorities are for releases 1.4 and 1.16)"
+        )
+    return points
 
 
 # --- legacy releases -----------------------------------------------------------------------------
@@ -155,8 +180,13 @@ def _legacy_engine(spec: EngineSpec, notice: Notice) -> Engine:
             f"--config: release {spec.release} has no profiles; give it an --algorithm-provider or a "
             "--policy-config-file, or choose --release 1.20 or 1.36"
         )
-    algorithm = algorithm_from_files(spec.options, spec.provider, spec.policy_file, spec.policy_configmap, notice)
-    return LegacyEngine(algorithm)
+    policy_file, policy_configmap = spec.policy_file, spec.policy_configmap
+    if spec.use_legacy_policy_config:
+        if spec.release == "1.4":
+            raise ConfigError("unknown flag: --use-legacy-policy-config: release 1.4 reads a ConfigMap only if it is given")
+        source = algorithm_source_1_20(policy_file=policy_file, use_legacy_policy_config=True)  # 1.16 does the same
+        policy_file, policy_configmap = source.policy_file, None
+    return LegacyEngine(algorithm_from_files(spec.options, spec.provider, policy_file, policy_configmap, notice))
 
 
 # --- 1.20 ----------------------------------------------------------------------------------------
@@ -227,8 +257,18 @@ def _framework_engine(spec: EngineSpec, notice: Notice) -> Engine:
     config = spec.component_config(notice)
     for note in config.notes:
         notice(note)
-    prefix = from_provider_1_20(spec.provider or "DefaultProvider") if spec.release == "1.20" else ""
-    return framework_engine(config, spec.options, prefix, spec.plugins)
+    for name in spec.unused(config):
+        notice(f"plugin {name} is known, but no profile enables it; enable it with --config")
+    return framework_engine(config, spec.options, _prefix(spec), spec.plugins)
+
+
+def _prefix(spec: EngineSpec) -> str:
+    """What the release puts before the texts of what it cannot make."""
+    if spec.release != "1.20":
+        return ""
+    if spec.policy_file or spec.policy_configmap:
+        return "couldn't create scheduler from policy: "
+    return from_provider_1_20(spec.provider or "DefaultProvider")
 
 
 CONFIGS: dict[str, Callable[[EngineSpec, Notice], SchedulerConfig]] = {"1.20": _config_1_20, "1.36": _config_1_36}

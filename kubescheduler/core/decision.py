@@ -60,12 +60,14 @@ class Preemption:
     """What preemption would do.
 
     candidates: node → victims, of every node where the pod would fit. chosen: the nodes that the release's rules
-    may pick, sorted. cleared: the pods whose nomination is taken back.
+    may pick, sorted. cleared: the pods whose nomination is taken back. keeps_nomination: nothing is said of the node
+    that the pod itself is nominated to.
     """
 
     candidates: Mapping[str, Victims] = attrs.field(factory=dict)
     chosen: Sequence[str] = ()
     cleared: tuple[Pod, ...] = ()
+    keeps_nomination: bool = False
 
 
 @attrs.frozen(eq=False)

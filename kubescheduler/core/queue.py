@@ -9,10 +9,11 @@ from typing import Any, TypeGuard
 import attrs
 
 from clusterstate.errors import ClusterStateError
-from clusterstate.objects import Pod
+from clusterstate.objects import Node, Pod
 from kubescheduler.core.queue_backoff import BackoffRecords
+from kubescheduler.core.queue_entry import Failed
 from kubescheduler.core.queue_heap import KeyedHeap, Rank
-from kubescheduler.core.queue_moves import wants_to_be_near
+from kubescheduler.core.queue_moves import node_update_moves, wants_to_be_near
 from kubescheduler.core.queue_nominations import Nominations, note_nomination, update_nomination
 
 FINISHED = ("Succeeded", "Failed")
@@ -111,6 +112,17 @@ class SchedulingQueue:
             self._unschedulable[pod.key] = entry
         note_nomination(self._nominations, pod)
 
+    def put_back(self, entry: QueuedPod, pod: Pod, failure: Failed) -> None:  # noqa: ARG002
+        """The attempt that is under way failed; ``pod``: as it is now. See ``add_unschedulable``."""
+        self.add_unschedulable(pod, self._cycle)
+
+    def done(self, pod: Pod) -> None:
+        """A popped pod is on its way to its node: nothing is kept of it."""
+
+    def gate(self, pod: Pod) -> str:  # noqa: ARG002
+        """No pod is held back."""
+        return ""
+
     # --- what happens to pods of the queue ---------------------------------------------------
 
     def update(self, old: Pod, new: Pod) -> None:
@@ -154,6 +166,26 @@ class SchedulingQueue:
         Upstream: 1.16 AssignedPodAdded, AssignedPodUpdated.
         """
         self._move([entry for entry in self._unschedulable.values() if wants_to_be_near(entry.pod, pod)])
+
+    def assigned_pod_added(self, pod: Pod) -> None:
+        self.assigned_pod_changed(pod)
+
+    def assigned_pod_updated(self, old: Pod, new: Pod) -> None:  # noqa: ARG002
+        self.assigned_pod_changed(new)
+
+    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None = None) -> None:  # noqa: ARG002
+        self.move_all()
+
+    def node_added(self, node: Node) -> None:  # noqa: ARG002
+        self.move_all()
+
+    def node_updated(self, old: Node, new: Node) -> None:
+        """Any update counts while no pod is unschedulable: one may be under way. Upstream: 1.16 updateNodeInCache."""
+        if not self._unschedulable or node_update_moves(old, new):
+            self.move_all()
+
+    def node_deleted(self, node: Node) -> None:
+        """Moves nothing."""
 
     def flush_backoff(self) -> None:
         """Pods whose wait is over become active. Upstream: 1.16 flushBackoffQCompleted."""

@@ -14,6 +14,24 @@ def backoff_seconds(attempts: int) -> float:
     return MAX_SECONDS if doublings > 4 else min(MAX_SECONDS, INITIAL_SECONDS * 2.0**doublings)
 
 
+def backoff_seconds_1_20(failures: int, initial: float, longest: float) -> float:
+    """Doubled with every failure but the first, at most ``longest``. Upstream: 1.20 calculateBackoffDuration."""
+    wait = initial
+    for _ in range(failures - 1):
+        wait *= 2
+        if wait > longest:
+            return longest
+    return wait
+
+
+def backoff_seconds_1_36(failures: int, initial: float, longest: float) -> float:
+    """The same; nothing to wait for before the first failure. Upstream: 1.36 calculateBackoffDuration."""
+    if failures == 0:
+        return 0.0
+    doublings = min(failures - 1, 62)
+    return longest if initial > longest / 2.0**doublings else initial * 2.0**doublings
+
+
 class BackoffRecords:
     """Failed attempts by pod. Times are seconds on the caller's clock. Upstream: 1.16 PodBackoffMap."""
 

@@ -7,8 +7,9 @@ from collections import OrderedDict
 
 import attrs
 
-from clusterstate.objects import Pod
+from clusterstate.objects import Node, Pod
 from kubescheduler.core.queue import Clock, QueuedPod
+from kubescheduler.core.queue_entry import Failed
 from kubescheduler.core.queue_heap import KeyedHeap
 from kubescheduler.core.queue_nominations import Nominations
 
@@ -83,6 +84,16 @@ class FIFOQueue:
         self._waits[pod.key] = (min(2 * wait, LONGEST_WAIT), now)
         self._waiting.put(pod.key, _Waiting(pod, now, now + wait), (now + wait,))
 
+    def put_back(self, entry: QueuedPod, pod: Pod, failure: Failed) -> None:  # noqa: ARG002
+        self.add_unschedulable(pod, self._cycle)
+
+    def done(self, pod: Pod) -> None:
+        """Nothing is kept of a pod that is on its way."""
+
+    def gate(self, pod: Pod) -> str:  # noqa: ARG002
+        """No pod is held back."""
+        return ""
+
     def update(self, old: Pod, new: Pod) -> None:  # noqa: ARG002
         self.add(new)
 
@@ -97,6 +108,22 @@ class FIFOQueue:
         """No event brings a pod back sooner."""
 
     def assigned_pod_changed(self, pod: Pod) -> None:
+        """No event brings a pod back sooner."""
+
+    assigned_pod_added = assigned_pod_changed
+
+    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None = None) -> None:
+        """No event brings a pod back sooner."""
+
+    def assigned_pod_updated(self, old: Pod, new: Pod) -> None:
+        """No event brings a pod back sooner."""
+
+    def node_added(self, node: Node) -> None:
+        """No event brings a pod back sooner."""
+
+    node_deleted = node_added
+
+    def node_updated(self, old: Node, new: Node) -> None:
         """No event brings a pod back sooner."""
 
     def flush_due(self) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-Rank = tuple[float, ...]
+Rank = tuple[Any, ...]
 """What entries are ordered by, lowest first; entries of one rank come in order of arrival."""
 
 SLACK = 64

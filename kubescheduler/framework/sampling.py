@@ -49,6 +49,6 @@ class Sampler:
         seen[rows[:end]] = True
         return rows[passing[:wanted]], seen
 
-    def advance(self, feasible: int, refused: int, nodes: int) -> None:
-        """After an attempt in which so many nodes passed and so many got a status."""
-        self.next_start = (self.next_start + feasible + refused) % max(nodes, 1)
+    def advance(self, seen: int, nodes: int) -> None:
+        """After an attempt in which so many of the nodes passed or got a status."""
+        self.next_start = (self.next_start + seen) % max(nodes, 1)

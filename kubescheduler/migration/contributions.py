@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -15,7 +15,6 @@ from kubescheduler.framework.extending import SCALE
 from kubescheduler.migration.fine import STEPS, fine_scores
 from kubescheduler.migration.outcomes import Contribution
 from kubescheduler.migration.pairing import EXTENDER, Pair, paired, rule_of
-from priorities.types import PriorityConfig
 
 OVERFLOW = "wrapping at 64 bits"
 """The term of totals that do not fit in 64 bits."""
@@ -33,19 +32,27 @@ class Judgement:
         """Whether scores go from 0 to 100."""
         return isinstance(self.decision, FrameworkDecision)
 
+    @property
+    def step(self) -> int:
+        """How many steps of a scale of 0-100 one of a score's is."""
+        return 1 if self.fine else STEPS
+
     def place(self, host: str) -> int | None:
         """Where a node is among the feasible ones; None if it is not."""
         row = self.scheduler.cache.columns.row_of.get(host)
-        found = np.flatnonzero(self.decision.feasible == row) if row is not None else ()
+        if row is None:
+            return None
+        found = np.flatnonzero(self.decision.feasible == row)
         return int(found[0]) if len(found) else None
 
     def difference(self, hosts: tuple[str, str]) -> int:
         """The second host's total minus the first one's."""
-        first, second = self._places(hosts)
+        first, second = self.places(hosts)
         return int(self.decision.totals[second]) - int(self.decision.totals[first])
 
-    def _places(self, hosts: tuple[str, str]) -> tuple[int, int]:
-        first, second = map(self.place, hosts)
+    def places(self, hosts: tuple[str, str]) -> tuple[int, int]:
+        """Where two feasible nodes are among those that are."""
+        first, second = self.place(hosts[0]), self.place(hosts[1])
         assert first is not None
         assert second is not None
         return first, second
@@ -55,7 +62,8 @@ class Judgement:
 class Term:
     """One priority on two hosts: the first and the second one's score, before the weight.
 
-    fine: the same on a scale of 0-100. raw: before normalisation, None where that is not known.
+    fine: the same on a scale of 0-100. step: how many fine steps one of ``scores`` is. raw: before normalisation, None
+    where that is not known.
     """
 
     name: str
@@ -63,15 +71,21 @@ class Term:
     weight: int
     scores: tuple[int, int]
     fine: tuple[int, int]
+    step: int = 1
     raw: tuple[int, int] | None = None
 
     @property
     def value(self) -> int:
+        """What it adds to the difference of the totals."""
         return self.weight * (self.scores[1] - self.scores[0])
 
-    @property
-    def fine_value(self) -> int:
-        return self.weight * (self.fine[1] - self.fine[0])
+    def fine_on(self, *, finest: bool) -> int:
+        """The same without coarse rounding. finest: on a scale of 0-100, else on that of ``scores``."""
+        return self.weight * (self.fine[1] - self.fine[0]) if finest else self.value
+
+    def rounding(self, *, finest: bool) -> int:
+        """What coarse rounding adds to the difference."""
+        return self.value * self.step - self.fine_on(finest=True) if finest else 0
 
 
 def terms(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, Term]:
@@ -80,13 +94,17 @@ def terms(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, Term]:
     found += _extender_terms(judgement, hosts)
     missing = judgement.difference(hosts) - sum(term.value for term in found)
     if missing:
-        found.append(Term(OVERFLOW, OVERFLOW, 1, (0, missing), (0, missing)))
-    return {term.name: term for term in found}
+        found.append(Term(OVERFLOW, OVERFLOW, 1, (0, missing), (0, missing * judgement.step), judgement.step))
+    named: dict[str, Term] = {}
+    for term in found:
+        count = sum(other.name == term.name for other in named.values())
+        named[f"{term.name} #{count + 1}" if count else term.name] = term
+    return named
 
 
 def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
     decision, cache = judgement.decision, judgement.scheduler.cache
-    both = judgement._places(hosts)
+    both = judgement.places(hosts)
     info, snapshot = cache.info(decision.pod), cache.snapshot()
     view = snapshot.take(decision.feasible)
     here = snapshot.take(decision.feasible[list(both)])
@@ -97,19 +115,22 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
         coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
         fine = fine_scores(config, decision.release, info, view, coarse)
         raw = None if config.reduce is None else config.map(info, here)
-        term = Term(config.name, rule_of(config.name, config), weight, _at(coarse, both), _at(fine, both))
+        term = Term(config.name, rule_of(config.name, config), weight, _at(coarse, both), _at(fine, both), STEPS)
         found.append(term if raw is None else attrs.evolve(term, raw=_at(raw, (0, 1))))
     return found
 
 
 def _framework_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
+    """A plugin that has nothing to score adds nothing."""
     decision = judgement.decision
     assert isinstance(decision, FrameworkDecision)
-    both = judgement._places(hosts)
+    both = judgement.places(hosts)
     found: list[Term] = []
-    for name, scores in decision.scores.items():
-        values, raw = _pick(scores, both), _pick(decision.raws[name], both)
-        found.append(Term(name, rule_of(name), decision.weights[name], values, values, raw))
+    for name, weight in decision.weights.items():
+        values, raw = (0, 0), None
+        if name in decision.scores:
+            values, raw = _pick(decision.scores[name], both), _pick(decision.raws[name], both)
+        found.append(Term(name, rule_of(name), weight, values, values, raw=raw))
     return found
 
 
@@ -120,8 +141,8 @@ def _extender_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
             continue
         first, second = (sum(score for host, score in trace.scores if host == name) for name in hosts)
         name, scores = EXTENDER + trace.name, (first * scale, second * scale)
-        fine = scores if judgement.fine else (first * STEPS, second * STEPS)
-        found.append(Term(name, name, trace.weight, scores, fine))
+        fine = (first * SCALE, second * SCALE)
+        found.append(Term(name, name, trace.weight, scores, fine, judgement.step))
     return found
 
 
@@ -139,13 +160,13 @@ def _at(scores: IntArray, places: tuple[int, int]) -> tuple[int, int]:
 def contributions(old: Mapping[str, Term], new: Mapping[str, Term]) -> list[tuple[Pair, Contribution]]:
     """Old terms beside their new counterparts."""
     pairs = paired({n: t.rule for n, t in old.items()}, {n: t.rule for n, t in new.items()})
-    return [(pair, _contribution([old[n] for n in pair.old], [new[n] for n in pair.new])) for pair in pairs]
+    return [(pair, _contribution(pair, [old[n] for n in pair.old], [new[n] for n in pair.new])) for pair in pairs]
 
 
-def _contribution(old: Sequence[Term], new: Sequence[Term]) -> Contribution:
+def _contribution(pair: Pair, old: Sequence[Term], new: Sequence[Term]) -> Contribution:
     return Contribution(
-        old_name=_name(old),
-        new_name=_name(new),
+        old_name=" + ".join(pair.old) or None,
+        new_name=" + ".join(pair.new) or None,
         old=sum(term.value for term in old),
         new=sum(term.value for term in new),
         old_weight=old[0].weight if len(old) == 1 else None,
@@ -153,7 +174,3 @@ def _contribution(old: Sequence[Term], new: Sequence[Term]) -> Contribution:
         old_scores=old[0].scores if len(old) == 1 else None,
         new_scores=new[0].scores if len(new) == 1 else None,
     )
-
-
-def _name(terms: Iterable[Term]) -> str | None:
-    return " + ".join(term.name for term in terms) or None

@@ -77,8 +77,8 @@ class Outcome:
 class Contribution:
     """One term of the totals' difference between the two hosts: new host minus old host, score times weight.
 
-    old_name, new_name: the priority under each engine, several parted by `` + ``; None where it has none. old, new: what
-    it adds to the difference under each engine; the terms of one engine sum to the difference of its totals.
+    old_name, new_name: the priority under each engine, several parted by `` + ``; None where it has none. old, new:
+    what it adds to the difference under each engine; the terms of one engine sum to the difference of its totals.
     old_weight, new_weight, old_scores, new_scores: the weight, and the scores of (old host, new host) before it; None
     where there is not just one priority.
     """
@@ -162,7 +162,11 @@ class PodComparison:
 
 @attrs.frozen
 class Comparison:
-    """names: the columns, the old one first. effects: per column, after the run. before: the cluster without the pods."""
+    """What is found of all pods.
+
+    names, releases: of the columns, the old one first. effects: per column, after the run. before: the cluster
+    without the pods.
+    """
 
     names: tuple[str, ...]
     releases: tuple[str, ...]

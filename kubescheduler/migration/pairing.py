@@ -58,18 +58,26 @@ SUBJECTS: Mapping[str, str] = {
 SAME_NUMBERS = frozenset({"pod affinity", "node affinity", "taints"})
 """Rules that count alike in every release and differ in how the counts are stretched, if at all."""
 
+CURVED = ({"ratio"}, {"ratio", "fit"}, {"service labels"})
+"""Pairs of rules whose formula is the same if the new score, cut to 0-10, is the old one."""
+
 EXTENDER = "extender "
 """Before an extender's name."""
 
 
 @attrs.frozen
 class Pair:
-    """Names on both sides; one side may be empty. stretched: both count alike before normalisation."""
+    """Names on both sides; one side may be empty.
+
+    stretched: both count alike before normalisation. curved: both read scores off the same sort of curve or share, of
+    which a policy gives the parameters.
+    """
 
     old: tuple[str, ...]
     new: tuple[str, ...]
     extender: bool = False
     stretched: bool = False
+    curved: bool = False
 
     @property
     def single(self) -> bool:
@@ -103,8 +111,8 @@ def paired(old: Mapping[str, str], new: Mapping[str, str]) -> list[Pair]:
             pairs.append(_pair(*names, rules))
     pairs += (Pair((name,), (), name.startswith(EXTENDER)) for name in left_old)
     pairs += (Pair((), (name,), name.startswith(EXTENDER)) for name in left_new)
-    place = {name: at for at, name in enumerate([*old, *new])}
-    return sorted(pairs, key=lambda pair: min(place[name] for name in (pair.old or pair.new)))
+    place = {name: at for at, name in enumerate(old)}
+    return sorted(pairs, key=lambda pair: min((place[name] for name in pair.old), default=len(place)))
 
 
 def _groups(rules: Mapping[str, str], subjects: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -118,5 +126,10 @@ def _groups(rules: Mapping[str, str], subjects: Mapping[str, str]) -> dict[str, 
 def _pair(old: Sequence[str], new: Sequence[str], rules: Iterable[str]) -> Pair:
     kinds = set(rules)
     single = len(old) == len(new) == 1
-    stretched = single and len(kinds) == 1 and (kinds <= SAME_NUMBERS)
-    return Pair(tuple(old), tuple(new), old[0].startswith(EXTENDER), stretched)
+    return Pair(
+        tuple(old),
+        tuple(new),
+        extender=old[0].startswith(EXTENDER),
+        stretched=single and len(kinds) == 1 and kinds <= SAME_NUMBERS,
+        curved=single and kinds in CURVED,
+    )

@@ -9,8 +9,8 @@ from itertools import compress
 import attrs
 
 from clusterstate.objects import Pod
+from kubescheduler.config.engine import Scheduler, decide
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.scheduler import GenericScheduler
 from kubescheduler.simulation.workload import renamed
 
 Progress = Callable[[int], None]
@@ -39,9 +39,7 @@ class Room:
         return {name: (self.placed.get(name, 0), reasons.get(name, [])) for name in sorted({*names, *self.placed})}
 
 
-def room_for(
-    pod: Pod, scheduler: GenericScheduler, *, limit: int | None = None, progress: Progress | None = None
-) -> Room:
+def room_for(pod: Pod, scheduler: Scheduler, *, limit: int | None = None, progress: Progress | None = None) -> Room:
     """Places copies of a pod until none fits, or ``limit`` are placed; the cluster is as before afterwards."""
     cache = scheduler.cache
     placed: Counter[str] = Counter()
@@ -50,7 +48,7 @@ def room_for(
     try:
         while limit is None or len(copies) < limit:
             copy = renamed(pod, f"{pod.metadata.name}-{len(copies) + 1}")
-            decision = scheduler.schedule(copy)
+            decision = decide(scheduler, copy)
             if decision.host is None:
                 stopped = decision
                 break

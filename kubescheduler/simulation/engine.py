@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import attrs
 
-from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
+from kubescheduler.config.engine import ProfiledScheduler, Scheduler, decide
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.queue import QueuedPod, SchedulingQueue
-from kubescheduler.core.queue_fifo import FIFOQueue
-from kubescheduler.core.queue_moves import node_update_moves
-from kubescheduler.core.scheduler import GenericScheduler
-from kubescheduler.simulation.binding import bind
+from kubescheduler.core.queue_entry import Rejection
+from kubescheduler.framework.decision import FrameworkDecision
+from kubescheduler.framework.failures import pending_of, rejectors_of
+from kubescheduler.simulation.binding import rejected_binding
 from kubescheduler.simulation.events import ARRIVING, LEAVING, NODES, Events
+from kubescheduler.simulation.queues import QUEUES
 from kubescheduler.simulation.records import (
     FINISHED,
     LOST,
@@ -34,15 +35,15 @@ from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, No
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
 
-QUEUES: dict[str, type[SchedulingQueue | FIFOQueue]] = {"1.4": FIFOQueue}
-"""Release → its queue, where it is not SchedulingQueue."""
+GIVES_BACK = ("1.36",)
+"""Releases in which room that is given back has others tried, and a nomination that no longer helps ends."""
 
 
 class Simulation:
     """One run of a workload over the scheduler's cluster, which it changes; ``run`` is called once.
 
-    Attempts and bindings take no time. At one moment pods leave, then nodes come and go, then pods arrive; then the
-    queue's ticks, which count from the start, then every active pod is tried.
+    Attempts and bindings take no time, and plugins from Reserve on do not run. At one moment pods leave, then nodes
+    come and go, then pods arrive; then the queue's ticks, which count from the start, then every active pod is tried.
 
     preempt: a pod that fits nowhere takes the place of lower ones, which leave ``grace`` seconds later. They are not
     created anew.
@@ -50,7 +51,7 @@ class Simulation:
 
     def __init__(
         self,
-        scheduler: GenericScheduler,
+        scheduler: Scheduler,
         workload: Workload,
         *,
         preempt: bool = False,
@@ -65,14 +66,18 @@ class Simulation:
         self._epoch = workload.epoch
         self._now = 0.0
         self._events = Events()
-        queue = QUEUES.get(scheduler.algorithm.release, SchedulingQueue)
-        self._queue: SchedulingQueue | FIFOQueue = queue(lambda: self._now, self._cache)
+        self._queue = QUEUES[scheduler.algorithm.release](scheduler, lambda: self._now)
+        self._profiled = scheduler if isinstance(scheduler, ProfiledScheduler) else None
+        self._ignored: set[str] = set()
+        own = self._profiled is not None and self._profiled.has_own_plugins
+        self._own_rules = own or bool(scheduler.algorithm.extenders)
         self._records: dict[str, PodRecord] = {}
         self._preemptions: list[PreemptionRecord] = []
         self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in workload.chains.items()}
         self._changes = 0
         self._tried: dict[str, int] = {}
         self._known: dict[PodInfo, Decision] = {}
+        self._rejections: dict[PodInfo, Rejection] = {}
         self._known_at = -1
         for obj in workload.objects:
             self._cache.add(obj)
@@ -97,7 +102,7 @@ class Simulation:
             self._queue.flush_due()
             while (queued := self._queue.pop()) is not None:
                 self._attempt(queued)
-            self._usage.sample(moment, len(self._queue))
+            self._usage.sample(moment, len(self._queue) + len(self._ignored))
             if self._progress is not None:
                 self._progress(self._events.done, self._events.noted)
         return Report(
@@ -137,44 +142,59 @@ class Simulation:
 
     # --- one attempt -------------------------------------------------------------------------
 
-    def _attempt(self, queued: QueuedPod) -> None:
-        pod, cycle = queued.pod, self._queue.cycle
+    def _attempt(self, queued: Any) -> None:
+        pod: Pod = queued.pod
         record = self._records[pod.key]
         record.attempts += 1
         decision = self._decide(pod)
         if decision.host is None:
-            self._failed(record, decision, cycle)
+            self._failed(record, queued, decision)
             self._carry_out(record, decision)
             return
         self._cache.assume_pod(pod, decision.host)
-        try:
-            bind(pod, decision.host, self._scheduler.algorithm.extenders)
-        except SchedulingError as error:
+        text = rejected_binding(pod, decision.host, self._scheduler)
+        if text is None:
+            self._queue.done(pod)
+            self._placed(record, decision.host)
+        else:
             self._cache.forget_pod(pod)
-            self._failed(record, decision, cycle, f"Binding rejected: {error}")
-            return
-        self._placed(record, decision.host)
+            if decision.release in GIVES_BACK:
+                self._queue.assigned_pod_deleted(pod, pod)
+            self._failed(record, queued, decision, text)
 
     def _decide(self, pod: Pod) -> Decision:
         """A decision. That nothing fits holds for every pod of the class until something changes.
 
-        Unless an extender has a say; and a nominated pod does not count itself among the nominated ones.
+        Unless an extender or a plugin of one's own has a say; and a nominated pod does not count itself among the
+        nominated ones.
         """
         if self._known_at != self._changes:
-            self._known, self._known_at = {}, self._changes
-        alike = not self._scheduler.algorithm.extenders and not pod.nominated_node_name
+            self._known, self._rejections, self._known_at = {}, {}, self._changes
+        alike = not self._own_rules and not pod.nominated_node_name
         info = self._cache.info(pod)
         if alike and info in self._known:
             return attrs.evolve(self._known[info], pod=pod)
-        decision = self._scheduler.schedule(pod, preempt=self._preempt)
+        decision = decide(self._scheduler, pod, preempt=self._preempt)
         if alike and decision.host is None and decision.error is None:
             self._known[info] = decision
         return decision
 
-    def _failed(self, record: PodRecord, decision: Decision, cycle: int, text: str = "") -> None:
+    def _failed(self, record: PodRecord, queued: Any, decision: Decision, text: str = "") -> None:
         record.fail(decision, text)
-        self._queue.add_unschedulable(record.pod, cycle)
+        self._queue.put_back(queued, record.pod, Rejection() if text else self._rejection(decision))
         self._tried[record.pod.key] = self._changes
+
+    def _rejection(self, decision: Decision) -> Rejection:
+        """For whom the attempt failed; worked out once for decisions that are the same."""
+        if self._profiled is None:
+            return Rejection()
+        info = self._cache.info(decision.pod)
+        known = self._known.get(info)
+        if known is None or known.verdicts is not decision.verdicts:
+            return Rejection(rejectors_of(decision), pending_of(decision))
+        if info not in self._rejections:
+            self._rejections[info] = Rejection(rejectors_of(decision), pending_of(decision))
+        return self._rejections[info]
 
     def _placed(self, record: PodRecord, host: str) -> None:
         started = timestamp(self._epoch, self._now)
@@ -182,7 +202,7 @@ class Simulation:
         self._cache.add_pod(record.pod)
         self._changed(host)
         record.place(host, self._now)
-        self._queue.assigned_pod_changed(record.pod)
+        self._queue.assigned_pod_added(record.pod)
         if record.duration is not None:
             self._events.at(self._now + record.duration, LEAVING, partial(self._leaves, record))
         self._follow(record, ON_BINDING)
@@ -192,6 +212,8 @@ class Simulation:
     def _carry_out(self, record: PodRecord, decision: Decision) -> None:
         """Nominates, makes the victims leave, takes lower nominations back. Upstream: 1.16 preempt."""
         preemption = decision.preemption
+        if isinstance(decision, FrameworkDecision):
+            self._note_nomination(record, decision)
         if preemption is None:
             return
         if preemption.chosen:
@@ -205,6 +227,14 @@ class Simulation:
                 self._evict(victim)
         for pod in preemption.cleared:
             self._set_nomination(pod, "")
+
+    def _note_nomination(self, record: PodRecord, decision: FrameworkDecision) -> None:
+        """Notes a nomination by any plugin, or that the pod's own is given up."""
+        if decision.nominated:
+            self._queue.nominate(record.pod, decision.nominated)
+            self._set_nomination(record.pod, decision.nominated)
+        elif decision.nominated == "" and decision.release in GIVES_BACK:
+            self._set_nomination(record.pod, "")
 
     def _set_nomination(self, pod: Pod, node: str) -> None:
         record = self._records.get(pod.key)
@@ -221,7 +251,7 @@ class Simulation:
         record.pod = attrs.evolve(victim, metadata=attrs.evolve(victim.metadata, deletion_timestamp=now))
         self._cache.update_pod(record.pod)
         self._changed(victim.node_name)
-        self._queue.assigned_pod_changed(record.pod)
+        self._queue.assigned_pod_updated(victim, record.pod)
         self._events.at(self._now + self._grace, LEAVING, partial(self._leaves, record, PREEMPTED))
 
     # --- coming and going --------------------------------------------------------------------
@@ -231,7 +261,12 @@ class Simulation:
         record = PodRecord(pod, self._now, duration=arrival.duration, chain=arrival.chain)
         self._records[pod.key] = record
         self._changes += bool(pod.nominated_node_name)
-        self._queue.add(pod)
+        foreign = "" if self._profiled is None else self._profiled.foreign(pod)
+        if foreign:
+            self._ignored.add(pod.key)
+        else:
+            self._queue.add(pod)
+        record.hold(foreign or self._queue.gate(pod))
         if arrival.leaves_at is not None:
             self._events.at(max(arrival.leaves_at, self._now), LEAVING, partial(self._leaves, record))
 
@@ -239,13 +274,14 @@ class Simulation:
         """The pod goes, if it has not gone before."""
         if record.outcome == WAITING:
             self._queue.delete(record.pod)
+            self._ignored.discard(record.pod.key)
             self._changes += 1
             record.outcome = WITHDRAWN
         elif record.outcome == RUNNING:
             self._cache.remove_pod(record.pod)
             self._changed(record.node)
             record.outcome = outcome
-            self._queue.move_all()
+            self._queue.assigned_pod_deleted(record.pod)
         else:
             return
         record.left = self._now
@@ -264,8 +300,10 @@ class Simulation:
         old = None if row is None else self._cache.columns.nodes[row]
         self._cache.add_node(node)
         self._changed(node.name)
-        if old is None or not self._queue.sizes[2] or node_update_moves(old, node):
-            self._queue.move_all()
+        if old is None:
+            self._queue.node_added(node)
+        else:
+            self._queue.node_updated(old, node)
         if arrival.leaves_at is not None:
             self._events.at(max(arrival.leaves_at, self._now), NODES, partial(self._node_leaves, node))
 
@@ -275,5 +313,6 @@ class Simulation:
         there = list(columns.pods[columns.row_of[node.name]].values())
         self._cache.remove_node(node.name)
         self._changed(node.name)
+        self._queue.node_deleted(node)
         for pod in there:
             self._leaves(self._records.get(pod.key) or PodRecord(pod, 0.0, RUNNING, node.name, 0.0), LOST)

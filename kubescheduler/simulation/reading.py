@@ -8,6 +8,7 @@ from typing import IO
 
 import attrs
 
+from algorithmprovider import READINGS
 from clusterstate.decode import Decoder
 from clusterstate.errors import DecodeError
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
@@ -17,6 +18,12 @@ from kubescheduler.simulation.trace import is_trace, read_trace_nodes
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.sources import FILLINGS, ClusterInput, Progress, check_references, read_cluster
 from kubescheduler.sources_files import read_items
+
+
+def filled_by(release: str) -> str:
+    """The release whose API server fills manifests in: the newest that is known of and no newer than this one."""
+    order = list(READINGS)
+    return [known for known in order[: order.index(release) + 1] if known in FILLINGS][-1]
 
 
 def read_simulated_cluster(
@@ -29,6 +36,7 @@ def read_simulated_cluster(
 ) -> ClusterInput:
     """A cluster as ``read_cluster`` reads it, where ``.csv`` files are nodes of a trace. Raises DecodeError."""
     problems: list[str] = []
+    release = filled_by(release)
     found = ClusterInput([], [], [])
     plain = [path for path in paths if not is_trace(path)]
     try:
@@ -79,7 +87,7 @@ def read_workload(
     items, faults = read_items([path for path in paths if not is_trace(path)], stdin)
     problems += faults
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-    reading = WorkloadReader(items, classes, FILLINGS[release], problems, defaulting=defaulting)
+    reading = WorkloadReader(items, classes, FILLINGS[filled_by(release)], problems, defaulting=defaulting)
     reading.run()
     for path in filter(is_trace, paths):
         try:

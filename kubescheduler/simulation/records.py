@@ -46,6 +46,10 @@ class PodRecord:
         """Notes the last attempt; ``text`` says what else than the decision went wrong."""
         self._failed, self._text = decision, text
 
+    def hold(self, text: str) -> None:
+        """Notes why the pod is not even tried; empty: it is."""
+        self._text = text
+
     def place(self, node: str, now: float) -> None:
         self.outcome, self.node, self.placed = RUNNING, node, now
         self._failed, self._text = None, ""

@@ -12,12 +12,15 @@ import algorithmprovider
 import kubescheduler as package
 from kubescheduler.cli import COMMANDS
 from kubescheduler.cli.options import RELEASES
+from kubescheduler.cli.plugins import FRAMEWORK_RELEASES
+from kubescheduler.config.spec import CONFIGS
 from tests.kubescheduler.cli.conftest import ROOT, Outcome, Run, in_a_process
 
 
 def test_releases_are_those_there_are() -> None:
-    """The releases that the options spell out are the ones that are registered."""
-    assert tuple(algorithmprovider.RELEASES) == RELEASES
+    """The releases that the options spell out are the ones that there are readings of, the newer ones have plugins."""
+    assert tuple(algorithmprovider.READINGS) == RELEASES
+    assert set(FRAMEWORK_RELEASES) == set(CONFIGS) == set(RELEASES) - set(algorithmprovider.RELEASES)
 
 
 def test_version(kubescheduler: Run) -> None:

@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 
 from algorithmprovider import reading
 from clusterstate.cache import ClusterCache
-from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
-from kubescheduler.core.scheduler import GenericScheduler
+from kubescheduler.config.engine import decide
+from kubescheduler.config.spec import EngineSpec
 from kubescheduler.simulation.engine import Simulation
 from kubescheduler.simulation.records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
 from kubescheduler.simulation.report import Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.build import make_node, make_pod, resources
 
+RELEASES = ("1.4", "1.16", "1.20", "1.36")
+
 moments = st.integers(0, 1200).map(lambda n: n / 4)
+releases = st.sampled_from(RELEASES)
 lengths = st.none() | st.integers(0, 800).map(lambda n: n / 4)
 
 
@@ -45,11 +48,11 @@ def run(
 ) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     cache = ClusterCache.of([make_node("n", allocatable=amounts)], reading(release))
-    scheduler = GenericScheduler(algorithm_for(AlgorithmOptions(release), None, None), cache)
+    scheduler = EngineSpec(release).engine(print).scheduler(cache)
     simulation = Simulation(scheduler, workload, **options)
     if not reuses:
-        decide = partial(scheduler.schedule, preempt=bool(options.get("preempt")))
-        simulation._decide = decide  # type: ignore[method-assign]
+        anew = partial(decide, scheduler, preempt=bool(options.get("preempt")))
+        simulation._decide = anew  # type: ignore[method-assign]
     if not rests:
         step_every_tick(simulation)
     return simulation.run()
@@ -74,14 +77,14 @@ options = st.fixed_dictionaries({"preempt": st.booleans(), "grace": st.sampled_f
 
 
 @settings(max_examples=40)
-@given(workloads(), options)
-def test_the_same_run_twice_is_the_same(workload: Workload, options: Any) -> None:
+@given(workloads(), options, releases)
+def test_the_same_run_twice_is_the_same(workload: Workload, options: Any, release: str) -> None:
     """To the last number."""
-    assert told(run(workload, **options)) == told(run(workload, **options))
+    assert told(run(workload, release=release, **options)) == told(run(workload, release=release, **options))
 
 
 @settings(max_examples=60)
-@given(workloads(), options, st.sampled_from(["1.4", "1.16"]))
+@given(workloads(), options, releases)
 def test_time_that_passes_at_once_changes_nothing(workload: Workload, options: Any, release: str) -> None:
     """Skipping attempts that must fail gives what making them gives, with the same number of attempts."""
     assert told(run(workload, release=release, **options)) == told(
@@ -89,18 +92,20 @@ def test_time_that_passes_at_once_changes_nothing(workload: Workload, options: A
     )
 
 
-@settings(max_examples=100)
-@given(workloads(), options)
-def test_what_is_known_of_equal_pods_changes_nothing(workload: Workload, options: Any) -> None:
+@settings(max_examples=60)
+@given(workloads(), options, releases)
+def test_what_is_known_of_equal_pods_changes_nothing(workload: Workload, options: Any, release: str) -> None:
     """Deciding on every pod anew gives the same, nominations and victims included."""
-    assert told(run(workload, **options)) == told(run(workload, reuses=False, **options))
+    assert told(run(workload, release=release, **options)) == told(
+        run(workload, release=release, reuses=False, **options)
+    )
 
 
 @settings(max_examples=60)
-@given(workloads(), options)
-def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any) -> None:
+@given(workloads(), options, releases)
+def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any, release: str) -> None:
     """Every pod has one outcome that goes with its times; what nodes hold is what pods say of themselves."""
-    report = run(workload, **options)
+    report = run(workload, release=release, **options)
     assert Counter(r.pod.metadata.name for r in report.pods) == Counter(p.metadata.name for p in workload.pods())
     for record in report.pods:
         assert record.outcome in OUTCOMES
@@ -116,7 +121,7 @@ def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any
     assert report.samples[-1].pending == len(report.pending)
 
 
-@pytest.mark.parametrize("release", ["1.4", "1.16"])
+@pytest.mark.parametrize("release", RELEASES)
 def test_an_empty_workload_ends_at_once(release: str) -> None:
     """Nothing happens."""
     report = run(Workload(), release=release)

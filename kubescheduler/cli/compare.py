@@ -1,0 +1,215 @@
+"""``kubescheduler compare``: who goes elsewhere with another configuration or release, and why."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kubescheduler.cli.engine import remark
+from kubescheduler.cli.options import FILE, PLUGIN, OneOf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterstate.objects import ClusterObject, Pod
+    from kubescheduler.config.spec import EngineSpec
+    from kubescheduler.migration.comparison import Cause
+
+MANY = 200
+"""Pods that take long enough to compare for a progress bar."""
+
+SPEC = "KEY=VALUE,…"
+
+
+@click.command(
+    short_help="Say which pods go elsewhere, and why.",
+    epilog="Exit status: 0 no pod goes elsewhere but for tolerated causes, 1 some does, 2 wrong input or usage.",
+)
+@click.argument("cluster", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--pods",
+    "pod_files",
+    multiple=True,
+    metavar="FILE",
+    type=FILE,
+    help="Pods to compare: manifests, controllers with a pod template, or a .csv trace.  [repeatable]",
+)
+@click.option("--pending", is_flag=True, help="Compare every pending pod of the cluster, in queue order.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
+@click.option(
+    "--old", default="release=1.16", show_default=True, metavar=SPEC, help="A configuration, as policy=policy.json."
+)
+@click.option("--new", multiple=True, required=True, metavar=SPEC, help="Another one, for a column.  [repeatable]")
+@click.option(
+    "--mode",
+    type=OneOf(["independent", "sequence"]),
+    default="independent",
+    show_default=True,
+    help="Each pod on the same cluster, or each scheduler going on from its own earlier choices.",
+)
+@click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
+@click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
+@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@PLUGIN
+@click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "wide", "json", "yaml", "html", "junit"]),
+    default="table",
+    show_default=True,
+    help="wide says why in a sentence; json and yaml have every priority's part.",
+)
+def compare(
+    cluster: tuple[str, ...],
+    pod_files: tuple[str, ...],
+    pending: bool,
+    limit: int | None,
+    old: str,
+    new: tuple[str, ...],
+    mode: str,
+    preempt: bool,
+    tolerate: str,
+    no_defaulting: bool,
+    plugin: tuple[str, ...],
+    output: str,
+) -> int:
+    """Decide pods in CLUSTER by two configurations or more, and explain every one that goes elsewhere.
+
+    CLUSTER are files, folders, .csv files of nodes, or - for standard input. A configuration is written as
+    release=1.16,policy=policy.json with the keys release, provider, policy, policy-configmap, config, feature-gates
+    (parted by ;), hard-pod-affinity-symmetric-weight and percentage-of-nodes-to-score.
+
+    Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
+    removed-priority, normalisation, extender-scaling, tie-break, earlier-choices, error.
+
+    \b
+    Examples:
+      kubescheduler compare cluster.yaml --pending --old policy=policy.json --new release=1.36,config=sched.yaml
+      kubescheduler compare cluster.yaml --pods web.yaml --new release=1.20 --new release=1.36 -o wide
+      kubescheduler compare openb_nodes.csv --pods openb_pods.csv --limit 2000 --new release=1.36 --mode sequence
+      kubescheduler compare cluster.yaml --pending --new release=1.36 --tolerate tie-break,score-resolution -o junit
+    """
+    import sys
+
+    from clusterstate.errors import InputError
+    from kubescheduler.cli.compare_output import rendered_comparison
+    from kubescheduler.cli.inputs import attempt, nothing_collected
+    from kubescheduler.cli.plugins import load_plugins
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.migration.comparison import compare as run
+
+    _check_usage(cluster, pod_files, pending=pending)
+    problems: list[str] = []
+    with nothing_collected():
+        attempt(problems, lambda: load_plugins(plugin))
+        tolerated = attempt(problems, lambda: causes(tolerate))
+        specs = attempt(problems, lambda: engine_specs(old, new))
+        releases = [] if specs is None else [spec.release for spec in specs]
+        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, releases, defaulting=not no_defaulting))
+        if specs is None or inputs is None or tolerated is None or problems:
+            raise InputError(problems)
+    objects, pods = inputs
+    if not pods:
+        remark("no pending pods in the cluster")
+    asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "notice": remark}
+    with progress("comparing", sys.stderr, smallest=MANY) as tell:
+        found = run(objects, pods[:limit], specs[0], specs[1:], progress=tell, **asked)
+    for piece in rendered_comparison(found, output, tolerated):
+        click.echo(piece, nl=False)
+    return int(found.differs(tolerated))
+
+
+def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: bool) -> None:
+    if bool(pod_files) == pending:
+        raise click.UsageError("say which pods to compare: either --pods FILE or --pending")
+    if (*cluster, *pod_files).count("-") > 1:
+        raise click.UsageError("standard input can be read once: give - once")
+
+
+def engine_specs(old: str, new: Sequence[str]) -> list[EngineSpec]:
+    """With what the environment says; engines can be made of them. Raises ConfigError with the faults of all."""
+    import os
+
+    import attrs
+
+    from clusterstate.errors import ConfigError
+    from kubescheduler.cli.inputs import attempt
+    from kubescheduler.config.algorithm import max_pd_volumes
+    from kubescheduler.config.spec import EngineSpec
+
+    problems: list[str] = []
+    volumes = attempt(problems, lambda: max_pd_volumes(os.environ))
+
+    def checked(text: str) -> EngineSpec:
+        spec = attrs.evolve(EngineSpec.parse(text), max_pd_volumes=volumes)
+        spec.engine(_silent)
+        return spec
+
+    found: list[EngineSpec] = []
+    for option, text in (("--old", old), *(("--new", text) for text in new)):
+        faults: list[str] = []
+        spec = attempt(faults, partial(checked, text))
+        problems += (f"{option}: {fault}" for fault in faults)
+        found += [] if spec is None else [spec]
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def _silent(_: str) -> None:
+    """Notes are told when the engine is made that decides."""
+
+
+def causes(text: str) -> frozenset[Cause]:
+    """Of ``tie-break,score-resolution``. Raises ConfigError with every name that is none."""
+    from algorithmprovider.registry import nearest
+    from clusterstate.errors import ConfigError
+    from kubescheduler.migration.comparison import Cause
+
+    known = {str(cause): cause for cause in Cause if cause is not Cause.SAME}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError(
+            f"--tolerate: {name} is no cause{nearest(name, known) or '; causes are ' + ', '.join(known)}"
+            for name in unknown
+        )
+    return frozenset(known[name] for name in names)
+
+
+def _inputs(
+    cluster: tuple[str, ...], files: tuple[str, ...], releases: Sequence[str], *, defaulting: bool
+) -> tuple[list[ClusterObject], list[Pod]]:
+    """The cluster's objects and the pods, pending ones without files. Raises DecodeError with every fault."""
+    import sys
+
+    from kubescheduler.cli.inputs import read_inputs
+    from kubescheduler.simulation.reading import read_simulated_cluster, read_workload
+
+    release, stdin = _filled_by(releases), sys.stdin.buffer
+    if not files:
+        found = read_inputs(cluster, (), pending=True, defaulting=defaulting, keep_items=False, release=release)
+        _tell(found.notes)
+        return found.objects, found.pods
+    there = read_simulated_cluster(cluster, stdin=stdin, defaulting=defaulting, release=release)
+    workload, notes = read_workload(files, there.objects, stdin=stdin, defaulting=defaulting, release=release)
+    _tell([*there.notes, *notes])
+    arrivals = sorted(workload.arrivals, key=lambda arrival: arrival.at)
+    later = [arrival.pod for chain in workload.chains.values() for arrival in chain.waiting]
+    objects = [*there.objects, *workload.objects, *(arrival.node for arrival in workload.nodes)]
+    return objects, [*(arrival.pod for arrival in arrivals), *later]
+
+
+def _filled_by(releases: Sequence[str]) -> str:
+    """The newest release whose API server fills manifests in: every release reads what that one writes."""
+    from kubescheduler.sources import FILLINGS
+
+    known = list(FILLINGS)
+    return max((release for release in releases if release in known), key=known.index, default="1.16")
+
+
+def _tell(notes: Sequence[str]) -> None:
+    for note in notes:
+        remark(note)

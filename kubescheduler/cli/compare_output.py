@@ -1,0 +1,146 @@
+"""Comparisons as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kubescheduler.cli.output import NONE, table
+
+if TYPE_CHECKING:
+    from kubescheduler.migration.comparison import Cause, Change, Comparison, Effects, PodComparison, ServiceSpread
+
+IN_TOTAL = {
+    "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
+    "sequence": "each scheduler goes on from its own earlier choices",
+}
+
+
+def rendered_comparison(comparison: Comparison, output: str, tolerated: Collection[Cause]) -> Iterator[str]:
+    """A comparison as text in pieces; output: table, wide, json, yaml, html or junit."""
+    if output in ("json", "yaml"):
+        yield _document(comparison, output)
+    elif output == "junit":
+        from kubescheduler.migration.report_junit import junit
+
+        yield from junit(comparison, tolerated)
+    elif output == "html":
+        from kubescheduler.migration.html import render
+
+        yield render(comparison, tolerated)
+    else:
+        yield "\n\n".join(_tables(comparison, tolerated, wide=output == "wide")) + "\n"
+
+
+def _document(comparison: Comparison, output: str) -> str:
+    import msgspec
+
+    text = msgspec.json.encode(comparison.as_dict())
+    if output == "json":
+        return msgspec.json.format(text, indent=2).decode() + "\n"
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    document: str = yaml.dump(msgspec.json.decode(text), Dumper=dumper, sort_keys=False, allow_unicode=True, width=1000)
+    return document
+
+
+def _tables(comparison: Comparison, tolerated: Collection[Cause], *, wide: bool) -> Iterator[str]:
+    moved = comparison.moved
+    yield f"{len(moved)} of {len(comparison.pods)} pods go elsewhere ({IN_TOTAL[comparison.mode]})."
+    if not moved:
+        return
+    yield table([_header(comparison, wide=wide), *(_row(pod, wide=wide) for pod in moved)])
+    yield table(_causes(comparison, tolerated))
+    yield table(_effects(comparison))
+    services = _services(comparison)
+    if len(services) > 1:
+        yield table(services)
+
+
+# --- pods and causes -----------------------------------------------------------------------
+
+
+def _header(comparison: Comparison, *, wide: bool) -> tuple[str, ...]:
+    more = ("DIFFERENCE", "WHY") if wide else ()
+    each = (cell for name in comparison.names[1:] for cell in (name, "TIED", "CAUSE", *more))
+    return ("NAMESPACE", "POD", comparison.names[0], "TIED", *each)
+
+
+def _row(pod: PodComparison, *, wide: bool) -> tuple[str, ...]:
+    namespace, _, name = pod.pod.rpartition("/")
+    cells = [namespace or NONE, name, pod.outcomes[0].host or NONE, str(len(pod.outcomes[0].tied))]
+    for outcome, change in zip(pod.outcomes[1:], pod.changes, strict=True):
+        cells += [outcome.host or NONE, str(len(outcome.tied)), str(change.cause)]
+        if wide:
+            cells += [_difference(change), change.text or NONE]
+    return tuple(cells)
+
+
+def _difference(change: Change) -> str:
+    """``-1, +12``: how far the new host is ahead of the old one before and now."""
+    if change.old_difference is None or change.new_difference is None:
+        return NONE
+    return f"{change.old_difference:+d}, {change.new_difference:+d}"
+
+
+def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:
+    from kubescheduler.migration.comparison import MEANINGS
+
+    found = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
+    found.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))
+    rows = [("CAUSE", *comparison.names[1:], "MEANING")]
+    for cause in found:
+        meaning = MEANINGS[cause] + " (tolerated)" * (cause in tolerated)
+        rows.append((str(cause), *(str(counts.get(cause, 0)) for counts in comparison.summary), meaning))
+    return rows
+
+
+# --- effects -------------------------------------------------------------------------------
+
+FIGURES: tuple[tuple[str, Callable[[Effects], str]], ...] = (
+    ("pods placed", lambda e: str(e.placed)),
+    ("pods without a node", lambda e: str(e.unplaced)),
+    ("pods evicted", lambda e: str(e.evicted)),
+    ("nodes with pods", lambda e: str(e.nodes_used)),
+    ("nodes without", lambda e: str(e.nodes_empty)),
+    ("pods on the fuller half", lambda e: _percent(e.fullest_half)),
+)
+
+
+def _effects(comparison: Comparison) -> list[tuple[str, ...]]:
+    every = (comparison.before, *comparison.effects)
+    rows = [(name, *map(figure, every)) for name, figure in FIGURES]
+    for resource in dict.fromkeys(use.resource for effects in every for use in effects.utilisation):
+        for label, field in (("mean", "mean"), ("most", "most"), ("deviation", "deviation")):
+            rows.append((f"{resource}, {label}", *(_use(effects, resource, field) for effects in every)))
+    return [("EFFECT", "BEFORE", *comparison.names), *rows]
+
+
+def _use(effects: Effects, resource: str, field: str) -> str:
+    found = (getattr(use, field) for use in effects.utilisation if use.resource == resource)
+    return next(map(_percent, found), NONE)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+def _services(comparison: Comparison) -> list[tuple[str, ...]]:
+    """The services whose pods are spread otherwise in some column: zones as counts in the order of their names."""
+    rows: list[tuple[str, ...]] = [("SERVICE", "COLUMN", "PODS", "NODES", "NODE SKEW", "ZONES", "ZONE SKEW")]
+    found = [{spread.service: spread for spread in effects.spread} for effects in comparison.effects]
+    for service in sorted({name for column in found for name in column}, key=str.encode):
+        spreads = [column.get(service) for column in found]
+        if len({repr(spread) for spread in spreads}) == 1:
+            continue
+        for name, spread in zip(comparison.names, spreads, strict=True):
+            rows.append((service, name, *_spread(spread)))
+    return rows
+
+
+def _spread(spread: ServiceSpread | None) -> Sequence[str]:
+    if spread is None:
+        return ("0", "0", "0", NONE, "0")
+    zones = ", ".join(f"{zone or NONE}: {count}" for zone, count in spread.zones.items())
+    return (str(spread.pods), str(spread.hosts), str(spread.host_skew), zones, str(spread.zone_skew))

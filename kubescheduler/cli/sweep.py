@@ -1,0 +1,221 @@
+"""``kubescheduler sweep``: many clusters, many configurations, one row each."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from kubescheduler.cli.options import FILE, OneOf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubescheduler.migration.sweep import Runner, SweepSummary
+    from kubescheduler.migration.sweep_cases import Case, Configuration
+    from kubescheduler.migration.sweep_output import Rows
+
+FEW = 10
+"""Cases that take long enough for a progress bar."""
+SHOWN = 5
+"""Errors that are told of; all are in the rows."""
+
+
+@click.command(
+    short_help="Run many clusters with many configurations.",
+    epilog="Exit status: 0 every case has its row, 1 some row has an error, 2 wrong input or usage.",
+)
+@click.argument("snapshots", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--config-spec",
+    "config_specs",
+    multiple=True,
+    metavar="KEY=VALUE,…",
+    help="A configuration, as release=1.16,policy=p.json.  [repeatable]",
+)
+@click.option(
+    "--grid",
+    "grid_files",
+    multiple=True,
+    metavar="FILE",
+    type=FILE,
+    help="Configurations with every combination of weights: TOML, YAML or JSON.  [repeatable]",
+)
+@click.option("--seeds", metavar="0..9", help="Run each with these seeds of the tie-break.  [default: first by name]")
+@click.option(
+    "--tie-break",
+    type=OneOf(["random", "upstream"]),
+    default="random",
+    show_default=True,
+    help="With --seeds, among equal totals: any, or as the release does it.",
+)
+@click.option(
+    "--pods",
+    "pod_files",
+    multiple=True,
+    metavar="FILE",
+    type=FILE,
+    help="Pods to schedule.  [default: each snapshot's pending ones; repeatable]",
+)
+@click.option("--whole-folders", is_flag=True, help="A folder is one snapshot, as schedule reads it.")
+@click.option("--out", required=True, metavar="FILE", type=FILE, help="Where the rows go: .csv, or .parquet.")
+@click.option("--placements", is_flag=True, help="Add a column with the node of every pod, as JSON.")
+@click.option(
+    "--timings", is_flag=True, help="Add a column with the seconds of deciding; then rows differ between runs."
+)
+@click.option("--retry-errors", is_flag=True, help="Run again what has a row with an error.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="NUMBER", help="Local processes.  [default: one per CPU]"
+)
+@click.option("--scheduler", metavar="tcp://HOST:PORT", help="Run on this dask.distributed cluster instead.")
+def sweep(
+    snapshots: tuple[str, ...],
+    config_specs: tuple[str, ...],
+    grid_files: tuple[str, ...],
+    seeds: str | None,
+    tie_break: str,
+    pod_files: tuple[str, ...],
+    whole_folders: bool,
+    out: str,
+    placements: bool,
+    timings: bool,
+    retry_errors: bool,
+    workers: int | None,
+    scheduler: str | None,
+) -> int:
+    """Schedule the pods of SNAPSHOTS with every configuration and seed, one row for each case.
+
+    SNAPSHOTS are files, globs, and folders, in which every file and every folder is a snapshot. A case that is in the
+    output already is not run again, so a sweep that was stopped goes on with the same command.
+
+    \b
+    Examples:
+      kubescheduler sweep snapshots/ --config-spec release=1.16 --config-spec release=1.36 --out rows.csv
+      kubescheduler sweep 'snapshots/*.json' --grid weights.toml --seeds 0..9 --out rows.parquet
+      kubescheduler sweep snapshots/ --grid weights.toml --out rows.csv --scheduler tcp://10.0.0.1:8786
+    """
+    from clusterstate.errors import InputError
+    from kubescheduler.cli.inputs import attempt
+    from kubescheduler.migration.sweep_cases import SweepOptions, cases_of, find_snapshots, parse_seeds
+    from kubescheduler.migration.sweep_dask import check_dask
+    from kubescheduler.migration.sweep_output import check_output, open_rows
+    from kubescheduler.migration.sweep_rows import columns_of
+
+    if scheduler is not None and workers is not None:
+        raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
+    problems: list[str] = []
+    found = attempt(problems, lambda: find_snapshots(snapshots, whole_folders=whole_folders))
+    configurations = attempt(problems, lambda: _configurations(config_specs, grid_files))
+    numbers = attempt(problems, lambda: () if seeds is None else parse_seeds(seeds))
+    pods = attempt(problems, lambda: _pod_files(pod_files))
+    attempt(problems, lambda: check_output(out))
+    if scheduler is not None:
+        attempt(problems, lambda: check_dask(scheduler))
+    if found is None or configurations is None or numbers is None or pods is None or problems:
+        raise InputError(problems)
+    options = SweepOptions(pods, tie_break, placements, timings, _version())
+    cases = cases_of(found, configurations, numbers, options)
+    _tell_of_twins(len(found) * len(configurations) * max(1, len(numbers)) - len(cases))
+    rows = open_rows(out, columns_of(placements=placements, timings=timings))
+    summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
+    return _report(summary, out)
+
+
+def _configurations(specs: Sequence[str], grids: Sequence[str]) -> list[Configuration]:
+    """All of them, the default one if there is none. Raises ConfigError with the faults of all."""
+    import os
+
+    import attrs
+
+    from clusterstate.errors import ConfigError
+    from kubescheduler.cli.inputs import attempt
+    from kubescheduler.config.algorithm import max_pd_volumes
+    from kubescheduler.config.spec import EngineSpec
+    from kubescheduler.migration.sweep_cases import Configuration
+    from kubescheduler.migration.sweep_grid import DEFAULT_BASE, read_grid
+
+    problems: list[str] = []
+    out: list[Configuration] = []
+    for text in specs or (() if grids else (DEFAULT_BASE,)):
+        spec = attempt(problems, lambda text=text: EngineSpec.parse(text))  # type: ignore[misc]
+        if spec is not None:
+            out.append(Configuration(text or DEFAULT_BASE, spec))
+    for path in grids:
+        out += attempt(problems, lambda path=path: read_grid(path)) or ()  # type: ignore[misc]
+    if problems:
+        raise ConfigError(problems)
+    volumes = max_pd_volumes(os.environ)
+    return [attrs.evolve(one, spec=attrs.evolve(one.spec, max_pd_volumes=volumes)) for one in out]
+
+
+def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:
+    """The files of --pods. Raises InputError with every one that is not there."""
+    import os
+
+    from clusterstate.errors import InputError
+    from kubescheduler.migration.sweep_files import manifests
+
+    if problems := [
+        f"--pods {path}: no such file or folder; check the path" for path in paths if not os.path.exists(path)
+    ]:
+        raise InputError(problems)
+    return tuple(name for path in paths for name in manifests(path))
+
+
+def _version() -> str:
+    from kubescheduler import __version__
+
+    return __version__
+
+
+def _tell_of_twins(number: int) -> None:
+    if number:
+        from kubescheduler.cli.engine import remark
+
+        remark(f"{number} cases are the same as others: equal snapshots or configurations have one row")
+
+
+def _runner(scheduler: str | None, workers: int | None) -> Runner:
+    import functools
+    import os
+
+    if scheduler is not None:
+        from kubescheduler.migration.sweep_dask import run_on_dask
+
+        return functools.partial(run_on_dask, address=scheduler)
+    from kubescheduler.migration.sweep_local import run_locally
+
+    return functools.partial(run_locally, workers=workers or os.cpu_count() or 1)
+
+
+def _sweep(cases: Sequence[Case], runner: Runner, rows: Rows, out: str, *, retry_errors: bool) -> SweepSummary:
+    """Runs what has no row. An interrupt says how to go on."""
+    from kubescheduler.cli.engine import remark
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.migration.sweep import sweep as run_sweep
+
+    try:
+        with progress("sweeping", sys.stderr, smallest=FEW) as tell:
+            return run_sweep(cases, runner, rows, retry_errors=retry_errors, progress=tell, notice=remark)
+    except KeyboardInterrupt:
+        there = sum(case.id in rows.rows for case in cases)
+        remark(f"{there} of {len(cases)} cases are in {out}; run the same command again to go on")
+        raise click.Abort from None
+
+
+def _report(summary: SweepSummary, out: str) -> int:
+    """The counts, and the errors that most rows have."""
+    from collections import Counter
+
+    from kubescheduler.cli.engine import remark
+    from kubescheduler.cli.output import table
+
+    counts = (summary.cases, summary.there, summary.new, len(summary.failed))
+    click.echo(table([("CASES", "THERE", "NEW", "FAILED", "ROWS"), (*map(str, counts), out)]))
+    errors = Counter(error for _, error in summary.failed)
+    for error, times in errors.most_common(SHOWN):
+        remark(f"{times} failed: {error}")
+    if len(errors) > SHOWN:
+        remark(f"there are {len(errors) - SHOWN} more errors; see the error column of {out}")
+    return 1 if summary.failed else 0

@@ -1,0 +1,300 @@
+"""What the queues of 1.20 and 1.36 have in common: pods that are active, wait out a back-off, or fitted nowhere."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from itertools import chain
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import ClusterStateError
+from clusterstate.objects import Node, Pod
+from kubescheduler.core.queue import BACKOFF_TICK, UNSCHEDULABLE_TICK, Clock
+from kubescheduler.core.queue_entry import BACKOFF, Backoff, Failed, Order, QueueEntry, by_priority
+from kubescheduler.core.queue_heap import KeyedHeap, Rank
+from kubescheduler.core.queue_nominations import Nominations, note_nomination
+from kubescheduler.core.queue_resting import Rested, Resting, rested
+
+
+class FrameworkQueue(ABC):
+    """Pods to schedule; told apart by namespace and name.
+
+    Nothing here waits or locks: a caller with a clock calls ``flush_due`` at the ticks of 1 and 30 seconds, and one
+    with threads sees to it that only one of them is in here. order: of active pods.
+    """
+
+    def __init__(
+        self, clock: Clock, nominations: Nominations, *, order: Order = by_priority, backoff: Backoff = BACKOFF
+    ) -> None:
+        self._clock = clock
+        self._nominations = nominations
+        self._order = order
+        self._backoff = backoff
+        self._active: KeyedHeap[QueueEntry] = KeyedHeap()
+        self._waiting: KeyedHeap[QueueEntry] = KeyedHeap()
+        self._unschedulable: dict[str, QueueEntry] = {}  # in order of their timestamps
+        self._cycle = 0
+
+    @property
+    def cycle(self) -> int:
+        """How many pods have been popped; the number of the attempt that is under way."""
+        return self._cycle
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Pods that are active, waiting out a back-off, unschedulable or held back."""
+        return len(self._active), sum(map(len, self._backoffs)), len(self._unschedulable)
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def __contains__(self, pod: Pod) -> bool:
+        return any(pod.key in part for part in self._parts)
+
+    @property
+    def _backoffs(self) -> Sequence[KeyedHeap[QueueEntry]]:
+        return (self._waiting,)
+
+    @property
+    def _parts(self) -> Sequence[Collection[Any]]:
+        return (self._active, *self._backoffs, self._unschedulable)
+
+    def pending(self) -> list[Pod]:
+        """Every pod of the queue: the active ones, those in back-off, the unschedulable ones."""
+        return [entry.pod for entry in chain(self._active, *self._backoffs, self._unschedulable.values())]
+
+    def gate(self, pod: Pod) -> str:
+        """Why a pod is held back from being tried; empty when it is not."""
+        entry = self._unschedulable.get(pod.key)
+        return "" if entry is None or entry.gate is None else entry.gate.message
+
+    # --- attempts --------------------------------------------------------------------------
+
+    def add(self, pod: Pod) -> None:
+        """A new pod becomes active, unless it is held back."""
+        for heap in self._backoffs:
+            heap.remove(pod.key)
+        self._unschedulable.pop(pod.key, None)
+        self._activate(QueueEntry(pod, self._clock()))
+        note_nomination(self._nominations, pod)
+
+    def pop(self) -> QueueEntry | None:
+        """The next pod to try; None when there is none."""
+        entry = self._take()
+        if entry is None:
+            return None
+        self._cycle += 1
+        return attrs.evolve(entry, attempts=entry.attempts + 1)
+
+    def _take(self) -> QueueEntry | None:
+        return self._active.pop()
+
+    def put_back(self, entry: QueueEntry, pod: Pod, failure: Failed) -> None:
+        """The attempt of a popped entry failed; ``pod``: as it is now. Raises ClusterStateError if it is back already.
+
+        Upstream: AddUnschedulableIfNotPresent.
+        """
+        self._refuse_twice(pod.key)
+        events = self._landed(pod)
+        entry = attrs.evolve(entry, pod=pod, rejectors=failure.rejectors, pending=failure.pending)
+        self._shelve(self.failed(entry, self._clock()), events)
+        note_nomination(self._nominations, pod)
+
+    def done(self, pod: Pod) -> None:
+        """A popped pod is on its way to its node."""
+        self._landed(pod)
+
+    def _landed(self, pod: Pod) -> Any:  # noqa: ARG002
+        """What happened while a pod was tried, as far as the release keeps account of it."""
+        return ()
+
+    @abstractmethod
+    def _refuse_twice(self, key: str) -> None:
+        """Raises ClusterStateError for a pod that is in the queue."""
+
+    @abstractmethod
+    def failed(self, entry: QueueEntry, now: float, times: int = 1) -> QueueEntry:
+        """The entry after an attempt that failed now, the last of so many alike whose ``attempts`` are counted."""
+
+    @abstractmethod
+    def _shelve(self, entry: QueueEntry, events: Any) -> None:
+        """An entry whose attempt failed goes where it waits."""
+
+    # --- what happens to pods of the queue ---------------------------------------------------
+
+    @abstractmethod
+    def update(self, old: Pod, new: Pod) -> None:
+        """A pending pod changed."""
+
+    def delete(self, pod: Pod) -> None:
+        """A pending pod is gone. One that is not in the queue is only no longer nominated."""
+        self._nominations.nominate(pod, "")
+        self._active.remove(pod.key)
+        for heap in self._backoffs:
+            heap.remove(pod.key)
+        self._unschedulable.pop(pod.key, None)
+
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """Notes in memory that a pod waits for room on a node."""
+        note_nomination(self._nominations, pod, node_name)
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        """Pods are to be tried now, whatever back-off they are in; those that are not in the queue are passed over."""
+        for pod in pods:
+            for heap in self._backoffs:
+                if (entry := heap.remove(pod.key)) is not None:
+                    self._activate(entry)
+            if (entry := self._unschedulable.get(pod.key)) is not None:
+                self._activate(entry)
+                if pod.key in self._active:
+                    self._leave(entry)
+
+    # --- what happens elsewhere --------------------------------------------------------------
+
+    @abstractmethod
+    def assigned_pod_added(self, pod: Pod) -> None:
+        """A pod was placed."""
+
+    @abstractmethod
+    def assigned_pod_updated(self, old: Pod, new: Pod) -> None:
+        """A placed pod changed."""
+
+    @abstractmethod
+    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None = None) -> None:
+        """A placed pod is gone, or a pod gave its place back; all pods but one may fit now."""
+
+    @abstractmethod
+    def node_added(self, node: Node) -> None: ...
+
+    @abstractmethod
+    def node_updated(self, old: Node, new: Node) -> None: ...
+
+    @abstractmethod
+    def node_deleted(self, node: Node) -> None: ...
+
+    # --- time --------------------------------------------------------------------------------
+
+    def flush_due(self) -> None:
+        """Moves what has waited for long enough, if the clock stands at a tick; both ticks count from time 0."""
+        now = self._clock()
+        if now % BACKOFF_TICK == 0:
+            self.flush_backoff()
+        if now % UNSCHEDULABLE_TICK == 0:
+            self.flush_unschedulable()
+
+    def flush_backoff(self) -> None:
+        """Pods whose wait is over become active."""
+        now = self._clock()
+        for heap in self._backoffs:
+            while (entry := heap.peek()) is not None and not self.backs_off(entry, now):
+                heap.pop()
+                self._active.put(entry.pod.key, entry, self._order(entry))
+
+    def flush_unschedulable(self) -> None:
+        """Pods that have lain for longer than ``lies_for`` are tried again without an event."""
+        now = self._clock()
+        for entry in [entry for entry in self._unschedulable.values() if now - entry.timestamp > self.lies_for]:
+            self._requeue(entry)
+
+    def next_flush(self) -> float | None:
+        """The first tick at which ``flush_due`` moves a pod; None when no pod waits."""
+        now = self._clock()
+        heads = [heap.peek() for heap in self._backoffs]
+        ticks = [max(self.ready(head), math.floor(now) + BACKOFF_TICK) for head in heads if head is not None]
+        if self._unschedulable:
+            oldest = next(iter(self._unschedulable.values()))
+            ticks.append(max(self.flush_of(oldest.timestamp), self.flush_of(now - self.lies_for)))
+        return min(ticks, default=None)
+
+    def flush_of(self, since: float) -> float:
+        """The first tick at which a pod that is unschedulable since then has lain for long enough."""
+        return UNSCHEDULABLE_TICK * (math.floor((since + self.lies_for) / UNSCHEDULABLE_TICK) + 1)
+
+    @property
+    @abstractmethod
+    def lies_for(self) -> float:
+        """Seconds after which an unschedulable pod is tried again without an event."""
+
+    @abstractmethod
+    def backs_off(self, entry: QueueEntry, now: float) -> bool:
+        """Whether the wait after its last failure is not over."""
+
+    @abstractmethod
+    def ready(self, entry: QueueEntry) -> float:
+        """The first tick of flush_backoff at which its wait is over."""
+
+    # --- time in which nothing happens -------------------------------------------------------
+
+    def resting(self) -> list[Pod] | None:
+        """The pods that will be tried by themselves some day; None if any is to be tried now."""
+        if len(self._active):
+            return None
+        entries = chain(*self._backoffs, self._unschedulable.values())
+        return [entry.pod for entry in entries if entry.gate is None]
+
+    def rest_until(self, moment: float) -> dict[str, int]:
+        """Lets time pass in which nothing happens but that pods are tried, fail for the same reasons, and come back.
+
+        Leaves the queue as flushes and failing attempts at every tick before ``moment`` would have; no pod may be
+        active. Returns how often each pod was tried, by its key.
+        """
+        if len(self._active):
+            raise ClusterStateError("only pods that wait can rest; pop the others first")
+        waiting = [(entry, True) for heap in self._backoffs for entry in heap]
+        held = [entry for entry in self._unschedulable.values() if entry.gate is not None]
+        lying = [(entry, False) for entry in self._unschedulable.values() if entry.gate is None]
+        after = [rested(Resting(self, self._clock(), moment), entry, waits) for entry, waits in (*waiting, *lying)]
+        after += [Rested(entry, False) for entry in held]
+        after.sort(key=self._rank_after)
+        for heap in self._backoffs:
+            for entry in list(heap):
+                heap.remove(entry.pod.key)
+        self._unschedulable.clear()
+        for state in after:
+            if state.waits:
+                self._wait(state.entry)
+            else:
+                self._unschedulable[state.entry.pod.key] = state.entry
+        tried = {state.entry.pod.key: state.tried for state in after if state.tried}
+        self._cycle += sum(tried.values())
+        return tried
+
+    def _rank_after(self, state: Rested) -> Rank:
+        order = () if state.before is None else self._order(state.before)
+        return (state.entry.timestamp, *order)
+
+    @abstractmethod
+    def errs(self, entry: QueueEntry) -> bool:
+        """Whether a failed entry waits out a back-off without lying about before."""
+
+    @property
+    def backoff(self) -> Backoff:
+        return self._backoff
+
+    @property
+    @abstractmethod
+    def tried_in_backoff(self) -> bool:
+        """Whether pods in back-off are tried when there is nothing else to do."""
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _activate(self, entry: QueueEntry) -> None:
+        self._active.put(entry.pod.key, entry, self._order(entry))
+
+    @abstractmethod
+    def _wait(self, entry: QueueEntry) -> None:
+        """An entry waits out its back-off."""
+
+    def _requeue(self, entry: QueueEntry) -> None:
+        """An unschedulable entry becomes active, or waits out what is left of its back-off."""
+        self._leave(entry)
+        if self.backs_off(entry, self._clock()):
+            self._wait(entry)
+        else:
+            self._activate(entry)
+
+    def _leave(self, entry: QueueEntry) -> None:
+        self._unschedulable.pop(entry.pod.key, None)

@@ -1,0 +1,213 @@
+
+"use strict";
+// The table of pods: filters, order, and rows that are made when they are shown.
+(() => {
+  const PAGE = 200;
+  const MOVED = "moved", ALL = "all", SAME = "same", NONE = "none";
+  const {element, parts, plain} = Detail;
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("data").textContent);
+  const collator = new Intl.Collator("en", {numeric: true});
+  const COLUMNS = {pod: "Pod", cause: "Cause", oldNode: "", newNode: "", oldTotal: "", newTotal: ""};
+  const NUMBERS = ["oldTotal", "newTotal"];
+  const PICKED = ["namespace", "oldNode", "newNode"];
+
+  const state = {column: 0, sort: "pod", descending: false, limit: PAGE, open: new Set()};
+  let rows = [];
+  let shown = [];
+
+  const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+  const key = (value) => (value === null ? NONE : `=${value}`);
+
+  function rowOf(pod, at) {
+    const old = pod.outcomes[0], now = pod.outcomes[state.column + 1], change = pod.changes[state.column];
+    const slash = pod.pod.indexOf("/");
+    const texts = [pod.pod, old.host, now.host, change.cause, change.text, old.message, now.message];
+    return {
+      at, old, now, change, pod: pod.pod, cause: change.cause,
+      namespace: slash < 0 ? null : pod.pod.slice(0, slash),
+      oldNode: old.host ?? null, newNode: now.host ?? null, oldTotal: old.total ?? null, newTotal: now.total ?? null,
+      text: texts.filter(Boolean).join("\n").toLowerCase(),
+    };
+  }
+
+  function names() {
+    const old = data.names[0], now = data.names[state.column + 1];
+    return {...COLUMNS, oldNode: `Node, ${old}`, newNode: `Node, ${now}`, oldTotal: `Total, ${old}`, newTotal: `Total, ${now}`};
+  }
+
+  // --- filters and order ---
+
+  function matches() {
+    const cause = byId("cause").value;
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const picked = PICKED.map((name) => [name, byId(name).value]).filter(([, value]) => value);
+    return rows.filter((row) =>
+      (cause === ALL || (cause === MOVED ? row.cause !== SAME : row.cause === cause))
+      && picked.every(([name, value]) => key(row[name]) === value)
+      && words.every((word) => row.text.includes(word)));
+  }
+
+  // What is not there comes last in both orders.
+  function compared(one, other) {
+    const [a, b] = [one[state.sort], other[state.sort]];
+    if (a === null || b === null) return (a === null) - (b === null) || one.at - other.at;
+    const order = NUMBERS.includes(state.sort) ? Number(a) - Number(b) : collator.compare(a, b);
+    return (state.descending ? -order : order) || one.at - other.at;
+  }
+
+  function fill(id, any, values) {
+    const options = values.map((value) => new Option(value === null ? "(none)" : value, key(value)));
+    byId(id).replaceChildren(new Option(any, ""), ...options);
+  }
+
+  function distinct(name) {
+    const values = new Set(rows.map((row) => row[name]));
+    const none = values.delete(null);
+    return [...[...values].sort(collator.compare), ...(none ? [null] : [])];
+  }
+
+  function fillCauses() {
+    const counts = new Map();
+    for (const row of rows) counts.set(row.cause, (counts.get(row.cause) || 0) + 1);
+    const moved = rows.length - (counts.get(SAME) || 0);
+    const causes = [...counts].sort((a, b) => b[1] - a[1]).map(([cause, count]) => new Option(`${cause} (${count})`, cause));
+    byId("cause").replaceChildren(
+      new Option(`all that move (${moved})`, MOVED), new Option(`all pods (${rows.length})`, ALL), ...causes);
+    if (!moved) byId("cause").options[1].defaultSelected = byId("cause").options[1].selected = true;
+  }
+
+  // --- drawing ---
+
+  function drawHeads() {
+    const titles = names();
+    byId("heads").replaceChildren(...Object.entries(titles).map(([name, title]) => {
+      const button = element("button", {type: "button"}, title);
+      button.addEventListener("click", () => order(name, state.sort === name && !state.descending));
+      return element("th", {scope: "col", role: "columnheader", "data-sort": name, class: NUMBERS.includes(name) ? "total" : null}, button);
+    }));
+    byId("order").replaceChildren(...Object.entries(titles).flatMap(([name, title]) => [
+      new Option(`${title} ↑`, `${name} up`), new Option(`${title} ↓`, `${name} down`)]));
+  }
+
+  function markOrder() {
+    for (const head of byId("heads").children) {
+      const here = head.dataset.sort === state.sort;
+      head.setAttribute("aria-sort", here ? (state.descending ? "descending" : "ascending") : "none");
+    }
+    byId("order").value = `${state.sort} ${state.descending ? "down" : "up"}`;
+  }
+
+  function drawRow(row) {
+    const titles = names(), open = state.open.has(row.at);
+    const opener = element("button", {type: "button", class: "opens", "aria-expanded": String(open), "aria-controls": `detail-${row.at}`}, row.pod);
+    opener.addEventListener("click", () => toggle(row, opener));
+    const cell = (name, text, kind) => element("td", {role: "cell", "data-label": titles[name], class: kind}, text);
+    const node = (name) => cell(name, row[name] ?? element("span", {class: "quiet"}, "no node"), "");
+    const total = (name) => cell(name, row[name] === null ? "–" : plain(row[name]), "number total");
+    const line = element("tr", {role: "row", "data-pod": row.pod},
+      element("th", {scope: "row", role: "rowheader"}, opener),
+      cell("cause", element("span", {title: data.meanings[row.cause]}, row.cause), "cause"),
+      node("oldNode"), node("newNode"), total("oldTotal"), total("newTotal"));
+    return open ? [line, detailOf(row)] : [line];
+  }
+
+  function detailOf(row) {
+    const pair = {old: data.names[0], now: data.names[state.column + 1], oldHost: row.oldNode, newHost: row.newNode};
+    const found = parts(row.old, row.now, row.change, pair, data.terms);
+    return element("tr", {role: "row", class: "detail", id: `detail-${row.at}`},
+      element("td", {role: "cell", colspan: Object.keys(COLUMNS).length}, ...found));
+  }
+
+  function toggle(row, opener) {
+    const open = !state.open.delete(row.at);
+    if (open) {
+      state.open.add(row.at);
+      opener.closest("tr").after(detailOf(row));
+    } else {
+      byId(`detail-${row.at}`).remove();
+    }
+    opener.setAttribute("aria-expanded", String(open));
+  }
+
+  function drawRows(from = 0) {
+    const made = shown.slice(from, state.limit).flatMap(drawRow);
+    if (from) byId("rows").append(...made);
+    else byId("rows").replaceChildren(...made);
+    const left = shown.length - Math.min(state.limit, shown.length);
+    byId("more").hidden = !left;
+    byId("more").textContent = `Show ${Math.min(PAGE, left)} more of ${left}`;
+    byId("count").textContent = counted(shown.length, "pod", "pods")
+      + (left ? `, the first ${state.limit} shown` : "") + (shown.length ? "" : "; clear the filters to see others");
+  }
+
+  function update() {
+    state.limit = PAGE;
+    shown = matches().sort(compared);
+    drawRows();
+    const cause = byId("cause").value;
+    for (const button of document.querySelectorAll("button[data-cause]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.cause === cause));
+    }
+  }
+
+  // --- what the reader does ---
+
+  function order(name, descending) {
+    [state.sort, state.descending] = [name, descending];
+    markOrder();
+    update();
+  }
+
+  function choose(column) {
+    state.column = column;
+    state.open.clear();
+    rows = data.pods.map(rowOf);
+    for (const part of document.querySelectorAll("[data-column]")) part.hidden = Number(part.dataset.column) !== column;
+    fillCauses();
+    fill("namespace", "any", distinct("namespace"));
+    fill("oldNode", "any", distinct("oldNode"));
+    fill("newNode", "any", distinct("newNode"));
+    drawHeads();
+    markOrder();
+    update();
+  }
+
+  function pressed(event) {
+    const button = event.target.closest("button[data-cause]");
+    if (!button) return;
+    const again = button.getAttribute("aria-pressed") === "true";
+    byId("filters").reset();
+    if (!again) {
+      byId("cause").value = button.dataset.cause;
+      byId("pods").scrollIntoView();
+    }
+    update();
+  }
+
+  function printed(everything) {
+    state.limit = everything ? shown.length : PAGE;
+    drawRows();
+  }
+
+  byId("filters").addEventListener("input", (event) => (event.target.id === "order" ? null : update()));
+  byId("filters").addEventListener("reset", () => setTimeout(() => { markOrder(); update(); }));
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  byId("order").addEventListener("change", (event) => {
+    const [name, way] = event.target.value.split(" ");
+    order(name, way === "down");
+  });
+  byId("more").addEventListener("click", () => {
+    const from = state.limit;
+    state.limit += PAGE;
+    drawRows(from);
+  });
+  document.addEventListener("click", pressed);
+  document.getElementById("chooser")?.addEventListener("change", (event) => choose(Number(event.target.value)));
+  window.addEventListener("beforeprint", () => printed(true));
+  window.addEventListener("afterprint", () => printed(false));
+
+  byId("unscripted").hidden = true;
+  byId("filters").hidden = byId("table").hidden = false;
+  choose(0);
+})();

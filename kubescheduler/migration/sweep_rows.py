@@ -1,0 +1,71 @@
+"""The columns of a sweep's rows, and their values as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from clusterstate.errors import InputError
+
+Value = str | int | float | None
+Row = Mapping[str, Value]
+"""Column → value; None: there is none, as in a row that only has an error."""
+
+
+class Column(NamedTuple):
+    """kind: of its values, beside None; texts are never None."""
+
+    name: str
+    kind: type[str] | type[int] | type[float]
+
+
+CASE, ERROR, PLACEMENTS, SECONDS = "case", "error", "placements", "seconds"
+
+_BASE = (
+    Column(CASE, str),
+    Column("snapshot", str),
+    Column("configuration", str),
+    Column("weights", str),
+    Column("seed", int),
+    Column("pods", int),
+    Column("scheduled", int),
+    Column("unschedulable", int),
+    Column("nodes", int),
+    Column("nodes_used", int),
+    Column("cpu_mean", float),
+    Column("cpu_max", float),
+    Column("cpu_stddev", float),
+    Column("memory_mean", float),
+    Column("memory_max", float),
+    Column("memory_stddev", float),
+    Column("digest", str),
+)
+
+
+def columns_of(*, placements: bool, timings: bool) -> tuple[Column, ...]:
+    """The columns in order; the error comes last."""
+    more = [(placements, Column(PLACEMENTS, str)), (timings, Column(SECONDS, float))]
+    return (*_BASE, *(column for wanted, column in more if wanted), Column(ERROR, str))
+
+
+def one_line(row: Row) -> Row:
+    """The row without line breaks in its texts, so that in a CSV file a row is a line."""
+    return {name: "; ".join(value.splitlines()) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def to_cells(row: Row, columns: Sequence[Column]) -> list[str]:
+    """A row as texts, empty for None."""
+    return ["" if (value := row.get(column.name)) is None else str(value) for column in columns]
+
+
+def from_cells(cells: Sequence[str], columns: Sequence[Column], where: str) -> Row:
+    """The row of some texts. Raises InputError, beginning with ``where``, for a line that no sweep wrote."""
+    if len(cells) != len(columns):
+        raise InputError(f"{where}: expected {len(columns)} columns, found {len(cells)}; take the line out")
+    row: dict[str, Value] = {}
+    for column, cell in zip(columns, cells, strict=True):
+        try:
+            row[column.name] = cell if column.kind is str else column.kind(cell) if cell else None
+        except ValueError:
+            raise InputError(f"{where}: {column.name}: expected a number, found {cell!r}; take the line out") from None
+    return row

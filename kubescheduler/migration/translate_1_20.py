@@ -1,0 +1,240 @@
+"""A policy or provider as a configuration of release 1.20: the profile that 1.20 itself makes of it, written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.args_writing import written_args
+from kubescheduler.config.component.schema import KIND, NATIVE
+from kubescheduler.config.gates import gates_from
+from kubescheduler.config.policy_1_20_checks import policy_problems_1_20
+from kubescheduler.config.policy_1_20_names import PREDICATES, predicate_name, priority_name
+from kubescheduler.config.policy_1_20_plugins import policy_profile_1_20
+from kubescheduler.config.policy_1_20_source import profile_for_provider_1_20
+from kubescheduler.config.policy_model import Policy
+from kubescheduler.framework.args import (
+    PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    ServiceAffinityArgs,
+)
+from kubescheduler.framework.intree import DEFAULT_PROVIDER, PROVIDERS_1_20
+from kubescheduler.framework.points import POINTS_1_20, Point
+from kubescheduler.framework.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
+from kubescheduler.migration.translate_emphasis import (
+    SPREAD,
+    UNWEIGHED,
+    Suggestion,
+    extender_parts,
+    judge,
+    policy_emphasis,
+)
+from kubescheduler.migration.translate_extenders import extender_notes, extenders_said
+from kubescheduler.migration.translate_mending import mended
+from kubescheduler.migration.translate_model import Emphasis, Note, NoteKind, Role, Said, Translation, Weighted, grouped
+from kubescheduler.migration.translate_notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, note
+from kubescheduler.migration.translate_origins import Origins, origins
+from kubescheduler.migration.translate_source import Source
+from kubescheduler.migration.translate_spread import LIST, SELECTOR_ADVICE, SELECTOR_SPREAD, SELECTOR_TEXT, SYSTEM
+from kubescheduler.migration.translate_strategy import role_of
+
+RELEASE = "1.20"
+FIT = "NodeResourcesFit"
+ROLES: dict[str, Role] = {
+    "NodeResourcesMostAllocated": Role.PACKS,
+    "NodeResourcesLeastAllocated": Role.SPREADS,
+    "NodeResourcesBalancedAllocation": Role.SPREADS,
+    "SelectorSpread": Role.SPREADS,
+}
+"""Score plugin → what it does, whatever its args."""
+KEPT = "--keep-emphasis: {} instead of {}"
+
+
+@attrs.frozen
+class _Written:
+    """What is to be written. kept: plugin → why it differs from what 1.20 makes of the policy."""
+
+    profile: Profile
+    origins: Origins
+    kept: dict[str, str] = attrs.field(factory=dict)
+
+
+def translate_1_20(source: Source, *, keep_emphasis: bool = False) -> Translation:
+    """The configuration for 1.20. keep_emphasis: with the weights that keep packing on top.
+
+    Raises ConfigError for a policy that cannot be mended so that 1.20 takes it.
+    """
+    found = mended(source.policy, source.release)
+    written = _Written(_profile(source, found.policy), origins(found, _default(source)))
+    before, extenders = policy_emphasis(source.priorities, source.policy.extenders), source.policy.extenders
+    verdict = judge(before, _emphasis(written.profile, source), RELEASE)
+    notes = [*source.notes, *found.notes]
+    if source.release != RELEASE:
+        notes += _legacy_notes(source)
+    if source.policy.always_check_all_predicates:
+        notes.append(ALL_CHECKS)
+    notes += [*extender_notes(extenders, source.release, RELEASE), *verdict.notes]
+    if keep_emphasis:
+        written, kept_note = _kept(written, verdict.suggestion)
+        notes.append(kept_note)
+    return Translation(
+        source=source.name,
+        from_release=source.release,
+        release=RELEASE,
+        document=_document(source, written),
+        notes=grouped(notes),
+        before=before,
+        after=_emphasis(written.profile, source),
+    )
+
+
+def _default(source: Source) -> str:
+    return f"1.20's {source.name}" if source.provider is not None else "default of 1.20"
+
+
+def _profile(source: Source, policy: Policy) -> Profile:
+    """As 1.20 makes it. The weight of a flag counts where the policy has none."""
+    gates = gates_from(RELEASE, {})
+    flag = source.hard_weight if source.hard_origin else None
+    if source.provider is not None:
+        return profile_for_provider_1_20(source.provider, gates, hard_weight=flag, hint=True)
+    if flag is not None and not policy.hard_pod_affinity_symmetric_weight:
+        policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
+    if problems := policy_problems_1_20(policy):
+        raise ConfigError(f"{source.name}: release 1.20 does not take this: {problem}" for problem in problems)
+    return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates)[0]
+
+
+# --- notes ---------------------------------------------------------------------------------
+
+
+def _legacy_notes(source: Source) -> Iterator[Note]:
+    """What 1.20 does otherwise than 1.4 and 1.16."""
+    if source.priorities:
+        yield SCALE
+    for item in source.priorities:
+        if item.priority is None and item.name in PRIORITIES_1_20:
+            yield note(PRIORITIES_1_20[item.name], item.path)
+        elif item.priority is None and item.name in SELECTOR_SPREAD:
+            yield Note(NoteKind.APPROXIMATE, item.path, SELECTOR_TEXT, SELECTOR_ADVICE)
+    yield from _merged_notes(source)
+    for item in source.predicates:
+        if item.idle and (item.predicate is not None or predicate_name(item.name) in PREDICATES):
+            text = f"release {source.release} never runs a predicate of this name, 1.20 does"
+            yield Note(NoteKind.APPROXIMATE, item.path, text, "take it out to keep what pods are used to")
+    if source.policy.predicates is None:
+        text = f"the default list of 1.20 stands in place of that of {source.release}; EvenPodsSpread is new in it"
+        yield Note(NoteKind.CHECK, "predicates", text)
+    if source.policy.priorities is None:
+        text = f"the default list of 1.20 stands in place of that of {source.release}: {SPREAD} has weight 2 in it"
+        yield Note(NoteKind.APPROXIMATE, "priorities", text, "name the priorities in a policy to keep their weights")
+
+
+def _merged_notes(source: Source) -> Iterator[Note]:
+    """Names that are one for 1.20."""
+    by_name: dict[str, list[str]] = {}
+    for item in source.priorities:
+        if item.priority is None:
+            by_name.setdefault(priority_name(item.name), []).append(item.path)
+    for paths in by_name.values():
+        if len(paths) > 1:
+            yield Note(NoteKind.APPROXIMATE, ", ".join(paths), "they are one for 1.20, with the last weight")
+
+
+# --- emphasis ------------------------------------------------------------------------------
+
+
+def _emphasis(profile: Profile, source: Source) -> Emphasis:
+    args = dict(profile.plugin_config)
+    scores = (plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in UNWEIGHED)
+    parts = [Weighted(plugin.name, plugin.weight, *_role(plugin.name, args.get(plugin.name))) for plugin in scores]
+    return Emphasis((*parts, *extender_parts(source.policy.extenders)))
+
+
+def _role(name: str, args: Any) -> tuple[Role, str]:
+    if name == SPREAD:
+        listed = isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == LIST
+        return (Role.OTHER, LIST) if listed else (Role.SPREADS, SYSTEM)
+    if isinstance(args, RequestedToCapacityRatioArgs):
+        return role_of(args.shape), ""
+    if isinstance(args, ServiceAffinityArgs):
+        return (Role.SPREADS if args.anti_affinity_labels_preference else Role.OTHER), ""
+    return ROLES.get(name, Role.OTHER), ""
+
+
+def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, Note]:
+    """The profile with the suggestion in it."""
+    if suggestion is None:
+        return written, Note(NoteKind.EXACT, "--keep-emphasis", "nothing has to change to keep packing on top")
+    profile, kept = written.profile, {}
+    scores = []
+    for plugin in profile.plugins.get(Point.SCORE, ()):
+        weight = suggestion.weights.get(plugin.name, plugin.weight)
+        if weight != plugin.weight:
+            kept[plugin.name] = KEPT.format(weight, plugin.weight)
+        scores.append(Enabled(plugin.name, weight))
+    config = profile.plugin_config
+    if suggestion.no_defaults:
+        kept[SPREAD] = KEPT.format(LIST, SYSTEM)
+        others = (entry for entry in config if entry[0] != SPREAD)
+        config = (*others, (SPREAD, PodTopologySpreadArgs(defaulting_type=LIST)))
+    plugins = {**profile.plugins, Point.SCORE: tuple(scores)}
+    note = Note(NoteKind.APPROXIMATE, "--keep-emphasis", f"written: {suggestion.text}")
+    profile = attrs.evolve(profile, plugins=plugins, plugin_config=config)
+    return attrs.evolve(written, profile=profile, kept=kept), note
+
+
+# --- document ------------------------------------------------------------------------------
+
+
+def _document(source: Source, written: _Written) -> Said:
+    profile: dict[str, Any] = {
+        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, "default of 1.20"),
+        "plugins": {point.value: members for point in POINTS_1_20 if (members := _set(written, point))},
+    }
+    if config := list(_config(source, written)):
+        profile["pluginConfig"] = config
+    document: dict[str, Any] = {
+        "apiVersion": Said(NATIVE[RELEASE], "the version that 1.20 reads"),
+        "kind": Said(KIND, "the version that 1.20 reads"),
+        "profiles": [profile],
+    }
+    if source.policy.extenders:
+        document["extenders"] = extenders_said(source.policy.extenders)
+    return Said(document, f"for {source.name}")
+
+
+def _set(written: _Written, point: Point) -> dict[str, Any]:
+    """All defaults disabled, then what the profile has."""
+    members: dict[str, Any] = {}
+    if enabled := written.profile.plugins.get(point):
+        members["enabled"] = [_plugin(written, plugin, point) for plugin in enabled]
+    if point in PROVIDERS_1_20[DEFAULT_PROVIDER]:
+        members["disabled"] = Said([{"name": "*"}], "no default of 1.20 but what is enabled here")
+    return members
+
+
+def _plugin(written: _Written, plugin: Enabled, point: Point) -> Said:
+    source = written.origins.of(plugin.name, point)
+    if point is not Point.SCORE:
+        return Said({"name": plugin.name}, source)
+    kept = written.kept.get(plugin.name)
+    weight = Said(plugin.weight, f"{source}, {kept}") if kept and plugin.name != SPREAD else plugin.weight
+    return Said({"name": plugin.name, "weight": weight}, source)
+
+
+def _config(source: Source, written: _Written) -> Iterator[Said]:
+    """The args. What NodeResourcesFit ignores comes with the extenders."""
+    for name, args in written.profile.plugin_config:
+        if name == FIT:
+            continue
+        said = source.hard_origin if name == "InterPodAffinity" else ""
+        comment = said or written.origins.of_args(name)
+        if name in written.kept:
+            comment = f"{comment}, {written.kept[name]}"
+        members = written_args(args, RELEASE, NATIVE[RELEASE])
+        members = {key: value for key, value in members.items() if key not in ("apiVersion", "kind")}
+        yield Said({"name": name, "args": members}, comment)

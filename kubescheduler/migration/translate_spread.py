@@ -1,0 +1,106 @@
+"""Priorities that spread the pods of a service, as the one score that PodTopologySpread of 1.36 has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from kubescheduler.migration.translate_entries import Item
+from kubescheduler.migration.translate_model import Note, NoteKind, Said, origin
+
+SELECTOR_SPREAD = ("SelectorSpreadPriority", "ServiceSpreadingPriority")
+EVEN_SPREAD = "EvenPodsSpreadPriority"
+SYSTEM, LIST = "System", "List"
+
+SELECTOR_TEXT = (
+    "PodTopologySpread with its system defaults (zone with maxSkew 5, hostname with maxSkew 3, ScheduleAnyway) spreads "
+    "instead: zone and node weigh by how many there are of them, not two to one"
+)
+SELECTOR_ADVICE = (
+    "label every node with kubernetes.io/hostname and topology.kubernetes.io/zone: other zone labels do not count"
+)
+OWN_CONSTRAINTS = "it also scores pods by the ScheduleAnyway constraints of their own, with the same weight"
+
+
+@attrs.frozen
+class Spread:
+    """The score of PodTopologySpread: weight 0 for none. args: as the document has them."""
+
+    weight: int = 0
+    origin: str = ""
+    defaulting: str = LIST
+    constraints: tuple[Said, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def args(self) -> Said:
+        """Of the plugin, whether it scores or not."""
+        source = self.origin or "no priority of the policy spreads pods that do not ask for it"
+        args: dict[str, object] = {"defaultingType": self.defaulting}
+        if self.constraints:
+            args["defaultConstraints"] = list(self.constraints)
+        return Said(args, source)
+
+
+def spread(selecting: Sequence[Item], even: Sequence[Item], against: Sequence[Item], *, even_wins: bool) -> Spread:
+    """One score for all of them.
+
+    selecting: SelectorSpreadPriority and its like. even: EvenPodsSpreadPriority. against: serviceAntiAffinity
+    arguments. even_wins: its weight counts beside SelectorSpreadPriority, as in 1.20; else the larger one.
+    """
+    items = (*selecting, *even, *against)
+    if not items:
+        return Spread()
+    source = origin(item.origin for item in items if item not in against or not selecting)
+    weight = sum(item.weight for item in selecting)
+    if even:
+        weight = even[0].weight if even_wins else max(weight, even[0].weight)
+    if selecting:
+        return Spread(weight, source, SYSTEM, (), (*_selector_notes(selecting, even), *map(_lost, against)))
+    constraints = tuple({_label(item): _constraint(item) for item in against}.values())
+    weight = max(weight, sum(item.weight for item in against))
+    return Spread(weight, source, LIST, constraints, tuple(map(_approximate, against)))
+
+
+def _constraint(item: Item) -> Said:
+    constraint = {"maxSkew": 1, "topologyKey": _label(item), "whenUnsatisfiable": "ScheduleAnyway"}
+    return Said(constraint, item.origin)
+
+
+def _label(item: Item) -> str:
+    argument = item.priority.service_anti_affinity if item.priority else None
+    return "" if argument is None else argument.label
+
+
+# --- notes ---------------------------------------------------------------------------------
+
+
+def _selector_notes(selecting: Sequence[Item], even: Sequence[Item]) -> tuple[Note, ...]:
+    paths = ", ".join(item.path for item in selecting)
+    notes = [Note(NoteKind.APPROXIMATE, paths, SELECTOR_TEXT, SELECTOR_ADVICE)]
+    if even:
+        text = f"{paths} and this are one plugin now, which has one weight"
+        notes.append(Note(NoteKind.APPROXIMATE, even[0].path, text, "give each kind of pod a profile if both matter"))
+    else:
+        notes.append(Note(NoteKind.CHECK, paths, f"PodTopologySpread: {OWN_CONSTRAINTS}"))
+    return tuple(notes)
+
+
+def _approximate(item: Item) -> Note:
+    text = (
+        f"it becomes a default constraint of PodTopologySpread on {_label(item)}, which counts the pods that the "
+        "services or the owner of a pod select; a pod with constraints of its own does not get it"
+    )
+    return Note(NoteKind.APPROXIMATE, item.path, text, f"label every node with {_label(item)}: others score 0")
+
+
+def _lost(item: Item) -> Note:
+    label = _label(item)
+    text = f"PodTopologySpread spreads by its system defaults, to which no constraint on {label} can be added"
+    advice = (
+        "give the pods a topologySpreadConstraint "
+        f"{{maxSkew: 1, topologyKey: {label}, whenUnsatisfiable: ScheduleAnyway}}, or write it in defaultConstraints "
+        "with defaultingType List"
+    )
+    return Note(NoteKind.LOST, item.path, text, advice)

@@ -1,0 +1,54 @@
+"""Two schedulers on the same cluster and pods: compared, and asserted to be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from kubescheduler.testing.usage import UsageErrors
+
+if TYPE_CHECKING:
+    from kubescheduler.migration.outcomes import Comparison
+
+
+def compare_placements(
+    old: Any, new: Any, cluster: Any, pods: Any, *, mode: str = "independent", preempt: bool = False
+) -> Comparison:
+    """Who goes elsewhere under the new scheduler, and why.
+
+    old, new: text like ``release=1.16,policy=policy.json``, or an EngineSpec. cluster: the fixture of that name, or
+    like pods: file names, manifests, YAML texts, objects, one or several. Names of files are looked for where the
+    fixture looks for them, otherwise in the working directory. mode: ``independent``, each pod on the same cluster, or
+    ``sequence``, each scheduler running on from its own earlier choices. preempt: a pod that fits nowhere takes the
+    place of lower ones. Raises pytest.UsageError with every fault.
+    """
+    __tracebackhide__ = True
+    from kubescheduler.testing.comparing import to_compare
+
+    with UsageErrors():
+        return to_compare(old, new, cluster, pods, mode=mode).comparison(preempt=preempt)
+
+
+def assert_same_placements(
+    old: Any,
+    new: Any,
+    cluster: Any,
+    pods: Any,
+    *,
+    tolerate: str | Collection[str] = (),
+    mode: str = "independent",
+    preempt: bool = False,
+) -> Comparison:
+    """Fails if some pod goes elsewhere under the new scheduler; the message says why. Returns the comparison.
+
+    tolerate: causes for which a pod may go elsewhere, such as ``tie-break``. For the others see ``compare_placements``.
+    """
+    __tracebackhide__ = True
+    from kubescheduler.testing.comparing import to_compare
+
+    with UsageErrors():
+        compared = to_compare(old, new, cluster, pods, mode=mode, tolerate=tolerate)
+        comparison = compared.comparison(preempt=preempt)
+    if difference := compared.difference(comparison):
+        raise AssertionError(difference)
+    return comparison

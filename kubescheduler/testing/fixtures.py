@@ -1,0 +1,144 @@
+"""What the fixtures give, by the markers and the settings of the test that asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import attrs
+import pytest
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.spec import EngineSpec
+from kubescheduler.migration.outcomes import INDEPENDENT, Comparison
+from kubescheduler.testing.checking import PlacementRecords
+from kubescheduler.testing.clusters import Cluster, cluster_of
+from kubescheduler.testing.comparing import to_compare
+from kubescheduler.testing.given import attempt, spec_of
+from kubescheduler.testing.placements import Placer
+from kubescheduler.testing.unused import names_of
+from kubescheduler.testing.usage import UsageErrors, faults
+
+CLUSTER, SCHEDULER = "cluster", "scheduler"
+"""Names of markers and fixtures."""
+CLUSTER_SETTING, SCHEDULER_SETTING = "kubescheduler_cluster", "kubescheduler_scheduler"
+
+Read = dict[tuple[Any, ...], Cluster]
+"""(path, time, size) of every file, and the folders → the cluster of them: read once, as nothing changes it."""
+
+
+def folders_of(request: pytest.FixtureRequest) -> tuple[Path, ...]:
+    """Where names of files are looked for: beside the test, then in pytest's root folder."""
+    return tuple(dict.fromkeys((request.path.parent, request.config.rootpath)))
+
+
+def cluster_for(request: pytest.FixtureRequest, read: Read) -> Cluster:
+    """Fails the test with every fault, those of the scheduler too if it asks for one."""
+    problems: list[str] = []
+    cluster = attempt(problems, _cluster, request, read)
+    if SCHEDULER in request.fixturenames:
+        spec = attempt(problems, _spec, request)
+        if problems and spec is not None:
+            attempt(problems, spec.engine, lambda _: None)
+    if cluster is None or problems:
+        _fail(problems)
+    return cluster
+
+
+def scheduler_for(request: pytest.FixtureRequest, cluster: Any) -> Placer:
+    """cluster: what the fixture of that name gives, which a project may have replaced by its own."""
+    problems: list[str] = []
+    spec = attempt(problems, _spec, request)
+    found = attempt(problems, cluster_of, cluster, folders_of(request))
+    placer = None if spec is None or found is None else attempt(problems, Placer, spec, found)
+    if placer is None:
+        _fail(problems)
+    for note in (*placer.notes, *placer.cluster.notes):
+        request.node.add_report_section("setup", "kubescheduler", note)
+    return placer
+
+
+def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
+    def compare(
+        old: Any, new: Any, pods: Any, *, cluster: Any = None, mode: str = INDEPENDENT, preempt: bool = False
+    ) -> Comparison:
+        """See ``kubescheduler.testing.compare_placements``."""
+        __tracebackhide__ = True
+        where = request.getfixturevalue(CLUSTER) if cluster is None else cluster
+        with UsageErrors():
+            compared = to_compare(old, new, where, pods, mode=mode, folders=folders_of(request))
+            return compared.comparison(preempt=preempt)
+
+    return compare
+
+
+def records_for(request: pytest.FixtureRequest, *, update: bool, notes: list[str]) -> PlacementRecords:
+    return PlacementRecords(
+        file=request.path,
+        test=".".join(names_of(request.node)),
+        typed=_typed(request.node, request.config.invocation_params.dir),
+        update=update,
+        notes=notes,
+    )
+
+
+def _typed(item: pytest.Item, folder: Path) -> str:
+    """What selects a test on a command line in a folder."""
+    return "::".join([os.path.relpath(item.path, folder), *names_of(item)])
+
+
+def _fail(problems: Sequence[str]) -> NoReturn:
+    pytest.fail(faults(problems), pytrace=False)
+
+
+# --- markers and settings --------------------------------------------------------------------
+
+
+def _cluster(request: pytest.FixtureRequest, read: Read) -> Cluster:
+    """Raises InputError with every fault."""
+    marker = request.node.get_closest_marker(CLUSTER)
+    given = request.config.getini(CLUSTER_SETTING) if marker is None else marker.args
+    if marker is not None and (marker.kwargs or not given):
+        raise ConfigError('@pytest.mark.cluster: name files, as in @pytest.mark.cluster("cluster.yaml")')
+    if not given:
+        raise ConfigError(
+            f'no cluster: mark the test with @pytest.mark.cluster("cluster.yaml"), or set {CLUSTER_SETTING} in '
+            "pytest's settings"
+        )
+    named = cluster_of(given, folders_of(request) if marker is not None else [request.config.rootpath])
+    return _once(attrs.evolve(named, folders=folders_of(request)), read)
+
+
+def _once(named: Cluster, read: Read) -> Cluster:
+    """The cluster of the same files if it was read before. Raises DecodeError if it cannot be read."""
+    key: tuple[Any, ...] = (named.folders,)
+    paths = [Path(file) for file in named.files]
+    plain = not named.manifests and not named.given and all(path.is_file() for path in paths)
+    if plain:
+        stats = [path.stat() for path in paths]
+        key += tuple((str(p), stat.st_mtime_ns, stat.st_size) for p, stat in zip(paths, stats, strict=True))
+        if key in read:
+            return read[key]
+    _ = named.objects
+    if plain:
+        read[key] = named
+    return named
+
+
+def _spec(request: pytest.FixtureRequest) -> EngineSpec:
+    """Raises ConfigError with every fault."""
+    marker = request.node.get_closest_marker(SCHEDULER)
+    if marker is None:
+        said = request.config.getini(SCHEDULER_SETTING)
+        return spec_of(said, [request.config.rootpath]) if said else EngineSpec()
+    if marker.args and not marker.kwargs and len(marker.args) == 1:
+        return spec_of(marker.args[0], folders_of(request))
+    if marker.kwargs and not marker.args:
+        text = ",".join(f"{key.replace('_', '-')}={value}" for key, value in marker.kwargs.items())
+        return spec_of(text, folders_of(request))
+    raise ConfigError(
+        "@pytest.mark.scheduler: describe one scheduler, as in "
+        '@pytest.mark.scheduler("release=1.16,policy=policy.json")'
+    )

@@ -1,0 +1,111 @@
+"""A scheduler for tests: it decides, it runs on, and what it did can be asserted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import DecodeError
+from clusterstate.objects import Pod
+from kubescheduler.config.engine import Scheduler
+from kubescheduler.config.spec import EngineSpec
+from kubescheduler.core.decision import Decision
+from kubescheduler.testing.clusters import Cluster, key_of, pods_of, running_among
+from kubescheduler.testing.given import attempt
+from kubescheduler.testing.usage import UsageErrors
+from kubescheduler.testing.why import why_not
+
+
+class Placements(dict[str, str | None]):
+    """Pod (``namespace/name``) → node, None for a pod without one; in the order in which they were placed.
+
+    decisions: pod → the decision behind it.
+    """
+
+    def __init__(self, decisions: Mapping[str, Decision]) -> None:
+        super().__init__({key: decision.host for key, decision in decisions.items()})
+        self.decisions = dict(decisions)
+
+    def differences(self, expected: Mapping[Any, Any]) -> list[str]:
+        """What is otherwise than expected, explained by what the scheduler thought; several lines a pod."""
+        lines = []
+        for key, host in expected.items():
+            if key not in self:
+                lines.append(f"{key}: expected {shown(host)}, but it is not among the pods")
+            elif self[key] != host:
+                lines += [f"{key}: expected {shown(host)}, found {shown(self[key])}"]
+                lines += [f"  {line}" for line in why_not(self.decisions[key], host)]
+        lines += [f"{key}: not expected, found {shown(host)}" for key, host in self.items() if key not in expected]
+        return lines
+
+
+def shown(host: Any) -> str:
+    return "no node" if host is None else str(host)
+
+
+class Placer:
+    """A scheduler over a cluster of its own; ``place`` changes it, ``schedule`` does not.
+
+    spec, cluster: what it was made of. running: the scheduler itself, with its ``cache`` and ``algorithm``.
+    notes: what its configuration had to say. Raises InputError with every fault of the configuration and the cluster.
+    """
+
+    def __init__(self, spec: EngineSpec, cluster: Cluster) -> None:
+        problems: list[str] = []
+        self.spec = spec
+        self.cluster = cluster
+        self.notes: list[str] = []
+        engine = attempt(problems, spec.engine, self.notes.append)
+        objects = attempt(problems, cluster.objects_for, spec.release)
+        if engine is None or objects is None:
+            raise DecodeError(problems)
+        self.running: Scheduler = engine.scheduler(ClusterCache.of(objects, spec.reading()))
+
+    def __repr__(self) -> str:
+        return f"<Placer of release {self.spec.release}>"
+
+    def schedule(self, pod: Any, *, thorough: bool = False, preempt: bool = False) -> Decision:
+        """The decision on one pod, given as object, manifest, YAML text or file name; the cluster stays as it is.
+
+        thorough: have every check judge every node. preempt: say which pods would have to go for one that fits nowhere.
+        Raises pytest.UsageError with every fault.
+        """
+        __tracebackhide__ = True
+        with UsageErrors():
+            pods = self._pods(pod)
+            if len(pods) > 1:
+                raise DecodeError(
+                    f"schedule takes one pod, found {', '.join(map(key_of, pods))}; use place for several"
+                )
+            return self.running.schedule(pods[0], thorough=thorough, preempt=preempt)
+
+    def place(self, *pods: Any) -> Placements:
+        """Decides one pod after the other; each that has a node runs there from then on.
+
+        Raises as ``schedule`` does.
+        """
+        __tracebackhide__ = True
+        decisions: dict[str, Decision] = {}
+        with UsageErrors():
+            for pod in self._pods(pods):
+                decision = decisions[key_of(pod)] = self.running.schedule(pod)
+                if decision.host is not None:
+                    self.running.cache.assume_pod(pod, decision.host)
+        return Placements(decisions)
+
+    def _pods(self, given: Any) -> list[Pod]:
+        pods = pods_of(given, self.cluster, self.spec.release)
+        if problems := list(running_among(pods, self.running.cache.pods())):
+            raise DecodeError(problems)
+        return pods
+
+
+def explained(left: object, right: object) -> list[str] | None:
+    """What ``assert left == right`` shows if one of the two is placements; None for anything else."""
+    found, expected = (left, right) if isinstance(left, Placements) else (right, left)
+    if not isinstance(found, Placements) or not isinstance(expected, Mapping):
+        return None
+    lines = found.differences(expected)
+    pods = len({key for key in (*found, *expected) if found.get(key, found) != expected.get(key, expected)})
+    return [f"{pods} of {len(found)} pods are elsewhere than expected", *lines] if lines else None

@@ -1,0 +1,308 @@
+"""The HTML report in a real Chromium, from a file: its filters, order, opened rows and printing, wide and narrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.report_pictures import example
+from kubescheduler.migration.html import render
+from kubescheduler.migration.outcomes import Cause, Comparison
+from tests.chromium import MISSING, launched
+from tests.comparisons import comparison, every_cause, pod, three_columns
+
+playwright_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: pip install 'kubescheduler[test]'"
+)
+
+WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+MANY = 450
+HOSTILE = "shop/</script><img src=x onerror=document.title='hacked'>"
+
+Page = Any
+"""playwright.sync_api.Page"""
+
+Opens = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The Chromium of this machine, or the one that playwright brought."""
+    with playwright_api.sync_playwright() as playwright:
+        started = launched(playwright)
+        if started is None:
+            pytest.skip(MISSING)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
+    """Opens a report; at the end nothing may have been written to the console, failed, or asked of another address."""
+    faults: list[str] = []
+    contexts = []
+
+    def opened(found: Comparison, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
+        file = tmp_path / f"report-{len(contexts)}.html"
+        file.write_text(render(found), encoding="utf-8")
+        contexts.append(browser.new_context(viewport=viewport, offline=True, **options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: faults.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+        page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))
+        page.on("request", lambda asked: asked.url in (file.as_uri(), "data:,") or faults.append(f"asked: {asked.url}"))
+        page.goto(file.as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def shown(page: Page) -> list[str]:
+    """The pods of the table, in order."""
+    names = page.eval_on_selector_all("#rows > tr[data-pod]", "rows => rows.map(row => row.dataset.pod)")
+    assert isinstance(names, list)
+    return names
+
+
+def column(page: Page, number: int) -> list[str]:
+    """What the cells of a column say."""
+    texts = page.locator(f"#rows > tr[data-pod] > :nth-child({number})").all_inner_texts()
+    assert isinstance(texts, list)
+    return texts
+
+
+def moved(found: Comparison) -> list[str]:
+    return [p.pod for p in found.pods if p.moved]
+
+
+def test_opens_with_every_moved_pod(report: Opens) -> None:
+    """At first the table has all pods that go elsewhere, in the order of their names, numbers by value."""
+    found = every_cause()
+    page = report(found)
+    names = shown(page)
+    assert set(names) == set(moved(found))
+    shop = [int(name.rpartition("-")[2]) for name in names if name.startswith("shop/")]
+    assert shop == sorted(shop)
+    assert page.inner_text("#count") == f"{len(names)} pods"
+
+
+def test_bar_of_each_cause_filters(report: Opens) -> None:
+    """Pressing the bar leaves as many pods as it says, of that cause; pressing it again brings all back."""
+    found = every_cause()
+    page = report(found)
+    for cause in Cause:
+        button = page.locator(f'button[data-cause="{cause}"]')
+        button.click()
+        count = int(button.locator(".amount").inner_text())
+        assert len(shown(page)) == count == found.summary[0][cause]
+        assert set(column(page, 2)) == {cause.value}
+        assert page.locator("button[aria-pressed=true]").get_attribute("data-cause") == cause
+        assert page.input_value("#cause") == cause
+        button.click()
+        assert len(shown(page)) == len(moved(found))
+        assert button.get_attribute("aria-pressed") == "false"
+
+
+def test_bar_works_from_the_keyboard(report: Opens) -> None:
+    """The bars are buttons: they take the focus, and Enter presses them."""
+    page = report(every_cause())
+    page.focus('button[data-cause="tie-break"]')
+    page.keyboard.press("Enter")
+    assert set(column(page, 2)) == {"tie-break"}
+
+
+def test_search_and_filters_narrow_together(report: Opens) -> None:
+    """Words, namespace and nodes all have to fit; clearing brings everything back."""
+    found = every_cause()
+    page = report(found)
+    page.fill("#search", "POD-1 node-3")
+    expected = [p for p in found.pods if "pod-1" in p.pod and "node-3" in {o.host for o in p.outcomes} and p.moved]
+    assert set(shown(page)) == {p.pod for p in expected}
+    page.fill("#search", "")
+    page.select_option("#namespace", label="batch")
+    page.select_option("#oldNode", label="node-1")
+    expected = [p for p in found.pods if p.pod.startswith("batch/") and p.outcomes[0].host == "node-1" and p.moved]
+    assert set(shown(page)) == {p.pod for p in expected} != set()
+    page.select_option("#newNode", label="node-7")
+    assert shown(page) == []
+    assert "clear the filters" in page.inner_text("#count")
+    page.click("text=Clear filters")
+    page.wait_for_selector("#rows > tr")
+    assert set(shown(page)) == set(moved(found))
+
+
+def test_pods_without_a_node_can_be_picked(report: Opens) -> None:
+    """The filter of the new node knows those that have none."""
+    found = every_cause()
+    page = report(found)
+    page.select_option("#newNode", label="(none)")
+    assert set(shown(page)) == {p.pod for p in found.pods if p.outcomes[1].host is None}
+
+
+def told_terms(page: Page, name: str) -> list[tuple[int, int]]:
+    """What an opened row's table says of each term under both schedulers, and last of the totals."""
+    opener = page.locator(f'tr[data-pod="{name}"] .opens')
+    opener.click()
+    assert opener.get_attribute("aria-expanded") == "true"
+    detail = page.locator(f"#{opener.get_attribute('aria-controls')}")
+    texts = detail.locator("table[aria-label=Contributions] td.number").all_inner_texts()
+    amounts = [0 if text == "–" else int(text.replace("−", "-").split("= ")[-1]) for text in texts]
+    opener.click()
+    assert detail.count() == 0
+    return list(zip(amounts[::2], amounts[1::2], strict=True))
+
+
+@pytest.mark.parametrize("found", [every_cause(30), example("independent")], ids=["every cause", "bin packing"])
+def test_opened_row_shows_terms_that_sum(report: Opens, found: Comparison) -> None:
+    """The terms shown sum to the differences of the totals, which are those of the comparison."""
+    page = report(found)
+    explained = [p for p in found.pods if p.changes[0].contributions]
+    assert explained
+    for one in explained:
+        *terms, totals = told_terms(page, one.pod)
+        assert tuple(map(sum, zip(*terms, strict=True))) == totals
+        assert totals == (one.changes[0].old_difference, one.changes[0].new_difference)
+
+
+def test_opened_row_says_what_happened(report: Opens) -> None:
+    """The sentence, the message of the release, the tied nodes, the terms that add nothing, and the checks' reasons."""
+    page = report(every_cause())
+    page.locator('tr[data-pod="batch/pod-1"] .opens').click()
+    text = page.inner_text("tr.detail")
+    assert "0/8 nodes are available: 8 Insufficient cpu." in text
+    assert "NodeResourcesFit: Insufficient cpu" in text
+    assert "2 nodes tied: node-1, node-2" in text
+    page.locator('tr[data-pod="shop/pod-3"] .opens').click()
+    assert "Equal on both nodes: TaintTolerationPriority → TaintToleration." in page.inner_text("#detail-3")
+
+
+@pytest.mark.parametrize(("name", "number"), [("oldTotal", 5), ("newTotal", 6)])
+def test_order_by_numbers(report: Opens, name: str, number: int) -> None:
+    """A press on a heading orders by it, another turns the order round; what has no number comes last in both."""
+    page = report(every_cause())
+    heading = page.locator(f'th[data-sort="{name}"]')
+    for direction in ("ascending", "descending"):
+        heading.locator("button").click()
+        assert heading.get_attribute("aria-sort") == direction
+        assert page.locator("th[aria-sort]:not([aria-sort=none])").count() == 1
+        texts = column(page, number)
+        values = [int(text) for text in texts if text != "–"]
+        assert values == sorted(values, reverse=direction == "descending")
+        assert set(texts[len(values) :]) <= {"–"}
+
+
+def test_order_by_node(report: Opens) -> None:
+    """Names with numbers are ordered by the numbers; no node comes last."""
+    page = report(every_cause())
+    page.locator('th[data-sort="newNode"] button').click()
+    texts = column(page, 4)
+    assert texts == sorted(texts, key=lambda text: (text == "no node", text))
+
+
+def test_many_pods_are_shown_by_and_by(report: Opens) -> None:
+    """The first 200 rows at once, the others on demand; a filter looks at all of them."""
+    found = comparison([pod(at, Cause.CHANGED_WEIGHT) for at in range(MANY)])
+    page = report(found)
+    counts = [len(shown(page))]
+    assert page.inner_text("#count") == f"{MANY} pods, the first 200 shown"
+    while page.is_visible("#more"):
+        page.click("#more")
+        counts.append(len(shown(page)))
+    assert counts == [200, 400, 450]
+    page.fill("#search", f"pod-{MANY - 1}")
+    assert shown(page) == [found.pods[-1].pod]
+
+
+def test_print_has_every_pod_and_no_filters(report: Opens) -> None:
+    """Before printing the rest of the rows is made, and what can be pressed is left out."""
+    page = report(comparison([pod(at, Cause.CHANGED_WEIGHT) for at in range(MANY)]))
+    page.evaluate(
+        "addEventListener('beforeprint', () => { window.rows = document.querySelectorAll('#rows > tr').length })"
+    )
+    assert page.pdf().startswith(b"%PDF")
+    assert page.evaluate("window.rows") == MANY
+    page.wait_for_function("document.querySelectorAll('#rows > tr').length === 200")
+    page.emulate_media(media="print")
+    assert not page.is_visible("#filters")
+
+
+def test_new_columns_are_looked_at_one_by_one(report: Opens) -> None:
+    """A choice between the new columns changes causes, table and headings."""
+    found = three_columns()
+    page = report(found)
+    for at, name in enumerate(found.names[1:]):
+        page.get_by_label(name, exact=True).check()
+        assert set(shown(page)) == {p.pod for p in found.pods if p.changes[at].moved}
+        assert f"Node, {name}" in page.inner_text("#heads")
+        assert page.locator("button[data-cause]:visible").count() == len(found.summary[at])
+
+
+def test_hostile_names_are_shown_as_they_are(report: Opens) -> None:
+    """A name that looks like markup is text in the table, the filters and the opened row."""
+    page = report(comparison([pod(0, Cause.CHANGED_FORMULA, HOSTILE)], ("<i>old</i>", "new")))
+    page.click(".opens")
+    assert shown(page) == [HOSTILE]
+    assert "hacked" not in page.title()
+    assert page.locator("img, i").count() == 0
+
+
+def test_comparison_without_change_shows_all_pods(report: Opens) -> None:
+    """Where nothing moves, the table has every pod."""
+    page = report(comparison([pod(at, Cause.SAME) for at in range(3)]))
+    assert len(shown(page)) == 3
+    assert "Every pod goes where it went." in page.inner_text("main")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("found", [every_cause(), three_columns()], ids=["every cause", "three columns"])
+def test_phone_needs_no_sideways_scrolling(report: Opens, found: Comparison, scheme: str) -> None:
+    """At 360 pixels the page is no wider than the screen, with rows opened too; the order can be chosen there."""
+    page = report(found, PHONE, color_scheme=scheme)
+    for opener in page.locator(".opens").all()[:8]:
+        opener.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.select_option("#order", "newTotal down")
+    assert page.locator("th[data-sort=newTotal]").get_attribute("aria-sort") == "descending"
+
+
+def test_long_names_do_not_widen_a_phone(report: Opens) -> None:
+    """Names of 253 characters break."""
+    name = "n" * 253
+    page = report(comparison([pod(0, Cause.CHANGED_FORMULA, f"{name[:63]}/{name}")], (name[:60], "new")), PHONE)
+    page.click(".opens")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_dark_and_light_follow_the_reader(report: Opens) -> None:
+    """The ground is dark for who prefers dark."""
+    grounds = [
+        report(every_cause(3), color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    assert [sum(map(int, re.findall(r"\d+", ground))) > 3 * 128 for ground in grounds] == [True, False]
+
+
+def test_every_control_has_a_name(report: Opens) -> None:
+    """Whoever hears the page is told what each field and button is."""
+    page = report(three_columns())
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select")].filter(
+            (found) => !(found.labels?.length || found.innerText?.trim())).map((found) => found.outerHTML)"""
+    )
+    assert nameless == []
+
+
+def test_page_without_scripts_says_so(report: Opens) -> None:
+    """Numbers and causes are there all the same."""
+    page = report(every_cause(), java_script_enabled=False)
+    assert page.is_visible("text=scripts are switched off")
+    assert page.is_visible("text=changed-formula")
+    assert not page.is_visible("#filters")

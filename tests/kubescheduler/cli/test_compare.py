@@ -1,0 +1,168 @@
+"""``kubescheduler compare``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.kubescheduler.cli.conftest import Run, in_a_process, pod
+
+RUNNING = pod("there", "150m", spec=", nodeName: n1") + pod("waits") + pod("waits-too")
+NODES = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+"""
+LEAST = '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}'
+SPECS = ("--old", "policy=least.json", "--new", "release=1.20,policy=least.json")
+TABLE = """\
+1 of 1 pods go elsewhere (every pod on the same cluster; the effects are of all pods put where each goes on its own).
+
+NAMESPACE   POD   1.16   TIED   1.20   TIED   CAUSE
+default     web   n1     2      n2     1      score-resolution
+
+CAUSE              1.20   MEANING
+score-resolution   1      scores of 0-100 tell apart what 0-10 made equal
+
+EFFECT                    BEFORE   1.16     1.20
+pods placed               0        1        1
+pods without a node       0        0        0
+pods evicted              0        0        0
+nodes with pods           1        1        2
+nodes without             1        1        0
+pods on the fuller half   100.0%   100.0%   50.0%
+cpu, mean                 1.9%     8.1%     8.1%
+cpu, most                 3.8%     16.2%    12.5%
+cpu, deviation            1.9%     8.1%     4.4%
+memory, mean              0.0%     0.0%     0.0%
+memory, most              0.0%     0.0%     0.0%
+memory, deviation         0.0%     0.0%     0.0%
+"""
+
+
+@pytest.fixture
+def compare(kubescheduler: Run, folder: Path) -> Run:
+    """``kubescheduler compare used.yaml`` with more arguments."""
+    (folder / "used.yaml").write_text(NODES + RUNNING)
+    (folder / "least.json").write_text(LEAST)
+    return lambda *args, stdin=b"": kubescheduler("compare", "used.yaml", *args, stdin=stdin)
+
+
+def test_the_tables(compare: Run) -> None:
+    """The pods that moved, the causes, and what they do to the cluster."""
+    found = compare("--pods", "pod.yaml", *SPECS)
+    assert (found.status, found.out, found.err) == (1, TABLE, "")
+
+
+def test_wide_says_why(compare: Run) -> None:
+    """The differences of the totals, and a sentence."""
+    found = compare("--pods", "pod.yaml", *SPECS, "-o", "wide")
+    row = next(line for line in found.out.splitlines() if line.startswith("default"))
+    assert row.split("   ")[-1].strip() == (
+        "n2 was level and is 3 ahead against n1: scores are rounded otherwise "
+        "(LeastRequestedPriority -> NodeResourcesLeastAllocated)"
+    )
+
+
+def test_nothing_moves(compare: Run) -> None:
+    """Exit status 0."""
+    found = compare("--pending", "--new", "release=1.16")
+    assert found.status == 0
+    assert found.out.startswith("0 of 2 pods go elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("tolerated", "status"), [("tie-break", 1), ("score-resolution", 0), ("tie-break, score-resolution", 0)]
+)
+def test_tolerated_causes(compare: Run, tolerated: str, status: int) -> None:
+    """They make no difference to the exit status."""
+    found = compare("--pods", "pod.yaml", *SPECS, "--tolerate", tolerated)
+    assert found.status == status
+    assert ("(tolerated)" in found.out) == (status == 0)
+
+
+def test_documents(compare: Run) -> None:
+    """JSON and YAML hold the same; JUnit is XML; HTML is a page."""
+    texts = {output: compare("--pending", *SPECS, "-o", output) for output in ("json", "yaml", "junit", "html")}
+    document = json.loads(texts["json"].out)
+    assert document == yaml.safe_load(texts["yaml"].out)
+    assert [one["pod"] for one in document["pods"]] == ["default/waits", "default/waits-too"]
+    (suite,) = ElementTree.fromstring(texts["junit"].out)
+    assert suite.get("failures") == "2"
+    assert texts["html"].out.lower().startswith("<!doctype html>")
+
+
+def test_a_sequence_and_several_columns(compare: Run) -> None:
+    """Each scheduler goes on from its own choices; a column for each new one."""
+    columns = (*SPECS, "--new", "release=1.36")
+    found = compare("--pending", *columns, "--mode", "sequence", "-o", "json")
+    document = json.loads(found.out)
+    assert document["mode"] == "sequence"
+    assert [column["name"] for column in document["columns"]] == ["1.16", "1.20", "1.36"]
+    assert [one["changes"][0]["cause"] for one in document["pods"]] == ["score-resolution", "same"]
+    assert [use["pods"] for use in document["effects"][1]["nodes"]] == [2, 1]
+    table = compare("--pending", *columns)
+    assert table.lines[2] == ["NAMESPACE", "POD", "1.16", "TIED", "1.20", "TIED", "CAUSE", "1.36", "TIED", "CAUSE"]
+
+
+def test_a_trace(kubescheduler: Run, folder: Path) -> None:
+    """Nodes and pods of a trace, in order of creation, and only the first ones; its services show how pods spread."""
+    (folder / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn-0,4000,8192,0,\nn-1,8000,8192,1,V100\n")
+    head = "name,cpu_milli,memory_mib,num_gpu,gpu_spec,qos,creation_time,deletion_time\n"
+    (folder / "pods.csv").write_text(f"{head}b,100,100,0,,LS,7,9\na,4000,1024,0,,LS,0,50\nc,1,1,0,,LS,8,9\n")
+    found = kubescheduler(
+        "compare", "nodes.csv", "--pods", "pods.csv", "--limit", "2", "--new", "release=1.36", "-o", "json"
+    )
+    document = json.loads(found.out)
+    assert [one["pod"] for one in document["pods"]] == ["default/a", "default/b"]
+    assert document["effects"][0]["spread"][0]["service"] == "default/ls"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        pytest.param(
+            ["--new", "release=1.36"], ["say which pods to compare: either --pods FILE or --pending"], id="no pods"
+        ),
+        pytest.param(["--pending"], ["Missing option '--new'."], id="nothing new"),
+        pytest.param(
+            ["--pods", "gone.yaml", "--old", "relase=1.4", "--new", "release=1.36,policy=p", "--tolerate", "tie-brake"],
+            [
+                "--tolerate: tie-brake is no cause; did you mean tie-break?",
+                "--old: relase=1.4: relase: there is no such key; did you mean release?",
+                "--new: unknown flag: --policy-config-file",
+                "gone.yaml: no such file",
+            ],
+            id="everything",
+        ),
+        pytest.param(
+            ["--pending", "--new", "release=1.36", "--mode", "both"],
+            ["'both' is not one of independent, sequence"],
+            id="mode",
+        ),
+    ],
+)
+def test_wrong_input(compare: Run, arguments: list[str], messages: list[str]) -> None:
+    """Exit status 2, and every fault in one go."""
+    found = compare(*arguments)
+    assert (found.status, found.out) == (2, "")
+    for message in messages:
+        assert message in found.err
+
+
+def test_in_a_process(folder: Path) -> None:
+    """From start to end, with the exit status of the process."""
+    found = in_a_process(
+        "compare", "cluster.yaml", "--pods", "pod.yaml", "--new", "provider=DefaultProvider", cwd=folder
+    )
+    assert (found.status, found.err) == (0, "")

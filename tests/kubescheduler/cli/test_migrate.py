@@ -1,0 +1,122 @@
+"""``kubescheduler migrate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubescheduler.config.component import component_config_from, read_component_config
+from tests.kubescheduler.cli.conftest import ROOT, Run
+
+POLICY = """\
+kind: Policy
+apiVersion: v1
+predicates: [{name: GeneralPredicates}]
+priorities: [{name: MostRequestedPriority, weight: 3}]
+"""
+EXACT = "kind: Policy\napiVersion: v1\npredicates: [{name: GeneralPredicates}]\npriorities: []\n"
+
+
+@pytest.fixture
+def migrate(kubescheduler: Run, folder: Path) -> Run:
+    """``kubescheduler migrate`` with arguments; policy.yaml and exact.yaml are there."""
+    (folder / "policy.yaml").write_text(POLICY)
+    (folder / "exact.yaml").write_text(EXACT)
+    return lambda *args, stdin=b"": kubescheduler("migrate", *args, stdin=stdin)
+
+
+@pytest.mark.parametrize("to", ["1.20", "1.36"])
+def test_the_configuration(migrate: Run, folder: Path, to: str) -> None:
+    """YAML that the target reads, with comments; the notes on standard error too; status 1, as scores have a scale."""
+    outcome = migrate("policy.yaml", "--to", to)
+    (folder / "scheduler.yaml").write_text(outcome.out)
+    read_component_config(folder / "scheduler.yaml", to)
+    assert outcome.status == 1
+    assert "# from priorities[0] MostRequestedPriority (weight 3)\n" in outcome.out
+    assert "# always added\n" in outcome.out
+    assert outcome.out.startswith(f"# policy.yaml, as release 1.16 reads it, for release {to}.\n")
+    assert outcome.err.startswith("note: ")
+    assert "note: approximate: priorities: scores run from 0 to 100" in outcome.err
+
+
+def test_an_exact_translation(migrate: Run) -> None:
+    """Status 0."""
+    assert migrate("exact.yaml").status == 0
+
+
+def test_json(migrate: Run) -> None:
+    """The document, the notes and the shares; nothing on standard error."""
+    outcome = migrate("policy.yaml", "-o", "json")
+    found = json.loads(outcome.out)
+    assert (outcome.status, outcome.err) == (1, "")
+    assert list(found) == ["source", "from", "to", "exact", "document", "notes", "scores"]
+    assert (found["from"], found["to"], found["exact"]) == ("1.16", "1.36", False)
+    assert found["document"] == yaml.safe_load(migrate("policy.yaml").out)
+    assert set(found["notes"][0]) == {"kind", "path", "text", "advice"}
+    assert found["scores"]["before"] == [
+        {"name": "MostRequestedPriority", "weight": 3, "share": 100.0, "role": "packs"}
+    ]
+
+
+def test_table(migrate: Run) -> None:
+    """The notes as a list, the shares as a table."""
+    outcome = migrate("policy.yaml", "-o", "table")
+    assert outcome.out.endswith(
+        "RELEASE         SCORE                              WEIGHT   SHARE   EFFECT\n"
+        "1.16 (before)   MostRequestedPriority              3        100%    packs\n"
+        "1.36 (after)    NodeResourcesFit (MostAllocated)   3        100%    packs\n"
+    )
+    assert outcome.out.startswith("- ")
+
+
+def test_a_provider(migrate: Run) -> None:
+    """With the weights that keep packing on top."""
+    outcome = migrate("--algorithm-provider", "ClusterAutoscalerProvider", "--keep-emphasis", "-o", "json")
+    document = json.loads(outcome.out)["document"]
+    config = component_config_from(document, "1.36", all_problems=True)
+    assert {p.name: p.weight for p in config.profiles[0].multi_point}["NodeResourcesFit"] == 2
+
+
+def test_standard_input(migrate: Run) -> None:
+    """A ConfigMap as kubectl prints it."""
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"policy.cfg": POLICY}}
+    outcome = migrate("-", "--to", "1.20", stdin=json.dumps(config_map).encode())
+    assert outcome.out.startswith("# standard input, as release 1.16 reads it")
+
+
+EXAMPLES = ["bin-packing.json", "classic-default.json", "extenders.json", "parameterised.yaml", "spread-first.toml"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("to", ["1.20", "1.36"])
+def test_the_examples(migrate: Run, name: str, to: str) -> None:
+    """Every example policy can be translated."""
+    outcome = migrate(str(ROOT / "policy_examples" / name), "--to", to)
+    assert outcome.status == 1
+    config = component_config_from(yaml.safe_load(outcome.out), to, all_problems=True)
+    assert config.release == to
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "say what to translate: a policy file, or --algorithm-provider NAME"),
+        (["policy.yaml", "--algorithm-provider", "DefaultProvider"], "give one of them"),
+        (["policy.yaml", "--to", "1.16"], "'1.16' is not one of 1.20, 1.36"),
+        (["none.yaml"], "none.yaml: No such file or directory"),
+        (["--algorithm-provider", "DefaultProvide"], "did you mean DefaultProvider?"),
+        (["policy.yaml", "--feature-gates", "NoGate=true"], "NoGate"),
+        (["policy.yaml", "--hard-pod-affinity-symmetric-weight", "101"], "must be in the range 1-100"),
+        (["cluster.yaml"], "expected one document"),
+        (["-"], "byte 0 is not UTF-8"),
+    ],
+)
+def test_wrong_input(migrate: Run, args: list[str], message: str) -> None:
+    """Status 2, one message, no traceback."""
+    outcome = migrate(*args, stdin=b"\xff")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err

@@ -1,0 +1,157 @@
+"""``kubescheduler sweep``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+
+from kubescheduler.migration.sweep_cases import Case
+from kubescheduler.migration.sweep_run import Outcome, run_case
+from tests.kubescheduler.cli.conftest import CLUSTER, Run, in_a_process, pod
+
+GRID = 'base = "release=1.16"\n[weights]\nLeastRequestedPriority = [0, 5]\n'
+
+
+@pytest.fixture(autouse=True)
+def snapshots(folder: Path) -> Path:
+    """Two snapshots with pending pods, of which one has a fault; and a grid of two weights."""
+    (folder / "snaps").mkdir()
+    (folder / "snaps" / "a.yaml").write_text(CLUSTER + pod("a") + pod("b"))
+    (folder / "snaps" / "b.yaml").write_text(CLUSTER + pod("c", spec=", nodeName: gone"))
+    (folder / "grid.toml").write_text(GRID)
+    return folder / "snaps"
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases run in this process."""
+
+    def runner(cases: Sequence[Case], workers: int) -> Generator[Outcome]:
+        yield from map(run_case, cases)
+
+    monkeypatch.setattr("kubescheduler.migration.sweep_local.run_locally", runner)
+
+
+def rows(name: str = "rows.csv") -> list[dict[str, str]]:
+    with open(name, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_sweep(folder: Path) -> None:
+    """One row for each snapshot, configuration and seed; a bad snapshot is rows with its error, and status 1."""
+    arguments = ("sweep", "snaps", "--grid", "grid.toml", "--config-spec", "release=1.4", "--seeds", "0..1")
+    outcome = in_a_process(*arguments, "--out", "rows.csv", "--workers", "2", cwd=folder)
+    assert outcome.status == 1
+    assert outcome.lines == [["CASES", "THERE", "NEW", "FAILED", "ROWS"], ["12", "0", "12", "6", "rows.csv"]]
+    (note,) = outcome.err.splitlines()
+    assert note.startswith('note: 6 failed: snaps/b.yaml: Pod default/c: spec.nodeName: node "gone" is not in')
+    assert [(row["snapshot"], row["configuration"], row["weights"], row["seed"]) for row in rows()] == [
+        (snapshot, configuration, weights, seed)
+        for snapshot in ("snaps/a.yaml", "snaps/b.yaml")
+        for configuration, weights in (
+            ("release=1.4", "{}"),
+            ("release=1.16", '{"LeastRequestedPriority":0}'),
+            ("release=1.16", '{"LeastRequestedPriority":5}'),
+        )
+        for seed in ("0", "1")
+    ]
+    assert {row["scheduled"] for row in rows() if not row["error"]} == {"2"}
+
+
+@pytest.mark.usefixtures("here")
+def test_going_on(folder: Path, kubescheduler: Run) -> None:
+    """Rows that are there are kept; errors are tried again when asked."""
+    command = ("sweep", "snaps", "--out", "rows.csv")
+    assert kubescheduler(*command).lines[1] == ["2", "0", "2", "1", "rows.csv"]
+    before = (folder / "rows.csv").read_text()
+    assert kubescheduler(*command).lines[1] == ["2", "2", "0", "1", "rows.csv"]
+    assert kubescheduler(*command, "--retry-errors").lines[1] == ["2", "1", "1", "1", "rows.csv"]
+    assert (folder / "rows.csv").read_text() == before
+
+
+@pytest.mark.usefixtures("here")
+def test_columns_that_are_asked_for(kubescheduler: Run) -> None:
+    """Placements and timings are columns; the file goes on only with the same ones."""
+    command = ("sweep", "snaps/a.yaml", "--out", "rows.csv")
+    assert kubescheduler(*command, "--placements", "--timings").status == 0
+    (row,) = rows()
+    assert row["placements"] == '{"default/a":"n1","default/b":"n1"}'
+    assert float(row["seconds"]) >= 0
+    other = kubescheduler(*command)
+    assert (other.status, other.out) == (2, "")
+    assert other.err.endswith("name another file, or give the same options as before\n")
+
+
+@pytest.mark.usefixtures("here")
+def test_pods_of_a_file(kubescheduler: Run) -> None:
+    """The pods of --pods come instead of the pending ones."""
+    kubescheduler("sweep", "snaps/a.yaml", "--pods", "pod.yaml", "--placements", "--out", "rows.csv")
+    assert [row["placements"] for row in rows()] == ['{"default/web":"n1"}']
+
+
+@pytest.mark.usefixtures("here")
+def test_folders_as_snapshots(kubescheduler: Run, snapshots: Path) -> None:
+    """A folder is many snapshots, or one when that is said."""
+    (snapshots / "b.yaml").write_text(pod("c"))
+    kubescheduler("sweep", "snaps", "--whole-folders", "--out", "rows.csv")
+    assert [(row["snapshot"], row["pods"], row["nodes"]) for row in rows()] == [("snaps", "3", "2")]
+
+
+@pytest.mark.usefixtures("here")
+def test_equal_cases_are_told_of(kubescheduler: Run, snapshots: Path) -> None:
+    """Equal snapshots, or equal configurations, have one row."""
+    (snapshots / "b.yaml").write_bytes((snapshots / "a.yaml").read_bytes())
+    specs = ("--config-spec", "release=1.16", "--config-spec", "release=1.4", "--config-spec", "")
+    outcome = kubescheduler("sweep", "snaps", *specs, "--out", "rows.csv")
+    assert outcome.err == "note: 4 cases are the same as others: equal snapshots or configurations have one row\n"
+    assert len(rows()) == 2
+
+
+def test_an_interrupt(kubescheduler: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is left whole, and it is said how to go on."""
+
+    def runner(cases: Sequence[Case], workers: int) -> Generator[Outcome]:
+        yield run_case(cases[0])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kubescheduler.migration.sweep_local.run_locally", runner)
+    outcome = kubescheduler("sweep", "snaps", "--seeds", "0..4", "--out", "rows.csv")
+    assert (outcome.status, outcome.out) == (130, "")
+    assert outcome.err.splitlines() == [
+        "note: 1 of 10 cases are in rows.csv; run the same command again to go on",
+        "interrupted",
+    ]
+    assert len(rows()) == 1
+
+
+def test_faults_are_told_together(kubescheduler: Run) -> None:
+    """Everything that is wrong with a command, before anything is run."""
+    outcome = kubescheduler(
+        *("sweep", "gone", "--config-spec", "x", "--config-spec", "polcy=p", "--grid", "gone.toml", "--seeds", "x"),
+        *("--pods", "gone.yaml", "--out", "rows.txt", "--scheduler", "here"),
+    )
+    assert (outcome.status, outcome.out) == (2, "")
+    starts = [
+        "gone: no such file or folder",
+        "x: x: write it as key=value",
+        "polcy=p: polcy: there is no such key",
+        "gone.toml: No such file",
+        "--seeds x: x is no whole number",
+        "--pods gone.yaml: no such file",
+        "--out rows.txt: the name says no format",
+        "--scheduler here: this is no address",
+    ]
+    lines = outcome.err.splitlines()
+    assert len(lines) == len(starts)
+    assert all(line.startswith(f"error: {start}") for line, start in zip(lines, starts, strict=True))
+    assert not Path("rows.txt").exists()
+
+
+def test_workers_are_local(kubescheduler: Run) -> None:
+    """A cluster has its own workers."""
+    outcome = kubescheduler("sweep", "snaps", "--out", "r.csv", "--workers", "2", "--scheduler", "tcp://h:8786")
+    assert outcome.status == 2
+    assert "leave out --scheduler" in outcome.err

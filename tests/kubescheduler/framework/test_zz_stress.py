@@ -1,0 +1,218 @@
+"""Laws that every plugin of both releases obeys, over random clusters with something of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import PodChange, Snapshot
+from predicates.types import FitPredicate
+from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
+from tests.rich_worlds import POD_PARTS, RELEASES, World, failing, in_tree, incoming, pod_of, worlds
+
+PLUGINS = {release: in_tree(release) for release in RELEASES}
+CHECKS: dict[str, list[FitPredicate]] = {
+    release: [found for plugin in plugins.values() if (found := getattr(plugin, "check", None)) is not None]
+    for release, plugins in PLUGINS.items()
+}
+SCORES: dict[str, list[PriorityConfig]] = {
+    release: [found for plugin in plugins.values() if (found := getattr(plugin, "scoring", None)) is not None]
+    for release, plugins in PLUGINS.items()
+}
+CASES = pytest.mark.parametrize("release", RELEASES)
+
+
+def some_rows(data: st.DataObject, cache: ClusterCache, least: int = 0) -> Any:
+    rows = st.lists(st.integers(0, cache.columns.node_count - 1), min_size=least, unique=True)
+    return np.array(data.draw(rows), np.int64)
+
+
+# --- Filter ------------------------------------------------------------------------------------
+
+
+def verdicts(release: str, info: PodInfo, snapshot: Snapshot) -> dict[str, dict[str, list[str]]]:
+    """Plugin → reason → the nodes that fail for it, of those that have something to say about the pod."""
+    out = {}
+    for rule in CHECKS[release]:
+        if rule.applies(info):
+            verdict = rule.check(info, snapshot)
+            assert all(m.dtype == np.bool_ and m.shape == (len(snapshot),) for m in verdict.values()), rule.name
+            out[rule.name] = failing(snapshot, verdict)
+    return out
+
+
+@CASES
+@settings(max_examples=1500)
+@given(world=worlds(), pod=incoming, data=st.data())
+def test_a_subset_of_rows_fails_alike(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+    """What a plugin says of a node does not depend on which other nodes are asked about."""
+    cache = world.cache(release)
+    info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache)
+    whole, some = verdicts(release, info, snapshot), verdicts(release, info, snapshot.take(rows))
+    names = {snapshot.names[row] for row in rows.tolist()}
+    for plugin, reasons in whole.items():
+        picked = {reason: sorted(names & {*hit}) for reason, hit in reasons.items() if names & {*hit}}
+        assert {reason: sorted(hit) for reason, hit in some[plugin].items()} == picked, plugin
+
+
+@CASES
+@settings(max_examples=1500)
+@given(world=worlds(), pod=incoming)
+def test_a_plugin_that_is_left_out_refuses_nobody(release: str, world: World, pod: Pod) -> None:
+    """Neither one that does not apply to the pod nor one whose PreFilter skips would fail anywhere."""
+    cache = world.cache(release)
+    info, snapshot = cache.info(pod), cache.snapshot()
+    for rule in CHECKS[release]:
+        skips = rule.pre_filter is not None and rule.pre_filter(info, snapshot).skip
+        if skips or not rule.applies(info):
+            assert failing(snapshot, rule.check(info, snapshot)) == {}, rule.name
+
+
+@CASES
+@settings(max_examples=1500)
+@given(world=worlds(), pod=incoming)
+def test_what_cannot_be_mended_is_among_what_fails(release: str, world: World, pod: Pod) -> None:
+    """The rows beyond help are told for exactly the rows asked about."""
+    cache = world.cache(release)
+    info, snapshot = cache.info(pod), cache.snapshot()
+    for rule in CHECKS[release]:
+        if rule.beyond is not None and rule.applies(info):
+            rows = np.arange(len(snapshot))[::-1]
+            assert rule.beyond(info, snapshot)[::-1].tolist() == rule.beyond(info, snapshot.take(rows)).tolist()
+
+
+# --- pods thought onto and away from nodes --------------------------------------------------------
+
+Changes = Sequence[tuple[Pod, int]]
+Excuse = Callable[[Pod, World, Changes], bool]
+"""Of (the pod, the cluster, the pods that come or go): the release itself does not keep the law."""
+
+
+def forgets_the_third_smallest(pod: Pod, world: World, changes: Changes) -> bool:
+    """PodTopologySpread remembers the two smallest counts, and does not look whether a pod that comes or goes is
+    terminating, nor in 1.20 whether its node is one that the pod wants."""
+    return len(changes) > 1 or changes[0][1] > 0 or changes[0][0].metadata.deletion_timestamp is not None
+
+
+def takes_the_pod_that_came_first(pod: Pod, world: World, changes: Changes) -> bool:
+    """ServiceAffinity appends pods that come to the end of its list, wherever their node stands."""
+    return any(sign > 0 for _, sign in changes)
+
+
+def counts_claims_by_name(pod: Pod, world: World, changes: Changes) -> bool:
+    """VolumeRestrictions of 1.36 counts a claim once for all its pods, but takes it off once for each, whatever the
+    namespace."""
+    return ClaimVolume("once") in pod.spec.volumes
+
+
+def frees_ports_that_others_hold(pod: Pod, world: World, changes: Changes) -> bool:
+    """The ports of a node are a set: a pod that goes takes its ports along, though another may hold the same."""
+    freed = {p.node_name for p, sign in changes if sign < 0 and p.spec.containers[0].ports}
+    holders = [
+        p.node_name for p in (*world.pods, *(p for p, sign in changes if sign > 0)) if p.spec.containers[0].ports
+    ]
+    return any(holders.count(node) > 1 for node in freed)
+
+
+EXCUSES: dict[str, Excuse] = {
+    "NodePorts": frees_ports_that_others_hold,
+    "PodTopologySpread": forgets_the_third_smallest,
+    "ServiceAffinity": takes_the_pod_that_came_first,
+    "VolumeRestrictions": counts_claims_by_name,
+}
+
+
+@CASES
+@settings(max_examples=1500)
+@given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
+def test_a_change_thought_of_counts_like_one_that_happened(
+    release: str, world: World, pod: Pod, more: Any, data: st.DataObject
+) -> None:
+    """AddPod and RemovePod give what a PreFilter of the changed cluster would."""
+    nodes = st.sampled_from([node.name for node in world.nodes])
+    coming = [pod_of(f"new{at}", parts, data.draw(nodes)) for at, parts in enumerate(more)]
+    going = [p for p in world.pods if data.draw(st.booleans())]
+    changes = [*((p, -1) for p in going), *((p, 1) for p in coming)]
+    if not changes:
+        return
+    thought, real = (
+        world.cache(release),
+        World(world.nodes, (*(p for p in world.pods if p not in going), *coming), world.others).cache(release),
+    )
+    row_of = thought.columns.row_of
+    steps = [PodChange(row_of[p.node_name], thought.info(p), sign, pod=p) for p, sign in changes]
+    expected = verdicts(release, real.info(pod), real.snapshot())
+    for plugin, reasons in verdicts(release, thought.info(pod), thought.snapshot().what_if(steps)).items():
+        if plugin not in EXCUSES or not EXCUSES[plugin](pod, world, changes):
+            assert reasons == expected[plugin], plugin
+
+
+# --- Score -------------------------------------------------------------------------------------
+
+
+def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot, rows: Any) -> tuple[list[int], list[int]] | None:
+    """(raw, normalised) as if just those rows were feasible; None: no score at all."""
+    view = snapshot.take(rows)
+    try:
+        if not rule.pre_score(info, snapshot):
+            return None
+        raw = rule.map(info, view)
+        raw = raw if rule.settle is None else rule.settle(info, view, raw)
+    except PriorityError:
+        return None
+    final = raw if rule.reduce is None else rule.reduce(info, view, raw)
+    assert raw.dtype == final.dtype == np.int64, rule.name
+    assert raw.shape == final.shape == rows.shape, rule.name
+    return raw.tolist(), final.tolist()
+
+
+@CASES
+@settings(max_examples=1500)
+@given(world=worlds(), pod=incoming, data=st.data())
+def test_a_subset_of_rows_maps_alike(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+    """A node's number does not depend on which other nodes are asked about, nor on their order."""
+    cache = world.cache(release)
+    info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache)
+    for rule in SCORES[release]:
+        if rule.pre_score(info, snapshot) and rule.constant(info) is None:
+            whole = rule.map(info, snapshot)
+            assert rule.map(info, snapshot.take(rows)).tolist() == whole[rows].tolist(), rule.name
+
+
+@CASES
+@settings(max_examples=1500)
+@given(world=worlds(), pod=incoming, data=st.data())
+def test_scores_are_within_their_range(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+    """0 to 100 after normalising, in whatever order the nodes come; a constant is what would come out."""
+    cache = world.cache(release)
+    info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache, 1)
+    for rule in SCORES[release]:
+        constant, found = rule.constant(info), scores(rule, info, snapshot, rows)
+        if constant is not None:
+            assert 0 <= constant <= MAX_NODE_SCORE, rule.name
+        elif found is not None:
+            assert all(0 <= score <= MAX_NODE_SCORE for score in found[1]), rule.name
+            turned = scores(rule, info, snapshot, rows[::-1])
+            assert turned == (found[0][::-1], found[1][::-1]), rule.name
+
+
+@CASES
+@settings(max_examples=1500)
+@given(world=worlds(), pod=incoming, data=st.data())
+def test_equal_numbers_give_one_score(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+    """A reduce that looks at the numbers only gives equal ones the same score, however many rows there are."""
+    cache = world.cache(release)
+    info, rows, number = cache.info(pod), some_rows(data, cache, 1), data.draw(st.integers(0, 9))
+    for rule in SCORES[release]:
+        if rule.valuewise and rule.reduce is not None and rule.pre_score(info, cache.snapshot()):
+            many = rule.reduce(info, cache.snapshot().take(rows), np.full(len(rows), number, np.int64))
+            one = rule.reduce(info, cache.snapshot().take(rows[:1]), np.array([number], np.int64))
+            assert many.tolist() == one.tolist() * len(rows), rule.name

@@ -1,0 +1,212 @@
+"""assert_same_placements, and what assertions on placements say when they fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clusterstate.objects import ObjectMeta, Pod
+from kubescheduler.config.spec import EngineSpec
+from kubescheduler.testing import assert_same_placements, compare_placements
+from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
+
+PACKING = '"release=1.16,policy=packing.json"'
+SERVICE = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "a"}}}
+
+
+def test_same_placements_pass(shop: Project) -> None:
+    """Schedulers that agree pass, and the comparison is returned."""
+    shop.write("pods.json", [pod("a"), pod("b")])
+    shop.test(
+        "def test(cluster):\n"
+        '    comparison = assert_same_placements("release=1.16", "release=1.20", cluster, "pods.json")\n'
+        "    assert len(comparison.pods) == 2"
+    )
+    shop.run(passed=1)
+
+
+def test_difference_is_explained(shop: Project) -> None:
+    """The message names old and new host, the cause, and what each priority adds."""
+    shop.write("pods.json", [pod("a"), pod("big", "4")])
+    body = f'def test(cluster):\n    assert_same_placements("release=1.16", {PACKING}, cluster, "pods.json")'
+    assert shop.message(body) == [
+        "AssertionError: 1 of 2 pods goes elsewhere",
+        "old: release=1.16",
+        "new: release=1.16,policy=packing.json",
+        "",
+        "default/a: n2 -> n1 (changed-formula)",
+        "n1 was 2 behind and is 2 ahead against n2: formulas are others "
+        "(LeastRequestedPriority -> MostRequestedPriority)",
+        "old   new",
+        "BalancedResourceAllocation                         -1     0",
+        "LeastRequestedPriority -> MostRequestedPriority    -1    +2",
+        "new node minus old node                            -2    +2",
+        "",
+        "1 changed-formula: a priority is computed otherwise",
+        "to accept this: tolerate=['changed-formula']",
+    ]
+
+
+def test_refusal_is_explained(shop: Project) -> None:
+    """A node that is refused by one of the two is named with the check and its reason."""
+    strict = {
+        "kind": "Policy",
+        "apiVersion": "v1",
+        "predicates": [
+            {"name": "PodFitsResources"},
+            {"name": "CheckNodeLabelPresence", "argument": {"labelsPresence": {"labels": ["gone"], "presence": True}}},
+        ],
+    }
+    shop.write("strict.json", strict)
+    shop.write("pods.json", pod("a"))
+    body = (
+        "def test(cluster):\n"
+        '    assert_same_placements("release=1.16", "release=1.16,policy=strict.json", cluster, "pods.json")'
+    )
+    message = shop.message(body)
+    assert message[4:7] == [
+        "default/a: n2 -> no node (filtered-now)",
+        "n2 is refused now: CheckNodeLabelPresence: node(s) didn't have the requested labels",
+        "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't have the requested labels.",
+    ]
+    assert message[-1] == "to accept this: tolerate=['filtered-now']"
+
+
+def test_tolerated_causes_pass(shop: Project) -> None:
+    """Pods may go elsewhere for causes that are tolerated, given as one or as several."""
+    shop.write("pods.json", [pod("a")])
+    shop.test(
+        f'CALL = "release=1.16", {PACKING}\n'
+        "def test(cluster):\n"
+        '    [moved] = assert_same_placements(*CALL, cluster, "pods.json", tolerate=["changed-formula"]).moved\n'
+        '    assert_same_placements(*CALL, cluster, "pods.json", tolerate=str(moved.cause))\n'
+        '    with pytest.raises(AssertionError, match="tie-break"):\n'
+        '        assert_same_placements(*CALL, cluster, "pods.json", tolerate=["tie-break"])\n'
+    )
+    shop.run(passed=1)
+
+
+def test_many_differences_are_counted(shop: Project) -> None:
+    """Of many changes some are explained, and all are counted by cause."""
+    shop.write("pods.json", [pod(f"p{number}", f"{40 * number + 100}m") for number in range(12)])
+    old, new = '"release=1.20"', '"release=1.20,policy=packing.json"'
+    message = shop.message(f'def test(cluster):\n    assert_same_placements({old}, {new}, cluster, "pods.json")')
+    assert message[0] == "AssertionError: 12 of 12 pods go elsewhere"
+    assert sum("n2 -> n1" in line for line in message) == 10
+    assert message[-3].startswith("12 changed-formula: ")
+    assert message[-2] == "2 of them are not explained here"
+
+
+def test_pods_that_change_alike_are_told_together(shop: Project) -> None:
+    """Replicas that go elsewhere in the same way are named in one go."""
+    shop.write("pods.json", [pod(f"p{number}") for number in range(5)])
+    body = f'def test(cluster):\n    assert_same_placements("release=1.16", {PACKING}, cluster, "pods.json")'
+    message = shop.message(body)
+    assert message[4] == "default/p0, default/p1, default/p2 and 2 more: n2 -> n1 (changed-formula)"
+    assert len(message) == 13
+
+
+def test_pods_of_the_cluster_may_be_pending_there(shop: Project) -> None:
+    """Pods that are compared are taken out of the cluster if they wait in it."""
+    shop.write("cluster.json", [*CLUSTER, pod("web")])
+    shop.write("pods.json", pod("web"))
+    shop.test('def test(cluster):\n    assert_same_placements("", "release=1.20", cluster, "pods.json")')
+    shop.run(passed=1)
+
+
+def test_every_fault_is_told_at_once(shop: Project) -> None:
+    """Old and new scheduler, pods, mode and causes: one message has the faults of all."""
+    body = (
+        "def test(cluster):\n"
+        '    assert_same_placements("policy=none.json", "release=1.36,provider=X", cluster, ["no.yaml", 1],\n'
+        '        tolerate=["tiebreak"], mode="sequense")'
+    )
+    assert shop.message(body) == [
+        "pytest.UsageError: kubescheduler: 6 faults",
+        "- mode: 'sequense' is not known; known are independent, sequence; did you mean sequence?",
+        "- tolerate: there is no cause 'tiebreak'; did you mean tie-break?",
+        f"- old: none.json: no such file or folder in {shop.path}",
+        "- new: unknown flag: --algorithm-provider: release 1.36 has none; give it a KubeSchedulerConfiguration with "
+        "--config (kubescheduler migrate makes one)",
+        f"- no.yaml: no such file or folder in {shop.path}",
+        "- pods: expected a file name, a manifest, YAML text or an object, found 1",
+    ]
+
+
+def test_without_fixtures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The functions work by themselves: files are those of the working directory, everything may be given as it is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "n.yaml").write_text("kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {pods: '3'}}\n")
+    loner = Pod(ObjectMeta("web", "default"))
+    comparison = assert_same_placements(EngineSpec(), EngineSpec(release="1.36"), "n.yaml", loner)
+    assert [outcome.host for outcome in comparison.pods[0].outcomes] == ["n", "n"]
+    again = compare_placements("", "release=1.20", [Path("n.yaml"), node("m")], [loner], mode="sequence")
+    assert again.mode == "sequence"
+
+
+@pytest.mark.parametrize(
+    ("expected", "lines"),
+    [
+        pytest.param(
+            {"default/a": "n1"},
+            [
+                "default/a: expected n1, found n2",
+                "n2 has a total of 100035, n1 100033:",
+                "+1  BalancedResourceAllocation: 8 against 7, weight 1",
+                "+1  LeastRequestedPriority: 7 against 6, weight 1",
+            ],
+            id="outscored",
+        ),
+        pytest.param(
+            {"default/a": "full"},
+            ["default/a: expected full, found n2", "full is refused: GeneralPredicates: Insufficient cpu"],
+            id="refused",
+        ),
+        pytest.param(
+            {"default/a": "n9"},
+            ["default/a: expected n9, found n2", "there is no node n9 in the cluster"],
+            id="unknown",
+        ),
+        pytest.param(
+            {"default/a": None}, ["default/a: expected no node, found n2", "it fits on 2 of 3 nodes"], id="fits"
+        ),
+        pytest.param({}, ["default/a: not expected, found n2"], id="more"),
+        pytest.param(
+            {"default/a": "n2", "default/b": "n1"},
+            ["default/b: expected n1, but it is not among the pods"],
+            id="fewer",
+        ),
+    ],
+)
+def test_expected_placements_are_explained(expected: dict[str, str], lines: list[str], shop: Project) -> None:
+    """``assert scheduler.place(…) == {…}`` says of every pod why it is not there, on either side."""
+    shop.write("pods.json", [pod("a")])
+    for assertion in (f'scheduler.place("pods.json") == {expected}', f'{expected} == scheduler.place("pods.json")'):
+        message = shop.message(f"def test(scheduler):\n    assert {assertion}")
+        assert message == ["assert 1 of 1 pods are elsewhere than expected", *lines]
+
+
+def test_ties_are_explained(project: Project) -> None:
+    """Of equal nodes the first by name is taken, and the message says that there was a tie."""
+    project.write("cluster.json", [node("n1"), node("n2")])
+    project.write("pods.json", [pod("a"), pod("huge", "9")])
+    body = (
+        '@pytest.mark.cluster("cluster.json")\n'
+        'def test(scheduler):\n    assert scheduler.place("pods.json") == {"default/a": "n2", "default/huge": "n1"}'
+    )
+    assert project.message(body) == [
+        "assert 2 of 2 pods are elsewhere than expected",
+        "default/a: expected n2, found n1",
+        "both have a total of 100035; among equal nodes the first by name is taken",
+        "default/huge: expected n1, found no node",
+        "n1 is refused: GeneralPredicates: Insufficient cpu",
+        "0/2 nodes are available: 2 Insufficient cpu.",
+    ]
+
+
+def test_other_comparisons_are_left_to_pytest(shop: Project) -> None:
+    """Assertions on anything else read as ever."""
+    shop.write("pods.json", [pod("a")])
+    body = 'def test(scheduler):\n    assert scheduler.place("pods.json") == 3'
+    assert shop.message(body)[0] == "AssertionError: assert {'default/a': 'n2'} == 3"
