@@ -6,6 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO
 
 import attrs
@@ -13,6 +14,7 @@ import attrs
 from algorithmprovider.registry import nearest
 from clusterstate.decode import Decoder, Prepare, UnknownKindError, notes_on
 from clusterstate.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
+from clusterstate.defaulting_1_36 import default_manifest_1_36
 from clusterstate.documents import Item, Manifest
 from clusterstate.errors import DecodeError
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
@@ -169,11 +171,11 @@ def _is_pod(item: Item) -> bool:
     return (kind or item.kind) == "Pod"
 
 
-def _admission(classes: Mapping[str, PriorityClass]) -> Prepare:
+def _admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepare:
     global_default = global_default_of(classes.values())
 
     def prepare(manifest: Manifest) -> Manifest:
-        return admit_pod(default_manifest(manifest), classes, global_default)
+        return admit_pod(defaults(manifest), classes, global_default)
 
     return prepare
 
@@ -188,7 +190,9 @@ class Filling:
 
 FILLINGS: dict[str, Filling] = {
     "1.4": Filling(lambda _: named_manifest_1_4, named_manifest_1_4),
-    "1.16": Filling(_admission, default_manifest),
+    "1.16": Filling(partial(_admission, default_manifest), default_manifest),
+    "1.20": Filling(partial(_admission, default_manifest), default_manifest),
+    "1.36": Filling(partial(_admission, default_manifest_1_36), default_manifest_1_36),
 }
 """Release → its filling. 1.4 knows no priorities and gives pods no tolerations."""
 

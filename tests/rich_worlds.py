@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import attrs
@@ -18,6 +19,7 @@ from clusterstate.objects import (
     ContainerPort,
     CSINode,
     CSINodeDriver,
+    FrozenMap,
     LabelSelector,
     Namespace,
     Node,
@@ -30,6 +32,7 @@ from clusterstate.objects import (
     PodAffinity,
     PodAffinityTerm,
     PodDisruptionBudget,
+    PodResourceClaim,
     PreferredSchedulingTerm,
     ReplicaSet,
     Requirement,
@@ -40,14 +43,17 @@ from clusterstate.objects import (
     WeightedPodAffinityTerm,
 )
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.decision import Decision
 from kubescheduler.framework.args import NodeLabelArgs, RequestedToCapacityRatioArgs, ServiceAffinityArgs
 from kubescheduler.framework.plugin import Plugin
 from kubescheduler.framework.registry import IN_TREE
+from kubescheduler.framework.scheduler import FrameworkScheduler
 from kubescheduler.framework.services import FrameworkHandle, Services
 from tests.build import labels, make_node, make_pod, resources
 from tests.devices import gpu, make_slice
 from tests.devices import make_claim as device_claim
 from tests.devices import make_class as device_class
+from tests.frames import frame
 from tests.storage import BOUND, IMMEDIATE, claiming, make_claim, make_class, make_volume
 
 RELEASES = ("1.20", "1.36")
@@ -154,6 +160,7 @@ POD_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
         "tolerations": st.sampled_from([(), (Toleration("k", "Exists"),), (Toleration("", "Exists"),)]),
         "topology_spread_constraints": st.sampled_from(SPREADS),
         "volumes": st.sampled_from(VOLUMES),
+        "devices": st.sampled_from(["", "", "", "claimed", "extended"]),
         "owned": st.booleans(),
         "deleting": st.sampled_from([False, False, False, True]),
         "priority": st.sampled_from([None, 5, 10]),
@@ -162,9 +169,13 @@ POD_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
 
 
 def pod_of(name: str, parts: Any, node: str = "", **more: Any) -> Pod:
-    fields = {key: parts[key] for key in parts.keys() - {"label", "cpu", "ports", "owned"}}
+    fields = {key: parts[key] for key in parts.keys() - {"label", "cpu", "ports", "devices", "owned"}}
     owners = (OwnerReference("ReplicaSet", "web", "u", True),) if parts["owned"] else ()
-    container = Container("c", "app", resources(cpu=parts["cpu"], memory=256 << 20), ports=parts["ports"])
+    if parts["devices"] == "claimed":
+        fields["resource_claims"] = (PodResourceClaim("c", "c"),)
+    wanted = {"example.com/gpu": 1000} if parts["devices"] == "extended" else {}
+    requests = FrozenMap({**resources(cpu=parts["cpu"], memory=256 << 20), **wanted})
+    container = Container("c", "app", requests, ports=parts["ports"])
     return make_pod(name, parts["label"], node=node, containers=(container,), owners=owners, **(fields | more))
 
 
@@ -193,6 +204,7 @@ others = st.tuples(st.sampled_from([VOLUME, LOCAL_VOLUME]), st.sampled_from([(),
 budgets = st.lists(
     st.builds(
         PodDisruptionBudget,
+        PodResourceClaim,
         st.just(ObjectMeta("b", "default")),
         st.sampled_from([WEB, LabelSelector(), LabelSelector(match_expressions=(KNOWN,))]),
         st.integers(0, 2),
@@ -215,6 +227,11 @@ class World:
         return ClusterCache.of([*self.others, *self.nodes, *self.pods], reading(release))
 
 
+def started(pod: Pod, second: int) -> Pod:
+    """The same pod, begun at its own time."""
+    return attrs.evolve(pod, start_time=f"2020-01-01T00:00:{second:02}Z")
+
+
 @st.composite
 def worlds(draw: st.DrawFn, most_nodes: int = 4, most_pods: int = 5) -> World:
     """Nodes n0, n1 …; running pods p0, p1 …"""
@@ -223,11 +240,8 @@ def worlds(draw: st.DrawFn, most_nodes: int = 4, most_pods: int = 5) -> World:
     ]
     places = st.sampled_from([node.name for node in nodes])
     pods = draw(st.lists(st.tuples(POD_PARTS, places), max_size=most_pods))
-    return World(
-        tuple(nodes),
-        tuple(pod_of(f"p{at}", parts, place) for at, (parts, place) in enumerate(pods)),
-        draw(others),
-    )
+    there = [started(pod_of(f"p{at}", parts, place), at) for at, (parts, place) in enumerate(pods)]
+    return World(tuple(nodes), tuple(there), draw(others))
 
 
 incoming = POD_PARTS.map(lambda parts: pod_of("in", parts | {"deleting": False}))
@@ -235,11 +249,40 @@ incoming = POD_PARTS.map(lambda parts: pod_of("in", parts | {"deleting": False})
 
 # --- plugins -----------------------------------------------------------------------------------
 
+GATED = frozenset({"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"})
+"""Plugins that no profile enables without a gate."""
 
-def in_tree(release: str) -> dict[str, Plugin]:
+
+def in_tree(release: str, services: Services | None = None) -> dict[str, Plugin]:
     """Every plugin of a release by its name."""
-    handle = FrameworkHandle(Services(release, ClusterCache(reading(release))), "p")
+    handle = FrameworkHandle(services or Services(release, ClusterCache(reading(release))), "p")
     return {name: make(ARGS.get(name), handle) for name, make in IN_TREE[release].items()}
+
+
+def everything(
+    release: str, cache: ClusterCache, *, without: Collection[str] = (), **fields: Any
+) -> FrameworkScheduler:
+    """A scheduler with every plugin at every point where it takes part. Weights are 1, 2, 3 and 1 again."""
+    services = Services(release, cache)
+    made = {name: p for name, p in in_tree(release, services).items() if name not in {*GATED, *without}}
+    weights = {name: 1 + at % 3 for at, name in enumerate(made)}
+    return FrameworkScheduler(frame(release, *made.values(), services=services, weights=weights), cache, **fields)
+
+
+def told(decision: Decision) -> dict[str, Any]:
+    """All that a decision says, by names of nodes; of errors that there is one: which node's is told is left open."""
+    if decision.error is not None:
+        return {"error": True}
+    return {
+        "fits": decision.fits(),
+        "reasons": {name: sorted(reasons) for name, reasons in decision.reasons().items()},
+        "codes": decision.codes(),
+        "checks": {n: {c: sorted(r) for c, r in checks.items()} for n, checks in decision.checks().items()},
+        "raws": {plugin: decision.raw(plugin) for plugin in getattr(decision, "raws", {})},
+        "scores": {plugin: decision.score(plugin) for plugin in decision.scores},
+        "total": decision.total(),
+        "host": decision.host,
+    }
 
 
 def failing(snapshot: Snapshot, verdict: Any) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from kubescheduler.core.queue_entry import QueueEntry
 from kubescheduler.core.queue_framework import FrameworkQueue
 from kubescheduler.core.queue_moves import node_update_moves, wants_to_be_near
 from kubescheduler.core.queue_nominations import update_nomination
+from kubescheduler.core.queue_resting import Beat
 
 
 class Queue120(FrameworkQueue):
@@ -30,7 +31,7 @@ class Queue120(FrameworkQueue):
         if key in self._waiting:
             raise ClusterStateError(f"pod {key} is already present in the backoff queue")
 
-    def failed(self, entry: QueueEntry, now: float, times: int = 1) -> QueueEntry:  # noqa: ARG002
+    def failed(self, entry: QueueEntry, now: float) -> QueueEntry:
         wait = backoff_seconds_1_20(entry.attempts, self._backoff.initial, self._backoff.longest)
         return attrs.evolve(entry, timestamp=now, backoff_until=now + wait)
 
@@ -108,12 +109,9 @@ class Queue120(FrameworkQueue):
     def ready(self, entry: QueueEntry) -> float:
         return float(math.ceil(entry.backoff_until))
 
-    def errs(self, entry: QueueEntry) -> bool:  # noqa: ARG002
-        return False
-
     @property
-    def tried_in_backoff(self) -> bool:
-        return False
+    def beat(self) -> Beat:
+        return Beat(int(self.flush_of(0.0)), None, self._backoff.longest)
 
     def _wait(self, entry: QueueEntry) -> None:
         self._waiting.put(entry.pod.key, entry, (entry.backoff_until,))

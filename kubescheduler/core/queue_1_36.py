@@ -27,6 +27,7 @@ from kubescheduler.core.queue_framework import FrameworkQueue
 from kubescheduler.core.queue_heap import KeyedHeap
 from kubescheduler.core.queue_hints import Hopes
 from kubescheduler.core.queue_nominations import Nominations, update_nomination
+from kubescheduler.core.queue_resting import Beat
 
 LIES_FOR = 300.0
 """Seconds; upstream: podMaxInUnschedulablePodsDuration."""
@@ -93,9 +94,9 @@ class Queue136(FrameworkQueue):
             if any(key in part for part in parts):
                 raise ClusterStateError(f"Pod {key} is already present in {name} queue")
 
-    def failed(self, entry: QueueEntry, now: float, times: int = 1) -> QueueEntry:
+    def failed(self, entry: QueueEntry, now: float) -> QueueEntry:
         """Errors in a row count on their own."""
-        rejections, errors = (entry.rejections, entry.errors + times) if entry.erred else (entry.rejections + times, 0)
+        rejections, errors = (entry.rejections, entry.errors + 1) if entry.erred else (entry.rejections + 1, 0)
         wait = backoff_seconds_1_36(errors or rejections, self._backoff.initial, self._backoff.longest)
         until = float(math.floor(now + wait)) if self._backoff.longest else -math.inf
         return attrs.evolve(entry, timestamp=now, backoff_until=until, rejections=rejections, errors=errors)
@@ -203,12 +204,9 @@ class Queue136(FrameworkQueue):
     def ready(self, entry: QueueEntry) -> float:
         return entry.backoff_until + 1.0
 
-    def errs(self, entry: QueueEntry) -> bool:
-        return entry.erred
-
     @property
-    def tried_in_backoff(self) -> bool:
-        return True
+    def beat(self) -> Beat:
+        return Beat(int(self.flush_of(0.0)), int(self._backoff.longest) + 1, self._backoff.longest)
 
     def resting(self) -> list[Pod] | None:
         return None if len(self._waiting) else super().resting()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,9 +16,9 @@ from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.queue import BACKOFF_TICK, UNSCHEDULABLE_TICK, Clock
 from kubescheduler.core.queue_entry import BACKOFF, Backoff, Failed, Order, QueueEntry, by_priority
-from kubescheduler.core.queue_heap import KeyedHeap, Rank
+from kubescheduler.core.queue_heap import KeyedHeap
 from kubescheduler.core.queue_nominations import Nominations, note_nomination
-from kubescheduler.core.queue_resting import Rested, Resting, rested
+from kubescheduler.core.queue_resting import Beat
 
 
 class FrameworkQueue(ABC):
@@ -116,8 +118,8 @@ class FrameworkQueue(ABC):
         """Raises ClusterStateError for a pod that is in the queue."""
 
     @abstractmethod
-    def failed(self, entry: QueueEntry, now: float, times: int = 1) -> QueueEntry:
-        """The entry after an attempt that failed now, the last of so many alike whose ``attempts`` are counted."""
+    def failed(self, entry: QueueEntry, now: float) -> QueueEntry:
+        """The entry after an attempt that failed now."""
 
     @abstractmethod
     def _shelve(self, entry: QueueEntry, events: Any) -> None:
@@ -232,52 +234,68 @@ class FrameworkQueue(ABC):
         """The pods that will be tried by themselves some day; None if any is to be tried now."""
         if len(self._active):
             return None
-        entries = chain(*self._backoffs, self._unschedulable.values())
-        return [entry.pod for entry in entries if entry.gate is None]
+        return [entry.pod for entry in self._resting()]
+
+    def _resting(self) -> list[QueueEntry]:
+        return [entry for entry in chain(*self._backoffs, self._unschedulable.values()) if entry.gate is None]
 
     def rest_until(self, moment: float) -> dict[str, int]:
         """Lets time pass in which nothing happens but that pods are tried, fail for the same reasons, and come back.
 
-        Leaves the queue as flushes and failing attempts at every tick before ``moment`` would have; no pod may be
-        active. Returns how often each pod was tried, by its key.
+        Leaves the queue as flushes and failing attempts at every tick before ``moment`` do; no pod may be active.
+        Returns how often each pod was tried, by its key.
         """
         if len(self._active):
             raise ClusterStateError("only pods that wait can rest; pop the others first")
-        waiting = [(entry, True) for heap in self._backoffs for entry in heap]
+        clock, tried, skipped = self._clock, Counter[str](), False
+        try:
+            while (tick := self.next_flush()) is not None and tick < moment:
+                if not skipped and self._settled():
+                    skipped = True
+                    self._clock = partial(float, self._clock() + self._skip(moment - tick, tried))
+                    continue
+                self._clock = partial(float, tick)
+                self.flush_due()
+                while (entry := self.pop()) is not None:
+                    tried[entry.pod.key] += 1
+                    self.put_back(entry, entry.pod, entry)
+        finally:
+            self._clock = clock
+        return dict(tried)
+
+    def _settled(self) -> bool:
+        """Whether every pod is tried at regular times."""
+        if self._backoff.longest > self.lies_for:
+            return False
+        beat, lying = self.beat, self._unschedulable
+        return all(beat.settled(entry, entry.pod.key not in lying) for entry in self._resting())
+
+    def _skip(self, seconds: float, tried: Counter[str]) -> int:
+        """Lets whole periods pass at once, within so many seconds; how long that was."""
+        entries = self._resting()
+        if not entries:
+            return 0
+        whole = self.beat.whole(entries, seconds)
         held = [entry for entry in self._unschedulable.values() if entry.gate is not None]
-        lying = [(entry, False) for entry in self._unschedulable.values() if entry.gate is None]
-        after = [rested(Resting(self, self._clock(), moment), entry, waits) for entry, waits in (*waiting, *lying)]
-        after += [Rested(entry, False) for entry in held]
-        after.sort(key=self._rank_after)
+        lying = {entry.pod.key for entry in self._unschedulable.values()}
         for heap in self._backoffs:
             for entry in list(heap):
                 heap.remove(entry.pod.key)
-        self._unschedulable.clear()
-        for state in after:
-            if state.waits:
-                self._wait(state.entry)
+        self._unschedulable = {entry.pod.key: entry for entry in held}
+        for entry in entries:
+            changed, times = self.beat.later(entry, whole)
+            tried[entry.pod.key] += times
+            self._cycle += times
+            if entry.pod.key in lying:
+                self._unschedulable[entry.pod.key] = changed
             else:
-                self._unschedulable[state.entry.pod.key] = state.entry
-        tried = {state.entry.pod.key: state.tried for state in after if state.tried}
-        self._cycle += sum(tried.values())
-        return tried
-
-    def _rank_after(self, state: Rested) -> Rank:
-        order = () if state.before is None else self._order(state.before)
-        return (state.entry.timestamp, *order)
-
-    @abstractmethod
-    def errs(self, entry: QueueEntry) -> bool:
-        """Whether a failed entry waits out a back-off without lying about before."""
-
-    @property
-    def backoff(self) -> Backoff:
-        return self._backoff
+                self._wait(changed)
+        return whole
 
     @property
     @abstractmethod
-    def tried_in_backoff(self) -> bool:
-        """Whether pods in back-off are tried when there is nothing else to do."""
+    def beat(self) -> Beat:
+        """How regularly pods are tried in vain."""
 
     # --- inside ------------------------------------------------------------------------------
 

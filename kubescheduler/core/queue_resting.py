@@ -1,82 +1,53 @@
-"""What becomes of a waiting pod while nothing happens but that it is tried in vain again and again."""
+"""Pods that wait while nothing happens: once each is tried at regular times, whole periods can be counted at once."""
 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from collections.abc import Iterable
 
 import attrs
 
-from kubescheduler.core.queue_entry import Backoff, QueueEntry
+from kubescheduler.core.queue_entry import QueueEntry
 
 
-class Rules(Protocol):
-    """A FrameworkQueue."""
+@attrs.frozen
+class Beat:
+    """How regularly pods are tried that wait for long, in whole seconds.
 
-    @property
-    def backoff(self) -> Backoff: ...
-    @property
-    def lies_for(self) -> float: ...
-    @property
-    def tried_in_backoff(self) -> bool: ...
-    def flush_of(self, since: float) -> float: ...
-    def ready(self, entry: QueueEntry) -> float: ...
-    def backs_off(self, entry: QueueEntry, now: float) -> bool: ...
-    def errs(self, entry: QueueEntry) -> bool: ...
-    def failed(self, entry: QueueEntry, now: float, times: int = 1) -> QueueEntry: ...
+    lying: unschedulable ones. erring: those that errors keep in back-off; None: these are unschedulable too. longest:
+    the longest back-off.
+    """
 
+    lying: int
+    erring: int | None
+    longest: float
 
-@attrs.frozen(eq=False)
-class Resting:
-    """From ``now`` on, until just before ``moment``."""
+    def of(self, entry: QueueEntry) -> int:
+        return self.lying if self.erring is None or not entry.erred else self.erring
 
-    rules: Rules
-    now: float
-    moment: float
+    def settled(self, entry: QueueEntry, waits: bool) -> bool:
+        """Whether it is tried at regular times from now on: its back-off is as long as it gets, and ticks meet it.
 
-    def due(self, entry: QueueEntry, waits: bool) -> float:
-        """The first tick from now on that moves an entry."""
-        if waits:
-            return max(self.rules.ready(entry), math.floor(self.now) + 1.0)
-        return max(self.rules.flush_of(entry.timestamp), self.rules.flush_of(self.now - self.rules.lies_for))
+        waits: it is in back-off now.
+        """
+        erring = self.erring is not None and entry.erred
+        full = entry.backoff_until - entry.timestamp == self.longest
+        return full and waits is erring and entry.timestamp % (1 if erring else 30) == 0
 
-    def tried(self, entry: QueueEntry, at: float, times: int = 1) -> QueueEntry:
-        """The entry after an attempt in vain, the last of so many in a row of the same kind."""
-        return self.rules.failed(attrs.evolve(entry, attempts=entry.attempts + times), at, times)
+    def whole(self, entries: Iterable[QueueEntry], seconds: float) -> int:
+        """The longest time within ``seconds`` after which all entries stand as they do now; 0: there is none."""
+        period = math.lcm(*{self.of(entry) for entry in entries})
+        return int(seconds // period) * period
 
-    def steady(self, entry: QueueEntry, waits: bool) -> bool:
-        """Whether its back-off is as long as it gets, and what it waits for comes at regular times."""
-        longest = self.rules.backoff.longest
-        full = entry.backoff_until - entry.timestamp > longest - 1.0 or not longest
-        return full and (waits or longest <= self.rules.lies_for)
-
-
-@attrs.frozen(eq=False)
-class Rested:
-    """waits: it is in back-off. before: the entry ahead of its last attempt, None when there was none."""
-
-    entry: QueueEntry
-    waits: bool
-    tried: int = 0
-    before: QueueEntry | None = None
-
-
-def rested(time: Resting, entry: QueueEntry, waits: bool) -> Rested:
-    """The entry as it is at the end. Where attempts come at regular times they are counted, not gone through."""
-    rules, moment = time.rules, time.moment
-    due, period, tried, before = time.due(entry, waits), 0.0, 0, None
-    while due < moment:
-        if not waits and rules.backs_off(entry, due) and not rules.tried_in_backoff:
-            waits, due = True, rules.ready(entry)
-            continue
-        before, entry, tried = entry, time.tried(entry, due), tried + 1
-        waits = rules.errs(entry)
-        following = rules.ready(entry) if waits else rules.flush_of(due)
-        if following - due == period and following < moment and time.steady(entry, waits):
-            count = math.ceil((moment - following) / period)
-            last = following + (count - 1) * period
-            before = attrs.evolve(entry, timestamp=last - period)
-            entry, tried = time.tried(entry, last, count), tried + count
-            following = last + period
-        period, due = following - due, following
-    return Rested(entry, waits, tried, before)
+    def later(self, entry: QueueEntry, seconds: int) -> tuple[QueueEntry, int]:
+        """(the entry after so many seconds, how often it was tried in them)."""
+        tried = seconds // self.of(entry)
+        changed = attrs.evolve(
+            entry,
+            timestamp=entry.timestamp + seconds,
+            backoff_until=entry.backoff_until + seconds,
+            attempts=entry.attempts + tried,
+            rejections=entry.rejections + tried * (entry.rejections > 0 and not entry.erred),
+            errors=entry.errors + tried * (entry.errors > 0 and entry.erred),
+        )
+        return changed, tried

@@ -12,7 +12,7 @@ from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from kubescheduler.core.queue import queue_order
 from kubescheduler.migration.sweep_cases import Case
 from kubescheduler.migration.sweep_files import Contents, Placed, digest_of, placed
-from kubescheduler.sources import FILLINGS, check_references, read_cluster, read_pods
+from kubescheduler.sources import check_references, read_cluster, read_pods
 
 REMEMBERED = 2
 """Clusters: that of the cases under way, and the next one's."""
@@ -51,12 +51,11 @@ class InputsReader:
 
 
 def _read(case: Case, here: Placed, release: str) -> SweepInputs:
-    filling = release if release in FILLINGS else "1.16"
     files = [here.path(name) for name in case.snapshot.files]
     pod_files = [here.path(name) for name in case.options.pod_files]
     if digest_of(files) != case.snapshot.digest:
         raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
-    found = read_cluster(files, release=filling)
+    found = read_cluster(files, release=release)
     if problems := check_references(found.with_sources()):
         raise DecodeError(problems)
     objects = found.objects
@@ -64,7 +63,7 @@ def _read(case: Case, here: Placed, release: str) -> SweepInputs:
         pods = queue_order(objects)
     else:
         classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-        pods = read_pods(pod_files, priority_classes=classes, keep_manifests=False, release=filling)
+        pods = read_pods(pod_files, priority_classes=classes, keep_manifests=False, release=release)
         given = {pod.key for pod in pods}
         again = [obj for obj in objects if isinstance(obj, Pod) and obj.key in given]
         problems = [_runs(pod) for pod in again if pod.node_name]

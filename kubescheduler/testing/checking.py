@@ -54,7 +54,7 @@ class PlacementRecords:
             lines = differences(read(path), placements, exact=exact) if path.exists() else None
         command = f"pytest {OPTION} {shlex.quote(self.typed)}"
         if lines is None:
-            raise AssertionError(f"no placements are recorded in {shortest(path)}; to record them: {command}")
+            raise AssertionError(f"no placements are recorded in {shortest(path)}\nto record them: {command}")
         if lines:
             told = "\n".join(lines)
             raise AssertionError(f"otherwise than {shortest(path)} has it\n\n{told}\n\nto accept this: {command}")

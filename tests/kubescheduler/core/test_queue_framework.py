@@ -448,7 +448,7 @@ def lived(release: str, history: list[tuple[float, str, int]], backoff: Backoff)
     return setting
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(list(MAKERS)), histories, backoffs, st.integers(1, 3000))
 def test_resting_is_what_ticks_come_to(
     release: str, history: list[tuple[float, str, int]], backoff: Backoff, seconds: int

@@ -1,218 +1,181 @@
-"""Laws that every plugin of both releases obeys, over random clusters with something of everything."""
+"""What is remembered of pod classes is what a scheduler without memory finds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithmprovider import reading
 from clusterstate.cache import ClusterCache
-from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.changes import Reads
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import PodChange, Snapshot
-from predicates.types import FitPredicate
-from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
-from tests.rich_worlds import POD_PARTS, RELEASES, World, failing, in_tree, incoming, pod_of, worlds
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.classstate import ProfileState
+from kubescheduler.framework.compiled import Compiled
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.points import Point
+from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
+from priorities.types import PriorityConfig, PriorityError
+from tests.build import Cluster, make_node, make_pod
+from tests.frames import answers, frame, plugin
+from tests.rich_worlds import (
+    LOCAL_VOLUME,
+    NODE_PARTS,
+    POD_PARTS,
+    RELEASES,
+    SERVICE,
+    VOLUME,
+    World,
+    everything,
+    incoming,
+    node_of,
+    pod_of,
+    told,
+    worlds,
+)
 
-PLUGINS = {release: in_tree(release) for release in RELEASES}
-CHECKS: dict[str, list[FitPredicate]] = {
-    release: [found for plugin in plugins.values() if (found := getattr(plugin, "check", None)) is not None]
-    for release, plugins in PLUGINS.items()
-}
-SCORES: dict[str, list[PriorityConfig]] = {
-    release: [found for plugin in plugins.values() if (found := getattr(plugin, "scoring", None)) is not None]
-    for release, plugins in PLUGINS.items()
-}
-CASES = pytest.mark.parametrize("release", RELEASES)
-
-
-def some_rows(data: st.DataObject, cache: ClusterCache, least: int = 0) -> Any:
-    rows = st.lists(st.integers(0, cache.columns.node_count - 1), min_size=least, unique=True)
-    return np.array(data.draw(rows), np.int64)
-
-
-# --- Filter ------------------------------------------------------------------------------------
-
-
-def verdicts(release: str, info: PodInfo, snapshot: Snapshot) -> dict[str, dict[str, list[str]]]:
-    """Plugin → reason → the nodes that fail for it, of those that have something to say about the pod."""
-    out = {}
-    for rule in CHECKS[release]:
-        if rule.applies(info):
-            verdict = rule.check(info, snapshot)
-            assert all(m.dtype == np.bool_ and m.shape == (len(snapshot),) for m in verdict.values()), rule.name
-            out[rule.name] = failing(snapshot, verdict)
-    return out
+NAMES = ("n0", "n1", "n2", "n3")
 
 
-@CASES
-@settings(max_examples=1500)
-@given(world=worlds(), pod=incoming, data=st.data())
-def test_a_subset_of_rows_fails_alike(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
-    """What a plugin says of a node does not depend on which other nodes are asked about."""
-    cache = world.cache(release)
-    info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache)
-    whole, some = verdicts(release, info, snapshot), verdicts(release, info, snapshot.take(rows))
-    names = {snapshot.names[row] for row in rows.tolist()}
-    for plugin, reasons in whole.items():
-        picked = {reason: sorted(names & {*hit}) for reason, hit in reasons.items() if names & {*hit}}
-        assert {reason: sorted(hit) for reason, hit in some[plugin].items()} == picked, plugin
+def alike(node: Node) -> Node:
+    """Without images: upstream remembers with a node how many others have them."""
+    return attrs.evolve(node, images=())
 
 
-@CASES
-@settings(max_examples=1500)
-@given(world=worlds(), pod=incoming)
-def test_a_plugin_that_is_left_out_refuses_nobody(release: str, world: World, pod: Pod) -> None:
-    """Neither one that does not apply to the pod nor one whose PreFilter skips would fail anywhere."""
-    cache = world.cache(release)
-    info, snapshot = cache.info(pod), cache.snapshot()
-    for rule in CHECKS[release]:
-        skips = rule.pre_filter is not None and rule.pre_filter(info, snapshot).skip
-        if skips or not rule.applies(info):
-            assert failing(snapshot, rule.check(info, snapshot)) == {}, rule.name
+def happens(draw: Any, cache: ClusterCache, number: int) -> None:
+    """Something comes, goes or changes."""
+    known = st.sampled_from(cache.tree.listed())
+    what = draw(st.sampled_from(["node", "node", "no node", "pod", "pod", "no pod", "object", "no object"]))
+    if what == "node":
+        cache.add_node(alike(node_of(draw(st.sampled_from(NAMES)), draw(NODE_PARTS))))
+    elif what == "no node" and len(cache.tree) > 1:
+        cache.remove_node(draw(known))
+    elif what == "pod":
+        cache.add_pod(pod_of(f"new{number}", draw(POD_PARTS), draw(known)))
+    elif what == "no pod" and cache.pods():
+        cache.remove_pod(draw(st.sampled_from(cache.pods())))
+    elif what == "object":
+        cache.add(draw(st.sampled_from([SERVICE, VOLUME, LOCAL_VOLUME])))
+    elif what == "no object":
+        cache.remove(SERVICE)
 
 
-@CASES
-@settings(max_examples=1500)
-@given(world=worlds(), pod=incoming)
-def test_what_cannot_be_mended_is_among_what_fails(release: str, world: World, pod: Pod) -> None:
-    """The rows beyond help are told for exactly the rows asked about."""
-    cache = world.cache(release)
-    info, snapshot = cache.info(pod), cache.snapshot()
-    for rule in CHECKS[release]:
-        if rule.beyond is not None and rule.applies(info):
-            rows = np.arange(len(snapshot))[::-1]
-            assert rule.beyond(info, snapshot)[::-1].tolist() == rule.beyond(info, snapshot.take(rows)).tolist()
+def again(cache: ClusterCache, release: str) -> ClusterCache:
+    """A new cache of the same objects."""
+    tables = attrs.asdict(cache.objects, recurse=False).values()
+    nodes = [node for node in cache.columns.nodes if node is not None]
+    return ClusterCache.of([*(o for table in tables for o in table.values()), *nodes, *cache.pods()], reading(release))
 
 
-# --- pods thought onto and away from nodes --------------------------------------------------------
-
-Changes = Sequence[tuple[Pod, int]]
-Excuse = Callable[[Pod, World, Changes], bool]
-"""Of (the pod, the cluster, the pods that come or go): the release itself does not keep the law."""
-
-
-def forgets_the_third_smallest(pod: Pod, world: World, changes: Changes) -> bool:
-    """PodTopologySpread remembers the two smallest counts, and does not look whether a pod that comes or goes is
-    terminating, nor in 1.20 whether its node is one that the pod wants."""
-    return len(changes) > 1 or changes[0][1] > 0 or changes[0][0].metadata.deletion_timestamp is not None
-
-
-def takes_the_pod_that_came_first(pod: Pod, world: World, changes: Changes) -> bool:
-    """ServiceAffinity appends pods that come to the end of its list, wherever their node stands."""
-    return any(sign > 0 for _, sign in changes)
-
-
-def counts_claims_by_name(pod: Pod, world: World, changes: Changes) -> bool:
-    """VolumeRestrictions of 1.36 counts a claim once for all its pods, but takes it off once for each, whatever the
-    namespace."""
-    return ClaimVolume("once") in pod.spec.volumes
+@pytest.mark.parametrize("release", RELEASES)
+@settings(max_examples=600)
+@given(world=worlds(), pods=st.tuples(incoming, incoming), data=st.data())
+def test_memory_changes_nothing(release: str, world: World, pods: tuple[Pod, Pod], data: st.DataObject) -> None:
+    """After whatever happened, a scheduler that has seen it all decides as one that has seen nothing, over the same
+    cluster and over one that is read anew."""
+    cache = attrs.evolve(world, nodes=tuple(map(alike, world.nodes))).cache(release)
+    by_order = ("ServiceAffinity",)
+    all_of_them, most = everything(release, cache), everything(release, cache, without=by_order)
+    for number in range(5):
+        fresh = again(cache, release)
+        for pod in pods:
+            expected = everything(release, cache).schedule(pod, thorough=True)
+            assert told(all_of_them.schedule(pod, thorough=True)) == told(expected)
+            expected = everything(release, fresh, without=by_order).schedule(pod, thorough=True)
+            assert told(most.schedule(pod, thorough=True)) == told(expected)
+        happens(data.draw, cache, number)
 
 
-def frees_ports_that_others_hold(pod: Pod, world: World, changes: Changes) -> bool:
-    """The ports of a node are a set: a pod that goes takes its ports along, though another may hold the same."""
-    freed = {p.node_name for p, sign in changes if sign < 0 and p.spec.containers[0].ports}
-    holders = [
-        p.node_name for p in (*world.pods, *(p for p, sign in changes if sign > 0)) if p.spec.containers[0].ports
-    ]
-    return any(holders.count(node) > 1 for node in freed)
+# --- PreFilter and PreScore ----------------------------------------------------------------------
 
 
-EXCUSES: dict[str, Excuse] = {
-    "NodePorts": frees_ports_that_others_hold,
-    "PodTopologySpread": forgets_the_third_smallest,
-    "ServiceAffinity": takes_the_pod_that_came_first,
-    "VolumeRestrictions": counts_claims_by_name,
-}
+class Asked:
+    """A plugin over columns that counts how often it is asked and answers what it is told to."""
+
+    def __init__(self, answer: PreFiltered = GO_ON, goes_on: bool = True) -> None:
+        self.answer, self.goes_on = answer, goes_on
+        self.pre_filters = self.pre_scores = 0
+
+    def plugin(self, reads: Reads = Reads.SERVICES) -> ColumnPlugin:
+        check = FitPredicate("A", lambda pod, snapshot: {}, reads, pre_filter=self._pre_filter, pre_reads=reads)
+        scoring = PriorityConfig("A", lambda pod, snapshot: snapshot.pod_count, reads=reads, pre_score=self._pre_score)
+        points = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
+        return ColumnPlugin("A", points, check, scoring)
+
+    def _pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+        self.pre_filters += 1
+        return self.answer
+
+    def _pre_score(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        self.pre_scores += 1
+        return self.goes_on
 
 
-@CASES
-@settings(max_examples=1500)
-@given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
-def test_a_change_thought_of_counts_like_one_that_happened(
-    release: str, world: World, pod: Pod, more: Any, data: st.DataObject
-) -> None:
-    """AddPod and RemovePod give what a PreFilter of the changed cluster would."""
-    nodes = st.sampled_from([node.name for node in world.nodes])
-    coming = [pod_of(f"new{at}", parts, data.draw(nodes)) for at, parts in enumerate(more)]
-    going = [p for p in world.pods if data.draw(st.booleans())]
-    changes = [*((p, -1) for p in going), *((p, 1) for p in coming)]
-    if not changes:
-        return
-    thought, real = (
-        world.cache(release),
-        World(world.nodes, (*(p for p in world.pods if p not in going), *coming), world.others).cache(release),
+def state_of(cluster: Cluster, *plugins: Any) -> ProfileState:
+    compiled = Compiled.of(frame("1.36", *plugins), (), 100)
+    return ProfileState(cluster.info(make_pod()), compiled)
+
+
+def test_plugins_are_asked_again_when_something_they_read_has_changed() -> None:
+    """The answer is kept until then."""
+    cluster, asked = Cluster([make_node("n1")]), Asked()
+    state = state_of(cluster, asked.plugin())
+    pre_score: Any = state.pre_scores[0]
+    for _ in range(2):
+        state.ask("A", cluster.snapshot, cluster.columns.log)
+        pre_score.ask(state.info, cluster.snapshot, cluster.columns.log)
+    assert (asked.pre_filters, asked.pre_scores) == (1, 1)
+    cluster.columns.put_node(cluster.columns.row("n2"), make_node("n2"))
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    assert asked.pre_filters == 1
+    cluster.columns.log.whole(cluster.objects.put(SERVICE))
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    pre_score.ask(state.info, cluster.snapshot, cluster.columns.log)
+    assert (asked.pre_filters, asked.pre_scores) == (2, 2)
+
+
+def test_a_plugin_that_skips_is_not_run_on_nodes() -> None:
+    """Until its PreFilter has something to say again."""
+    cluster, asked = Cluster([make_node("n1")]), Asked(SKIP)
+    state = state_of(cluster, asked.plugin())
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    assert state.by_name["A"].skipped
+    asked.answer = GO_ON
+    cluster.columns.log.whole(cluster.objects.put(SERVICE))
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    assert not state.by_name["A"].skipped
+    assert state.ask("B", cluster.snapshot, cluster.columns.log) == GO_ON
+
+
+def test_who_is_asked() -> None:
+    """Column rules that apply to the pod and have a PreFilter, and plugins of one's own, in order."""
+    own = plugin("Own", **answers(pre_filter=None, pre_score=None))
+    silent = ColumnPlugin(
+        "Silent", frozenset({Point.PRE_FILTER, Point.FILTER}), FitPredicate("Silent", lambda p, s: {})
     )
-    row_of = thought.columns.row_of
-    steps = [PodChange(row_of[p.node_name], thought.info(p), sign, pod=p) for p, sign in changes]
-    expected = verdicts(release, real.info(pod), real.snapshot())
-    for plugin, reasons in verdicts(release, thought.info(pod), thought.snapshot().what_if(steps)).items():
-        if plugin not in EXCUSES or not EXCUSES[plugin](pod, world, changes):
-            assert reasons == expected[plugin], plugin
+    state = state_of(Cluster(), own, silent, Asked().plugin())
+    assert state.asked == ("Own", "A")
+    assert [asked.name for asked in state.pre_scores] == ["Own", "A"]
 
 
-# --- Score -------------------------------------------------------------------------------------
+def test_a_score_that_fails_names_its_plugin() -> None:
+    """And is tried again the next time."""
+    faults = [PriorityError("broken")]
 
+    def score(pod: PodInfo, snapshot: Snapshot) -> Any:
+        if faults:
+            raise faults.pop()
+        return snapshot.pod_count
 
-def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot, rows: Any) -> tuple[list[int], list[int]] | None:
-    """(raw, normalised) as if just those rows were feasible; None: no score at all."""
-    view = snapshot.take(rows)
-    try:
-        if not rule.pre_score(info, snapshot):
-            return None
-        raw = rule.map(info, view)
-        raw = raw if rule.settle is None else rule.settle(info, view, raw)
-    except PriorityError:
-        return None
-    final = raw if rule.reduce is None else rule.reduce(info, view, raw)
-    assert raw.dtype == final.dtype == np.int64, rule.name
-    assert raw.shape == final.shape == rows.shape, rule.name
-    return raw.tolist(), final.tolist()
-
-
-@CASES
-@settings(max_examples=1500)
-@given(world=worlds(), pod=incoming, data=st.data())
-def test_a_subset_of_rows_maps_alike(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
-    """A node's number does not depend on which other nodes are asked about, nor on their order."""
-    cache = world.cache(release)
-    info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache)
-    for rule in SCORES[release]:
-        if rule.pre_score(info, snapshot) and rule.constant(info) is None:
-            whole = rule.map(info, snapshot)
-            assert rule.map(info, snapshot.take(rows)).tolist() == whole[rows].tolist(), rule.name
-
-
-@CASES
-@settings(max_examples=1500)
-@given(world=worlds(), pod=incoming, data=st.data())
-def test_scores_are_within_their_range(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
-    """0 to 100 after normalising, in whatever order the nodes come; a constant is what would come out."""
-    cache = world.cache(release)
-    info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache, 1)
-    for rule in SCORES[release]:
-        constant, found = rule.constant(info), scores(rule, info, snapshot, rows)
-        if constant is not None:
-            assert 0 <= constant <= MAX_NODE_SCORE, rule.name
-        elif found is not None:
-            assert all(0 <= score <= MAX_NODE_SCORE for score in found[1]), rule.name
-            turned = scores(rule, info, snapshot, rows[::-1])
-            assert turned == (found[0][::-1], found[1][::-1]), rule.name
-
-
-@CASES
-@settings(max_examples=1500)
-@given(world=worlds(), pod=incoming, data=st.data())
-def test_equal_numbers_give_one_score(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
-    """A reduce that looks at the numbers only gives equal ones the same score, however many rows there are."""
-    cache = world.cache(release)
-    info, rows, number = cache.info(pod), some_rows(data, cache, 1), data.draw(st.integers(0, 9))
-    for rule in SCORES[release]:
-        if rule.valuewise and rule.reduce is not None and rule.pre_score(info, cache.snapshot()):
-            many = rule.reduce(info, cache.snapshot().take(rows), np.full(len(rows), number, np.int64))
-            one = rule.reduce(info, cache.snapshot().take(rows[:1]), np.array([number], np.int64))
-            assert many.tolist() == one.tolist() * len(rows), rule.name
+    cluster = Cluster([make_node("n1")])
+    state = state_of(cluster, ColumnPlugin("A", frozenset({Point.SCORE}), scoring=PriorityConfig("A", score)))
+    with pytest.raises(SchedulingError, match=r'^running Score plugins: plugin "A" failed with: broken$'):
+        state.score(cluster.snapshot, cluster.columns.log)
+    state.score(cluster.snapshot, cluster.columns.log)
+    assert state.scores["A"].raw.tolist() == [0]

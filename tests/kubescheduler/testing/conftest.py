@@ -47,11 +47,14 @@ class Project:
         path.write_bytes(content.encode() if isinstance(content, str) else msgspec.json.encode(content))
         return path
 
+    def printed(self, *args: str) -> pytest.RunResult:
+        """A run as it is."""
+        options = ("-p", "no:cacheprovider", "-W", "error", *args)
+        return self.pytester.runpytest_inprocess(*options, plugins=[pytest_plugin])
+
     def run(self, *args: str, **outcomes: int) -> str:
         """What pytest prints; the outcomes, as ``passed=2``, have to be these."""
-        result = self.pytester.runpytest_inprocess(
-            "-p", "no:cacheprovider", "-W", "error", *args, plugins=[pytest_plugin]
-        )
+        result = self.printed(*args)
         result.assert_outcomes(**outcomes)
         return str(result.stdout)
 

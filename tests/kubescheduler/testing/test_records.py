@@ -59,8 +59,8 @@ def test_missing_record(shop: Project) -> None:
     """Without a record the test fails, and the message is what to type."""
     shop.write("pods.json", pod("a"))
     assert shop.message(CHECK) == [
-        f"AssertionError: no placements are recorded in {RECORD}; to record them: "
-        "pytest --placements-update test_it.py::test"
+        f"AssertionError: no placements are recorded in {RECORD}",
+        "to record them: pytest --placements-update test_it.py::test",
     ]
 
 
@@ -222,7 +222,7 @@ def test_records_survive_writing_and_reading(tmp_path: Path) -> None:
             id="fields",
         ),
         pytest.param(
-            "pods: [", ["line 1, column 8: while parsing a flow node, did not find expected node content"], id="no YAML"
+            "pods: [", ["line 2, column 1: while parsing a flow node, did not find expected node content"], id="no YAML"
         ),
     ],
 )
