@@ -11,6 +11,8 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node
 from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.config.engine import FrameworkEngine
+from kubescheduler.config.spec import EngineSpec
 from kubescheduler.core.scheduler import GenericScheduler
 from kubescheduler.extender import HTTPExtender
 from kubescheduler.simulation.binding import bind, binder_of
@@ -59,3 +61,23 @@ def test_refused_bindings(asking: Asking) -> None:
     report = simulated(only_binding(asking, "shout"))
     assert [record.message for record in report.pods] == ["Binding rejected: no"] * 2
     assert report.samples[-1].used[-1] == 0
+
+
+@pytest.mark.parametrize(
+    ("release", "ignorable", "message"),
+    [
+        ("1.20", False, "binding rejected: no"),
+        ("1.20", True, "binding rejected: no"),
+        ("1.36", False, "no"),
+        ("1.36", True, ""),
+    ],
+)
+def test_refused_bindings_of_framework_releases(asking: Asking, release: str, ignorable: bool, message: str) -> None:
+    """In the release's words; 1.36 passes over an extender that may be ignored."""
+    extender = asking("shout", filter_verb="", prioritize_verb="", ignorable=ignorable)
+    engine = EngineSpec(release).engine(print)
+    assert isinstance(engine, FrameworkEngine)
+    cache = ClusterCache.of([attrs.evolve(node("n"), allocatable=resources(cpu=4000, memory=8 << 30, pods=10))])
+    scheduler = attrs.evolve(engine, extenders=(extender,)).scheduler(cache)
+    report = Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
+    assert [record.message for record in report.pods] == [message] * 2

@@ -65,7 +65,8 @@ class Project:
         """What the one failing test has to say: the lines marked by E."""
         self.test(body)
         lines = self.run(*args, failed=1).splitlines()
-        return [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
+        found = [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
+        return [line.replace("_pytest.config.exceptions.", "pytest.") for line in found]
 
     def fault(self, body: str) -> list[str]:
         """What is said of the one test that could not be set up."""
