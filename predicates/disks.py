@@ -111,8 +111,12 @@ def restrictions_apply(pod: PodInfo) -> bool:
     return uses_exclusive_disks(pod) or has_claims(pod)
 
 
+CLAIMS_IN_USE = Reads.ALL_PODS | Reads.ALL_NODES | Reads.STORAGE
+"""What a claim's use depends on: a pod counts while its node is there."""
+
+
 def restrictions_read(pod: PodInfo) -> Reads:
-    return Reads.PODS | Reads.ALL_PODS | Reads.STORAGE if has_claims(pod) else Reads.PODS
+    return Reads.PODS | CLAIMS_IN_USE if has_claims(pod) else Reads.PODS
 
 
 def volume_restrictions_pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:

@@ -204,7 +204,6 @@ others = st.tuples(st.sampled_from([VOLUME, LOCAL_VOLUME]), st.sampled_from([(),
 budgets = st.lists(
     st.builds(
         PodDisruptionBudget,
-        PodResourceClaim,
         st.just(ObjectMeta("b", "default")),
         st.sampled_from([WEB, LabelSelector(), LabelSelector(match_expressions=(KNOWN,))]),
         st.integers(0, 2),

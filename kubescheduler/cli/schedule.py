@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from clusterstate.objects import Pod
     from kubescheduler.cli.inputs import Inputs
-    from kubescheduler.config.engine import Scheduler
+    from kubescheduler.config.engine import Engine, Scheduler
     from kubescheduler.core.decision import Decision
 
 MANY = 200
@@ -36,10 +36,10 @@ MANY = 200
 @click.option(
     "-o",
     "--output",
-    type=OneOf(["table", "wide", "json", "yaml", "name"]),
+    type=OneOf(["table", "wide", "json", "yaml", "name", "simulator"]),
     default="table",
     show_default=True,
-    help="json and yaml hold everything --explain shows.",
+    help="json and yaml hold everything --explain shows; simulator is kube-scheduler-simulator's export.",
 )
 @click.option("--explain", is_flag=True, help="Show the checks and scores of every node.")
 @click.option(
@@ -94,7 +94,18 @@ def schedule(
     for note in inputs.notes:
         remark(note)
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bind)
-    return _run(decide, inputs, output, explain=explain, save=save)
+    render = functools.partial(_exported, scheduler, configured, inputs) if output == "simulator" else None
+    return _run(decide, inputs, output, explain=explain, save=save, render=render)
+
+
+def _exported(scheduler: Scheduler, engine: Engine, inputs: Inputs, decisions: Iterable[Decision]) -> Iterator[str]:
+    """What kube-scheduler-simulator would export, the results of every plugin on the pods."""
+    from kubescheduler.simulation.simulator import Results, configuration_of, export_text
+
+    results = Results(scheduler)
+    for decision in decisions:
+        results.note(decision)
+    yield from export_text(inputs.objects, results, configuration_of(engine))
 
 
 def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool) -> Decision:
@@ -114,14 +125,22 @@ def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool) -> De
     return decision
 
 
-def _run(decide: Callable[[Pod], Decision], inputs: Inputs, output: str, *, explain: bool, save: str | None) -> int:
+def _run(
+    decide: Callable[[Pod], Decision],
+    inputs: Inputs,
+    output: str,
+    *,
+    explain: bool,
+    save: str | None,
+    render: Callable[[Iterable[Decision]], Iterable[str]] | None,
+) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
     from kubescheduler.cli.output import rendered
     from kubescheduler.cli.save import save_cluster
 
     hosts: dict[str, str | None] = {}
     decisions = _decisions(decide, inputs.pods, hosts, bar=output in ("table", "wide") and not explain)
-    pieces: Iterable[str] = rendered(decisions, output, explain=explain)
+    pieces: Iterable[str] = rendered(decisions, output, explain=explain) if render is None else render(decisions)
     if save is not None:
         pieces = list(pieces)
         save_cluster(save, zip(inputs.objects, inputs.items, strict=True), inputs.pods, hosts)

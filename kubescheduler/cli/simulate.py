@@ -44,10 +44,11 @@ LONG = 2000
 @click.option(
     "-o",
     "--output",
-    type=OneOf(["table", "wide", "json", "csv", "timeline"]),
+    type=OneOf(["table", "wide", "json", "csv", "timeline", "simulator"]),
     default="table",
     show_default=True,
-    help="csv has a line for each pod, timeline for each moment; json has everything.",
+    help="csv has a line for each pod, timeline for each moment; json has everything; simulator is "
+    "kube-scheduler-simulator's export.",
 )
 @click.option("--plot", metavar="FILE", type=FILE, help="Draw utilisation over time (.svg, or .png with matplotlib).")
 def simulate(
@@ -81,6 +82,7 @@ def simulate(
     from kubescheduler.cli.simulate_output import rendered_report
     from kubescheduler.simulation.engine import Simulation
     from kubescheduler.simulation.plot import check_plot, write_plot
+    from kubescheduler.simulation.simulator import Results, configuration_of, export_text
 
     if (*cluster, *workload_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -93,11 +95,16 @@ def simulate(
             raise InputError(problems)
         objects, workload = inputs
         scheduler = engine.scheduler(configured, objects)
+    results = Results(scheduler)
+    observe = results.note if output == "simulator" else None
     with progress("simulating", sys.stderr, smallest=LONG) as tell:
-        report = Simulation(scheduler, workload, preempt=preempt, grace=grace, progress=tell).run()
+        report = Simulation(scheduler, workload, preempt=preempt, grace=grace, progress=tell, observe=observe).run()
     if plot is not None:
         write_plot(report, plot)
-    for piece in rendered_report(report, output):
+    pieces = rendered_report(report, output)
+    if observe is not None:
+        pieces = export_text(objects, results, configuration_of(configured))
+    for piece in pieces:
         click.echo(piece, nl=False)
     return 0 if report.every_pod_had_a_node else 1
 

@@ -183,7 +183,7 @@ def _legacy_engine(spec: EngineSpec, notice: Notice) -> Engine:
     policy_file, policy_configmap = spec.policy_file, spec.policy_configmap
     if spec.use_legacy_policy_config:
         if spec.release == "1.4":
-            raise ConfigError("unknown flag: --use-legacy-policy-config: release 1.4 reads a ConfigMap only if it is given")
+            raise ConfigError("unknown flag: --use-legacy-policy-config: release 1.4 has none; leave it out")
         source = algorithm_source_1_20(policy_file=policy_file, use_legacy_policy_config=True)  # 1.16 does the same
         policy_file, policy_configmap = source.policy_file, None
     return LegacyEngine(algorithm_from_files(spec.options, spec.provider, policy_file, policy_configmap, notice))

@@ -31,9 +31,9 @@ class Queue120(FrameworkQueue):
         if key in self._waiting:
             raise ClusterStateError(f"pod {key} is already present in the backoff queue")
 
-    def failed(self, entry: QueueEntry, now: float) -> QueueEntry:
+    def failed(self, entry: QueueEntry, now: float) -> None:
         wait = backoff_seconds_1_20(entry.attempts, self._backoff.initial, self._backoff.longest)
-        return attrs.evolve(entry, timestamp=now, backoff_until=now + wait)
+        entry.timestamp, entry.backoff_until = now, now + wait
 
     def _shelve(self, entry: QueueEntry, events: Any) -> None:  # noqa: ARG002
         """It waits for its back-off only if something has moved pods since, as that may have come too late for it."""

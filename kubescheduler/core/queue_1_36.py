@@ -94,12 +94,16 @@ class Queue136(FrameworkQueue):
             if any(key in part for part in parts):
                 raise ClusterStateError(f"Pod {key} is already present in {name} queue")
 
-    def failed(self, entry: QueueEntry, now: float) -> QueueEntry:
+    def failed(self, entry: QueueEntry, now: float) -> None:
         """Errors in a row count on their own."""
-        rejections, errors = (entry.rejections, entry.errors + 1) if entry.erred else (entry.rejections + 1, 0)
-        wait = backoff_seconds_1_36(errors or rejections, self._backoff.initial, self._backoff.longest)
-        until = float(math.floor(now + wait)) if self._backoff.longest else -math.inf
-        return attrs.evolve(entry, timestamp=now, backoff_until=until, rejections=rejections, errors=errors)
+        if entry.erred:
+            entry.errors += 1
+        else:
+            entry.rejections, entry.errors = entry.rejections + 1, 0
+        failures = entry.errors or entry.rejections
+        wait = backoff_seconds_1_36(failures, self._backoff.initial, self._backoff.longest)
+        entry.timestamp = now
+        entry.backoff_until = float(math.floor(now + wait)) if self._backoff.longest else -math.inf
 
     def _shelve(self, entry: QueueEntry, events: Iterable[ClusterEvent]) -> None:
         """It waits for its back-off only if it erred, or if something happened meanwhile that may help it."""
@@ -215,7 +219,7 @@ class Queue136(FrameworkQueue):
 
     def _activate(self, entry: QueueEntry) -> None:
         if self._admits(entry):
-            self._put_active(attrs.evolve(entry, gate=None))
+            self._put_active(entry)
 
     def _put_active(self, entry: QueueEntry) -> None:
         self._active.put(entry.pod.key, entry, self._order(entry))
@@ -228,7 +232,6 @@ class Queue136(FrameworkQueue):
         if not self._admits(entry):
             return
         self._leave(entry)
-        entry = attrs.evolve(entry, gate=None)
         if not at_once and self.backs_off(entry, self._clock()):
             self._wait(entry)
         else:
@@ -236,9 +239,9 @@ class Queue136(FrameworkQueue):
 
     def _admits(self, entry: QueueEntry) -> bool:
         """Whether PreEnqueue lets a pod in; if not, it lies among the unschedulable ones."""
-        refusal = self._pre_enqueue(entry.pod, entry.gated_by)
-        if refusal is None:
+        entry.gate = self._pre_enqueue(entry.pod, entry.gated_by)
+        if entry.gate is None:
             return True
-        rejectors = entry.rejectors | {refusal.plugin}
-        self._unschedulable[entry.pod.key] = attrs.evolve(entry, gate=refusal, rejectors=rejectors)
+        entry.rejectors |= {entry.gate.plugin}
+        self._unschedulable[entry.pod.key] = entry
         return False

@@ -54,9 +54,9 @@ class Backoff:
 BACKOFF = Backoff()
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class QueueEntry:
-    """A pod of the queue. Times are seconds on the queue's clock.
+    """A pod of the queue, which alone changes it. Times are seconds on the queue's clock.
 
     timestamp: when it last came into the queue: new, or back from an attempt. attempts: how often it was popped.
     backoff_until: until when it waits after its last failure. rejectors: the plugins that the last attempt, or a gate,

@@ -10,8 +10,6 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-import attrs
-
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.queue import BACKOFF_TICK, UNSCHEDULABLE_TICK, Clock
@@ -89,7 +87,8 @@ class FrameworkQueue(ABC):
         if entry is None:
             return None
         self._cycle += 1
-        return attrs.evolve(entry, attempts=entry.attempts + 1)
+        entry.attempts += 1
+        return entry
 
     def _take(self) -> QueueEntry | None:
         return self._active.pop()
@@ -101,8 +100,9 @@ class FrameworkQueue(ABC):
         """
         self._refuse_twice(pod.key)
         events = self._landed(pod)
-        entry = attrs.evolve(entry, pod=pod, rejectors=failure.rejectors, pending=failure.pending)
-        self._shelve(self.failed(entry, self._clock()), events)
+        entry.pod, entry.rejectors, entry.pending = pod, failure.rejectors, failure.pending
+        self.failed(entry, self._clock())
+        self._shelve(entry, events)
         note_nomination(self._nominations, pod)
 
     def done(self, pod: Pod) -> None:
@@ -118,8 +118,8 @@ class FrameworkQueue(ABC):
         """Raises ClusterStateError for a pod that is in the queue."""
 
     @abstractmethod
-    def failed(self, entry: QueueEntry, now: float) -> QueueEntry:
-        """The entry after an attempt that failed now."""
+    def failed(self, entry: QueueEntry, now: float) -> None:
+        """Notes in an entry that its attempt failed now."""
 
     @abstractmethod
     def _shelve(self, entry: QueueEntry, events: Any) -> None:

@@ -128,11 +128,23 @@ class CheckState(Remembered):
             at, part = refresh.part(rows)
             patched = _patched(self.verdict, self.predicate.check(pod, part), at, len(refresh.snapshot))
             if patched is self.verdict:
+                self._patch_unresolvable(pod, at, part)
                 return
             self.verdict = patched
         self.failing = failing(self.verdict)
         self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
         self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
+
+    def _patch_unresolvable(self, pod: PodInfo, rows: IntArray, part: Snapshot) -> None:
+        """Rows that fail for the same reasons as before may be beyond help now, or no longer."""
+        if self.predicate.beyond is None or self.failing is None or not self.failing[rows].any():
+            return
+        here = {reason: mask[rows] for reason, mask in self.verdict.items()}
+        now = unresolvable(self.predicate, pod, part, here, self.failing[rows])
+        before = np.zeros(len(self.failing), np.bool_) if self.unresolvable is None else self.unresolvable
+        if now is not None and (before[rows] != now).any():
+            self.unresolvable = before.copy()
+            self.unresolvable[rows] = now
 
 
 def failing(verdict: Verdict) -> Mask | None:

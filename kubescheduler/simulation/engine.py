@@ -46,7 +46,7 @@ class Simulation:
     come and go, then pods arrive; then the queue's ticks, which count from the start, then every active pod is tried.
 
     preempt: a pod that fits nowhere takes the place of lower ones, which leave ``grace`` seconds later. They are not
-    created anew.
+    created anew. observe: told of every attempt's decision.
     """
 
     def __init__(
@@ -57,8 +57,10 @@ class Simulation:
         preempt: bool = False,
         grace: float = 0.0,
         progress: Progress | None = None,
+        observe: Callable[[Decision], None] | None = None,
     ) -> None:
         self._scheduler = scheduler
+        self._observe = observe
         self._cache = scheduler.cache
         self._preempt = preempt
         self._grace = grace
@@ -77,7 +79,7 @@ class Simulation:
         self._changes = 0
         self._tried: dict[str, int] = {}
         self._known: dict[PodInfo, Decision] = {}
-        self._rejections: dict[PodInfo, Rejection] = {}
+        self._rejections: dict[Decision, Rejection] = {}
         self._known_at = -1
         for obj in workload.objects:
             self._cache.add(obj)
@@ -147,6 +149,8 @@ class Simulation:
         record = self._records[pod.key]
         record.attempts += 1
         decision = self._decide(pod)
+        if self._observe is not None:
+            self._observe(attrs.evolve(decision, pod=pod))
         if decision.host is None:
             self._failed(record, queued, decision)
             self._carry_out(record, decision)
@@ -173,7 +177,7 @@ class Simulation:
         alike = not self._own_rules and not pod.nominated_node_name
         info = self._cache.info(pod)
         if alike and info in self._known:
-            return attrs.evolve(self._known[info], pod=pod)
+            return self._known[info]
         decision = decide(self._scheduler, pod, preempt=self._preempt)
         if alike and decision.host is None and decision.error is None:
             self._known[info] = decision
@@ -185,16 +189,13 @@ class Simulation:
         self._tried[record.pod.key] = self._changes
 
     def _rejection(self, decision: Decision) -> Rejection:
-        """For whom the attempt failed; worked out once for decisions that are the same."""
+        """For whom the attempt failed; worked out once for a decision that is used again."""
         if self._profiled is None:
             return Rejection()
-        info = self._cache.info(decision.pod)
-        known = self._known.get(info)
-        if known is None or known.verdicts is not decision.verdicts:
-            return Rejection(rejectors_of(decision), pending_of(decision))
-        if info not in self._rejections:
-            self._rejections[info] = Rejection(rejectors_of(decision), pending_of(decision))
-        return self._rejections[info]
+        why = self._rejections.get(decision)
+        if why is None:
+            why = self._rejections[decision] = Rejection(rejectors_of(decision), pending_of(decision))
+        return why
 
     def _placed(self, record: PodRecord, host: str) -> None:
         started = timestamp(self._epoch, self._now)

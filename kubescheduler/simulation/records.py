@@ -43,7 +43,10 @@ class PodRecord:
     _text: str = ""
 
     def fail(self, decision: Decision, text: str = "") -> None:
-        """Notes the last attempt; ``text`` says what else than the decision went wrong."""
+        """Notes the last attempt; ``text`` says what else than the decision went wrong.
+
+        decision: on this pod, or on one that looks the same.
+        """
         self._failed, self._text = decision, text
 
     def hold(self, text: str) -> None:
@@ -58,7 +61,7 @@ class PodRecord:
     def message(self) -> str:
         if self._text or self._failed is None:
             return self._text
-        return self._failed.message
+        return attrs.evolve(self._failed, pod=self.pod).message
 
     @property
     def reasons(self) -> Mapping[str, int]:

@@ -6,7 +6,7 @@ written the same way, predicates as filters and priorities as scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -15,7 +15,7 @@ import msgspec
 from clusterstate.documents import SECTIONS
 from clusterstate.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.config.engine import ProfiledScheduler, Scheduler
+from kubescheduler.config.engine import Engine, FrameworkEngine, ProfiledScheduler, Scheduler
 from kubescheduler.core.decision import Decision, ExtenderTrace
 from kubescheduler.framework.decision import FrameworkDecision
 from kubescheduler.framework.points import Point
@@ -215,9 +215,9 @@ def _earlier(before: str | None) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def annotated(decision: Decision, ran: Ran) -> dict[str, Any]:
-    """The pod's manifest with the results on it, and the node it was given."""
-    manifest = dict(decision.pod.manifest or encode_object(decision.pod))
+def annotated(decision: Decision, ran: Ran, earlier: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The pod's manifest with the results on it, and the node it was given. earlier: it after the attempt before."""
+    manifest = dict(earlier or decision.pod.manifest or encode_object(decision.pod))
     metadata = dict(manifest.get("metadata") or {})
     given = dict(metadata.get("annotations") or {})
     given |= result_annotations(decision, ran, given.get(f"{PREFIX}result-history"))
@@ -225,6 +225,30 @@ def annotated(decision: Decision, ran: Ran) -> dict[str, Any]:
     if decision.host is not None:
         out["spec"] = {**(manifest.get("spec") or {}), "nodeName": decision.host}
     return out
+
+
+def configuration_of(engine: Engine) -> Mapping[str, Any]:
+    """The KubeSchedulerConfiguration that an engine was made of; empty for releases without."""
+    return engine.config.document if isinstance(engine, FrameworkEngine) else {}
+
+
+@attrs.define(eq=False)
+class Results:
+    """Notes decisions as they are made. pods: namespace/name → the manifest with its results."""
+
+    scheduler: Scheduler
+    pods: dict[str, dict[str, Any]] = attrs.field(factory=dict)
+
+    def note(self, decision: Decision) -> None:
+        ran = Ran.of(self.scheduler, decision.pod)
+        self.pods[decision.pod.key] = annotated(decision, ran, self.pods.get(decision.pod.key))
+
+
+def export_text(objects: Iterable[ClusterObject], results: Results, configuration: Mapping[str, Any]) -> Iterator[str]:
+    """An export file in pieces, as kubectl indents JSON."""
+    document = msgspec.json.encode(export(objects, results.pods, configuration))
+    yield msgspec.json.format(document, indent=4).decode()
+    yield "\n"
 
 
 def export(

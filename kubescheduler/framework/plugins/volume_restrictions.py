@@ -9,6 +9,7 @@ from kubescheduler.framework.handle import Handle
 from kubescheduler.framework.plugin import ColumnPlugin
 from kubescheduler.framework.points import Point
 from predicates.disks import (
+    CLAIMS_IN_USE,
     frees_claims_nowhere,
     no_disk_conflict,
     restrictions_apply,
@@ -21,8 +22,6 @@ from predicates.types import FitPredicate
 
 NAME = "VolumeRestrictions"
 UNPREPARED = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
-
-WHEREVER = Reads.PODS | Reads.ALL_PODS | Reads.STORAGE
 
 
 def is_missing_claim(reason: str) -> bool:
@@ -39,12 +38,12 @@ def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         volume_restrictions,
-        WHEREVER,
+        Reads.PODS | CLAIMS_IN_USE,
         restrictions_apply,
         alone=frees_claims_nowhere,
         narrow=restrictions_read,
         pre_filter=volume_restrictions_pre_filter,
-        pre_reads=Reads.ALL_PODS | Reads.STORAGE,
+        pre_reads=CLAIMS_IN_USE,
         unresolvable=is_missing_claim,
     )
     return ColumnPlugin(NAME, frozenset({Point.PRE_FILTER, Point.FILTER}), rule, filter_alone=UNPREPARED)

@@ -26,7 +26,7 @@ status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
 LEAST = '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}'
 SPECS = ("--old", "policy=least.json", "--new", "release=1.20,policy=least.json")
 TABLE = """\
-1 of 1 pods go elsewhere (every pod on the same cluster; the effects are of all pods put where each goes on its own).
+1 of 1 pod goes elsewhere (every pod on the same cluster; the effects are of all pods put where each goes on its own).
 
 NAMESPACE   POD   1.16   TIED   1.20   TIED   CAUSE
 default     web   n1     2      n2     1      score-resolution

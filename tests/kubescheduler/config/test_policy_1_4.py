@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider import RELEASES, registry
+from algorithmprovider import READINGS, RELEASES, registry
 from clusterstate.errors import ConfigError
 from clusterstate.podaffinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.cli import options
@@ -230,5 +230,6 @@ def test_every_problem_of_a_file(tmp_path: Path) -> None:
 
 def test_what_is_spelled_out_for_the_command_line() -> None:
     """It is what the tables have."""
-    assert set(RULES) == set(RELEASES) == set(options.RELEASES)
+    assert set(RULES) == set(RELEASES)
+    assert set(READINGS) == set(options.RELEASES)
     assert tuple(options.FAILURE_DOMAINS.split(",")) == FAILURE_DOMAINS

@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm, Taint
+from kubescheduler.config.engine import FrameworkEngine
+from kubescheduler.config.spec import EngineSpec
 from kubescheduler.core.queue_1_20 import Queue120
 from kubescheduler.core.queue_1_36 import Queue136
 from kubescheduler.core.queue_backoff import backoff_seconds_1_20, backoff_seconds_1_36
 from kubescheduler.core.queue_entry import Backoff, QueueEntry, Rejection
 from kubescheduler.core.queue_framework import FrameworkQueue
+from kubescheduler.framework.podqueue import PodQueue
 from tests.build import labels, make_node, make_pod, resources
 
 FIT = Rejection(frozenset({"NodeResourcesFit"}))
@@ -286,7 +289,8 @@ def test_a_rejection_ends_a_row_of_errors() -> None:
     entry = setting.queue.pop()
     assert entry is not None
     for why, counts in ((FIT, (1, 0)), (ERROR, (1, 1)), (ERROR, (1, 2)), (FIT, (2, 0))):
-        entry = setting.queue.failed(attrs.evolve(entry, rejectors=why.rejectors), 0.5)
+        entry.rejectors = why.rejectors
+        setting.queue.failed(entry, 0.5)
         assert (entry.rejections, entry.errors) == counts
     assert entry.backoff_until == 2.0
 
@@ -468,3 +472,26 @@ def test_active_pods_cannot_rest(release: str) -> None:
     assert setting.queue.resting() is None
     with pytest.raises(ClusterStateError, match="pop the others first"):
         setting.queue.rest_until(100.0)
+
+
+# --- under a whole scheduler -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(MAKERS))
+def test_a_schedulers_loop_takes_its_pods_from_them(name: str) -> None:
+    """They are what it needs of a queue."""
+    spec = EngineSpec(name)
+    engine = spec.engine(print)
+    assert isinstance(engine, FrameworkEngine)
+    cache = ClusterCache.of([make_node("n", allocatable=resources(cpu=1000, memory=8 << 30, pods=10))], spec.reading())
+    pods = [make_pod(name, requests=resources(cpu=800)) for name in "ab"]
+
+    def queue_of(_: Any) -> PodQueue:
+        queue = MAKERS[name](lambda: 0.0, cache)
+        for pod in pods:
+            queue.add(pod)
+        return queue
+
+    with engine.loop(engine.services(cache), queue_of) as loop:
+        outcomes = [attempt.outcome() for attempt in loop.settle()]
+    assert [None if outcome is None else outcome.rejectors for outcome in outcomes] == [None, FIT.rejectors]

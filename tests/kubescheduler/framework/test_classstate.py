@@ -22,7 +22,8 @@ from kubescheduler.framework.plugin import ColumnPlugin
 from kubescheduler.framework.points import Point
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError
-from tests.build import Cluster, make_node, make_pod
+from tests.build import Cluster, make_node, make_pod, resources
+from tests.deciders import deciding
 from tests.frames import answers, frame, plugin
 from tests.rich_worlds import (
     LOCAL_VOLUME,
@@ -33,6 +34,7 @@ from tests.rich_worlds import (
     VOLUME,
     World,
     everything,
+    in_tree,
     incoming,
     node_of,
     pod_of,
@@ -179,3 +181,15 @@ def test_a_score_that_fails_names_its_plugin() -> None:
         state.score(cluster.snapshot, cluster.columns.log)
     state.score(cluster.snapshot, cluster.columns.log)
     assert state.scores["A"].raw.tolist() == [0]
+
+
+def test_what_cannot_be_mended_is_looked_at_again_though_the_reason_stays() -> None:
+    """A node that is full of pods, and then too small, refuses for the same lack of cpu."""
+    nodes = [make_node(f"n{at}", allocatable=resources(cpu=1000, memory=8 << 30, pods=9)) for at in range(9)]
+    there = make_pod("there", node="n0", requests=resources(cpu=900))
+    scheduler = deciding("1.36", in_tree("1.36")["NodeResourcesFit"], cluster=[*nodes, there])
+    wants = make_pod(requests=resources(cpu=500))
+    assert scheduler.schedule(wants).codes() == {"n0": "Unschedulable"}
+    for cpu, code in ((400, "UnschedulableAndUnresolvable"), (1000, "Unschedulable")):
+        scheduler.cache.update_node(make_node("n0", allocatable=resources(cpu=cpu, memory=8 << 30, pods=9)))
+        assert scheduler.schedule(wants).codes() == {"n0": code}
