@@ -47,8 +47,9 @@ def _document(comparison: Comparison, output: str) -> str:
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], *, wide: bool) -> Iterator[str]:
     moved = comparison.moved
-    pods, go = "pod" if len(comparison.pods) == 1 else "pods", "goes" if len(moved) == 1 else "go"
-    yield f"{len(moved)} of {len(comparison.pods)} {pods} {go} elsewhere ({IN_TOTAL[comparison.mode]})."
+    count = len(comparison.pods)
+    pods, go = "pod" if len(moved) == count == 1 else "pods", "goes" if len(moved) == 1 else "go"
+    yield f"{len(moved)} of {count} {pods} {go} elsewhere ({IN_TOTAL[comparison.mode]})."
     if not moved:
         return
     yield table([_header(comparison, wide=wide), *(_row(pod, wide=wide) for pod in moved)])

@@ -86,13 +86,12 @@ class Queue136(FrameworkQueue):
         return self._missed.pop(pod.key, [])
 
     def _refuse_twice(self, key: str) -> None:
-        for name, parts in (
-            ("unschedulable", [self._unschedulable]),
-            ("the active", [self._active]),
-            ("the backoff", self._backoffs),
-        ):
-            if any(key in part for part in parts):
-                raise ClusterStateError(f"Pod {key} is already present in {name} queue")
+        if key in self._unschedulable:
+            raise ClusterStateError(f"Pod {key} is already present in unschedulable queue")
+        if key in self._active:
+            raise ClusterStateError(f"Pod {key} is already present in the active queue")
+        if key in self._waiting or key in self._erring:
+            raise ClusterStateError(f"Pod {key} is already present in the backoff queue")
 
     def failed(self, entry: QueueEntry, now: float) -> None:
         """Errors in a row count on their own."""

@@ -34,12 +34,10 @@ def protected(found: list[PodDisruptionBudget], pods: list[Pod], *spared: str) -
     """The names of the pods that violate a budget if all but ``spared`` leave."""
     cluster = Cluster([make_node("n0"), make_node("n1")], pods, found)
     roster = Roster(cluster.columns).refresh()
-    victims = np.array(
-        [
-            [k < len(there) and there[k].metadata.name not in spared for there in roster.pods]
-            for k in range(roster.codes.shape[0])
-        ]
-    )
+    leaving = [[p.metadata.name not in spared for p in there] for there in roster.pods]
+    victims = roster.codes > 0
+    for row, there in enumerate(leaving):
+        victims[: len(there), row] = there
     hit = violating(cluster.objects, roster, np.arange(len(roster.pods)), victims)
     return {roster.pods[row][place].metadata.name for place, row in zip(*np.nonzero(hit), strict=True)}
 
@@ -103,22 +101,13 @@ def test_pods_without_labels_violate_nothing() -> None:
 
 
 def literal(found: list[PodDisruptionBudget], pods: list[Pod]) -> set[str]:
-    """As the rule is written, one node's pods from the most important one."""
+    """As the rule is written, for one node's pods from the most important one; budgets are for ``web`` or any app."""
     left, out = {b.metadata.name: b.disruptions_allowed for b in found}, set()
     for p in pods:
         for b in found:
-            everything = b.selector is None or not (b.selector.match_labels or b.selector.match_expressions)
-            selected = (
-                not everything
-                and "app" in p.metadata.labels
-                and (b.selector is not WEB or p.metadata.labels["app"] == "web")
-            )
-            if (
-                p.metadata.labels
-                and selected
-                and p.metadata.name not in b.disrupted_pods
-                and p.metadata.namespace == "default"
-            ):
+            app = p.metadata.labels.get("app")
+            selected = b.selector != LabelSelector() and (app == "web" if b.selector == WEB else app is not None)
+            if selected and p.metadata.namespace == "default" and p.metadata.name not in b.disrupted_pods:
                 left[b.metadata.name] -= 1
                 if left[b.metadata.name] < 0:
                     out.add(p.metadata.name)
