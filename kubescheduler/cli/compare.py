@@ -96,16 +96,14 @@ def compare(
     from clusterstate.errors import InputError
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.cli.plugins import load_plugins
     from kubescheduler.cli.progress import progress
     from kubescheduler.migration.comparison import compare as run
 
     _check_usage(cluster, pod_files, pending=pending)
     problems: list[str] = []
     with nothing_collected():
-        attempt(problems, lambda: load_plugins(plugin))
         tolerated = attempt(problems, lambda: causes(tolerate))
-        specs = attempt(problems, lambda: engine_specs(old, new))
+        specs = attempt(problems, lambda: engine_specs(old, new, plugin))
         releases = [] if specs is None else [spec.release for spec in specs]
         inputs = attempt(problems, lambda: _inputs(cluster, pod_files, releases, defaulting=not no_defaulting))
         if specs is None or inputs is None or tolerated is None or problems:
@@ -128,22 +126,27 @@ def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: b
         raise click.UsageError("standard input can be read once: give - once")
 
 
-def engine_specs(old: str, new: Sequence[str]) -> list[EngineSpec]:
-    """With what the environment says; engines can be made of them. Raises ConfigError with the faults of all."""
+def engine_specs(old: str, new: Sequence[str], plugins: Sequence[str] = ()) -> list[EngineSpec]:
+    """With what the environment says, and plugins of one's own; engines can be made of them. Raises ConfigError with
+    the faults of all."""
     import os
 
     import attrs
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
+    from kubescheduler.cli.plugins import FRAMEWORK_RELEASES, plugins_for_all
     from kubescheduler.config.algorithm import max_pd_volumes
     from kubescheduler.config.spec import EngineSpec
 
     problems: list[str] = []
     volumes = attempt(problems, lambda: max_pd_volumes(os.environ))
+    own = attempt(problems, lambda: plugins_for_all(FRAMEWORK_RELEASES, plugins)) or ()
 
     def checked(text: str) -> EngineSpec:
         spec = attrs.evolve(EngineSpec.parse(text), max_pd_volumes=volumes)
+        if spec.release in FRAMEWORK_RELEASES:
+            spec = attrs.evolve(spec, plugins=own)
         spec.engine(_silent)
         return spec
 

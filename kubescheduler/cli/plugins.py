@@ -6,7 +6,7 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,31 @@ def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
     if problems:
         raise ConfigError(problems)
     return tuple(options)
+
+
+def plugins_for_all(releases: Collection[str], names: Iterable[str]) -> tuple[PluginOption, ...]:
+    """What they bring to several releases at once: the framework plugins; algorithms are registered.
+
+    Raises ConfigError with every one that cannot be loaded.
+    """
+    _look_here()
+    named = list(names)
+    makers = [name for name in named if _makes_a_plugin(name)]
+    load_plugins(name for name in named if name not in makers)
+    framework = next((release for release in releases if release in FRAMEWORK_RELEASES), None)
+    return () if framework is None else plugins_for(framework, makers)
+
+
+def _makes_a_plugin(name: str) -> bool:
+    """Whether a name is that of a framework plugin, as far as it can be told without a fault."""
+    module_name, _, attribute = name.rpartition("=")[2].partition(":")
+    if "=" in name:
+        return True
+    try:
+        found = getattr(importlib.import_module(module_name), attribute, None)
+    except Exception:  # whatever a stranger's code raises is told when the module is loaded
+        return False
+    return isinstance(found, type) or (callable(found) and _needs_arguments(found))
 
 
 NO_PLUGINS = (

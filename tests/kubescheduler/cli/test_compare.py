@@ -166,3 +166,37 @@ def test_in_a_process(folder: Path) -> None:
         "compare", "cluster.yaml", "--pods", "pod.yaml", "--new", "provider=DefaultProvider", cwd=folder
     )
     assert (found.status, found.err) == (0, "")
+
+
+OWN = """
+from algorithmprovider import register_fit_predicate
+from kubescheduler.framework.status import Status
+
+
+def algorithms():
+    register_fit_predicate("NotOnN1", lambda pod, meta, node_info: (node_info.name != "n1", ["not here"]))
+
+
+class NotOnN1:
+    name = "NotOnN1"
+
+    def filter(self, state, pod, node_info):
+        return Status.unschedulable("not here") if node_info.name == "n1" else None
+"""
+PROFILE = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: NotOnN1}]}}
+"""
+
+
+def test_plugins_of_both_kinds(folder: Path, kubescheduler: Run, own_algorithms: None) -> None:
+    """Each release takes what is for it: the new scheduler refuses a node for a plugin of one's own."""
+    (folder / "plugin_own.py").write_text(OWN)
+    (folder / "own.yaml").write_text(PROFILE)
+    own = ("--plugin", "plugin_own:algorithms", "--plugin", "plugin_own:NotOnN1")
+    done = kubescheduler(
+        "compare", "cluster.yaml", "--pods", "pod.yaml", "--new", "release=1.36,config=own.yaml", *own, "-o", "wide"
+    )
+    assert (done.status, "filtered-now" in done.out) == (1, True), done.err
