@@ -1,0 +1,80 @@
+"""The order of the node list: zones in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from clusterstate.nodetree import REGION, STABLE_REGION, STABLE_ZONE, ZONE, NodeTree, zone_key, zone_key_stable
+from tests.build import make_node
+
+
+def key(region: str, zone: str) -> str:
+    return f"{region}:\x00:{zone}"
+
+
+@pytest.mark.parametrize(
+    ("labels", "old", "stable"),
+    [
+        ({}, None, None),
+        ({ZONE: "a"}, key("", "a"), key("", "a")),
+        ({REGION: "r"}, key("r", ""), key("r", "")),
+        ({REGION: "r", ZONE: "a"}, key("r", "a"), key("r", "a")),
+        ({STABLE_ZONE: "a"}, None, key("", "a")),
+        ({STABLE_REGION: "r", STABLE_ZONE: "a"}, None, key("r", "a")),
+        ({ZONE: "old", STABLE_ZONE: "new"}, key("", "old"), key("", "old")),
+        ({ZONE: "", STABLE_ZONE: "new"}, None, key("", "new")),
+        ({REGION: "r", STABLE_ZONE: "a"}, key("r", ""), key("r", "a")),
+        ({ZONE: "", STABLE_ZONE: ""}, None, None),
+    ],
+)
+def test_zone_keys(labels: Mapping[str, str], old: str | None, stable: str | None) -> None:
+    """Since 1.20 the stable labels count where a beta one is absent or empty."""
+    node = make_node("n", labels)
+    assert (zone_key(node), zone_key_stable(node)) == (old, stable)
+
+
+def tree(*names: str) -> NodeTree:
+    """Nodes ``a1``, ``b1`` … of zones ``a``, ``b`` …, of no zone if the name is one letter."""
+    made = NodeTree(zone_key_stable)
+    for name in names:
+        made.put(make_node(name, {STABLE_ZONE: name[0]} if len(name) > 1 else {}))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("names", "listed"),
+    [
+        ((), ""),
+        (("a1", "a2", "a3", "b1", "c1", "c2"), "a1 b1 c1 a2 c2 a3"),
+        (("b1", "a1", "b2"), "b1 a1 b2"),
+        (("x", "a1", "y"), "x a1 y"),
+    ],
+    ids=["none", "worked example", "by first appearance", "without a zone"],
+)
+def test_zones_take_turns(names: tuple[str, ...], listed: str) -> None:
+    """In order of first appearance, nodes of a zone in order of addition; exhausted zones are skipped."""
+    assert " ".join(tree(*names).listed()) == listed
+
+
+def test_what_becomes_of_the_order() -> None:
+    """An update in place keeps it, a zone that is gone and comes back is the last."""
+    made = tree("a1", "b1", "a2", "b2")
+    made.put(make_node("a1", {STABLE_ZONE: "a", "new": "label"}))
+    assert made.listed() == ["a1", "b1", "a2", "b2"]
+    made.put(make_node("a1", {STABLE_ZONE: "b"}))
+    assert made.listed() == ["a2", "b1", "b2", "a1"]
+    made.remove("a2")
+    made.put(make_node("a3", {STABLE_ZONE: "a"}))
+    assert made.listed() == ["b1", "a3", "b2", "a1"]
+    made.remove("ghost")
+    assert len(made) == 4
+
+
+def test_listing_does_not_move_the_iterator() -> None:
+    """They belong to different releases."""
+    made = tree("a1", "b1", "a2")
+    assert [made.next() for _ in range(2)] == ["a1", "b1"]
+    assert made.listed() == ["a1", "b1", "a2"]
+    assert made.next() == "a2"
