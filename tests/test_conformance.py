@@ -72,6 +72,19 @@ def test_every_recorded_query_with_extenders_agrees(path: Path, extender_address
     assert compare(path, extender_address) >= 48
 
 
+MOST_BYTES = 10 << 20
+
+
+def test_what_is_recorded() -> None:
+    """Four releases, those with statuses with codes and raw scores; the folder stays small."""
+    assert {path.parent.name for path in FILES} == {"1.4", "1.16", "1.20", "1.36"}
+    for path in FILES:
+        results = next(rows(path))["results"]
+        framework = path.parent.name in ("1.20", "1.36")
+        assert all(("codes" in result and "raw" in result) == framework for result in results if not result["error"])
+    assert sum(path.stat().st_size for path in vectors_dir().rglob("*.gz")) <= MOST_BYTES
+
+
 def test_the_real_trace_agrees() -> None:
     """1,523 nodes of a real cluster and the first 500 pods of its trace, each bound before the next."""
     scenario = gzip.decompress((vectors_dir() / "openb-1.16.scenario.json.gz").read_bytes())

@@ -7,49 +7,32 @@ from typing import Any
 
 import attrs
 
-from clusterstate.errors import ConfigError
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.schema import KIND, NATIVE
-from kubescheduler.config.gates import gates_from
-from kubescheduler.config.policy_1_20_checks import policy_problems_1_20
 from kubescheduler.config.policy_1_20_names import PREDICATES, predicate_name, priority_name
-from kubescheduler.config.policy_1_20_plugins import policy_profile_1_20
-from kubescheduler.config.policy_1_20_source import profile_for_provider_1_20
-from kubescheduler.config.policy_model import Policy
-from kubescheduler.framework.args import (
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
-    ServiceAffinityArgs,
-)
+from kubescheduler.framework.args import PodTopologySpreadArgs
 from kubescheduler.framework.intree import DEFAULT_PROVIDER, PROVIDERS_1_20
 from kubescheduler.framework.points import POINTS_1_20, Point
 from kubescheduler.framework.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
-from kubescheduler.migration.translate_emphasis import (
-    SPREAD,
-    UNWEIGHED,
-    Suggestion,
-    extender_parts,
-    judge,
-    policy_emphasis,
-)
+from kubescheduler.migration.translate_emphasis import SPREAD, Suggestion, judge
 from kubescheduler.migration.translate_extenders import extender_notes, extenders_said
 from kubescheduler.migration.translate_mending import mended
-from kubescheduler.migration.translate_model import Emphasis, Note, NoteKind, Role, Said, Translation, Weighted, grouped
+from kubescheduler.migration.translate_model import Note, NoteKind, Said, Translation, grouped
 from kubescheduler.migration.translate_notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, note
 from kubescheduler.migration.translate_origins import Origins, origins
+from kubescheduler.migration.translate_profile_1_20 import RELEASE, emphasis_before, profile_1_20, profile_emphasis
 from kubescheduler.migration.translate_source import Source
-from kubescheduler.migration.translate_spread import LIST, SELECTOR_ADVICE, SELECTOR_SPREAD, SELECTOR_TEXT, SYSTEM
-from kubescheduler.migration.translate_strategy import role_of
+from kubescheduler.migration.translate_spread import (
+    GATE_OFF,
+    LIST,
+    SELECTOR_ADVICE,
+    SELECTOR_PLUGIN,
+    SELECTOR_SPREAD,
+    SELECTOR_TEXT,
+    SYSTEM,
+)
 
-RELEASE = "1.20"
 FIT = "NodeResourcesFit"
-ROLES: dict[str, Role] = {
-    "NodeResourcesMostAllocated": Role.PACKS,
-    "NodeResourcesLeastAllocated": Role.SPREADS,
-    "NodeResourcesBalancedAllocation": Role.SPREADS,
-    "SelectorSpread": Role.SPREADS,
-}
-"""Score plugin → what it does, whatever its args."""
 KEPT = "--keep-emphasis: {} instead of {}"
 
 
@@ -68,12 +51,15 @@ def translate_1_20(source: Source, *, keep_emphasis: bool = False) -> Translatio
     Raises ConfigError for a policy that cannot be mended so that 1.20 takes it.
     """
     found = mended(source.policy, source.release)
-    written = _Written(_profile(source, found.policy), origins(found, _default(source)))
-    before, extenders = policy_emphasis(source.priorities, source.policy.extenders), source.policy.extenders
-    verdict = judge(before, _emphasis(written.profile, source), RELEASE)
+    named = origins(found, _default(source), selector_spread=source.selector_spread)
+    written = _Written(profile_1_20(source, found.policy), named)
+    before, extenders = emphasis_before(source), source.policy.extenders
+    verdict = judge(before, profile_emphasis(written.profile, extenders), RELEASE)
     notes = [*source.notes, *found.notes]
     if source.release != RELEASE:
         notes += _legacy_notes(source)
+    if source.selector_spread:
+        notes += _gate_notes(written.profile)
     if source.policy.always_check_all_predicates:
         notes.append(ALL_CHECKS)
     notes += [*extender_notes(extenders, source.release, RELEASE), *verdict.notes]
@@ -87,25 +73,12 @@ def translate_1_20(source: Source, *, keep_emphasis: bool = False) -> Translatio
         document=_document(source, written),
         notes=grouped(notes),
         before=before,
-        after=_emphasis(written.profile, source),
+        after=profile_emphasis(written.profile, extenders),
     )
 
 
 def _default(source: Source) -> str:
     return f"1.20's {source.name}" if source.provider is not None else "default of 1.20"
-
-
-def _profile(source: Source, policy: Policy) -> Profile:
-    """As 1.20 makes it. The weight of a flag counts where the policy has none."""
-    gates = gates_from(RELEASE, {})
-    flag = source.hard_weight if source.hard_origin else None
-    if source.provider is not None:
-        return profile_for_provider_1_20(source.provider, gates, hard_weight=flag, hint=True)
-    if flag is not None and not policy.hard_pod_affinity_symmetric_weight:
-        policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
-    if problems := policy_problems_1_20(policy):
-        raise ConfigError(f"{source.name}: release 1.20 does not take this: {problem}" for problem in problems)
-    return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates)[0]
 
 
 # --- notes ---------------------------------------------------------------------------------
@@ -133,6 +106,18 @@ def _legacy_notes(source: Source) -> Iterator[Note]:
         yield Note(NoteKind.APPROXIMATE, "priorities", text, "name the priorities in a policy to keep their weights")
 
 
+def _gate_notes(profile: Profile) -> Iterator[Note]:
+    """How the document says what the feature gate said."""
+    scores = {plugin.name for plugin in profile.plugins.get(Point.SCORE, ())}
+    said = []
+    if SELECTOR_PLUGIN in scores:
+        said.append(f"{SELECTOR_PLUGIN} is enabled by name")
+    if SPREAD in scores:
+        said.append(f"{SPREAD} has defaultingType {LIST}")
+    if said:
+        yield Note(NoteKind.EXACT, GATE_OFF, f"{' and '.join(said)}, so it is the same whatever the gate is")
+
+
 def _merged_notes(source: Source) -> Iterator[Note]:
     """Names that are one for 1.20."""
     by_name: dict[str, list[str]] = {}
@@ -145,24 +130,6 @@ def _merged_notes(source: Source) -> Iterator[Note]:
 
 
 # --- emphasis ------------------------------------------------------------------------------
-
-
-def _emphasis(profile: Profile, source: Source) -> Emphasis:
-    args = dict(profile.plugin_config)
-    scores = (plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in UNWEIGHED)
-    parts = [Weighted(plugin.name, plugin.weight, *_role(plugin.name, args.get(plugin.name))) for plugin in scores]
-    return Emphasis((*parts, *extender_parts(source.policy.extenders)))
-
-
-def _role(name: str, args: Any) -> tuple[Role, str]:
-    if name == SPREAD:
-        listed = isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == LIST
-        return (Role.OTHER, LIST) if listed else (Role.SPREADS, SYSTEM)
-    if isinstance(args, RequestedToCapacityRatioArgs):
-        return role_of(args.shape), ""
-    if isinstance(args, ServiceAffinityArgs):
-        return (Role.SPREADS if args.anti_affinity_labels_preference else Role.OTHER), ""
-    return ROLES.get(name, Role.OTHER), ""
 
 
 def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, Note]:

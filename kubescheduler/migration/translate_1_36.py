@@ -21,7 +21,6 @@ from kubescheduler.migration.translate_emphasis import (
     Suggestion,
     extender_parts,
     judge,
-    policy_emphasis,
 )
 from kubescheduler.migration.translate_extenders import extender_notes, extenders_said
 from kubescheduler.migration.translate_filters import Filters, filters_1_36
@@ -37,6 +36,7 @@ from kubescheduler.migration.translate_model import (
     origin,
 )
 from kubescheduler.migration.translate_notes import ALL_CHECKS, DETAILS_1_36
+from kubescheduler.migration.translate_profile_1_20 import emphasis_before
 from kubescheduler.migration.translate_scores import FIT, SPREAD, Scores, scores_1_36
 from kubescheduler.migration.translate_source import Source
 from kubescheduler.migration.translate_spread import LIST, SYSTEM, Spread
@@ -55,7 +55,7 @@ KEPT = "--keep-emphasis: {} instead of {}"
 def translate_1_36(source: Source, *, keep_emphasis: bool = False) -> Translation:
     """The configuration for 1.36. keep_emphasis: with the weights that keep packing on top."""
     filters, scores = filters_1_36(source), scores_1_36(source)
-    before = policy_emphasis(source.priorities, source.policy.extenders)
+    before = emphasis_before(source)
     verdict = judge(before, _emphasis(scores, source), RELEASE)
     notes = [*source.notes, *filters.notes, *scores.notes]
     if source.policy.always_check_all_predicates:

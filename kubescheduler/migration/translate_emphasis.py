@@ -21,6 +21,8 @@ SPREAD = "PodTopologySpread"
 UNWEIGHED = ("NodePreferAvoidPodsPriority", "NodePreferAvoidPods", "EqualPriority")
 """Scores that are the same for all nodes but annotated ones."""
 BALANCED = "BalancedResourceAllocation"
+STAYING = (BALANCED, "LeastRequestedPriority", "NodeResourcesBalancedAllocation", "NodeResourcesLeastAllocated")
+"""Scores that spread pods and that every release has, whatever their names."""
 NOT_SCORES = ("VolumeBinding", "DynamicResources")
 """Plugins of 1.36 that score only pods with claims of devices, or not at all as the feature gates are."""
 
@@ -92,7 +94,8 @@ def judge(before: Emphasis, after: Emphasis, release: str) -> Verdict:
 
 
 def _share(emphasis: Emphasis) -> Fraction:
-    return Fraction(emphasis.weight(Role.PACKS), emphasis.sum)
+    """Of what packs; nothing where weights that 32 bits do not hold have become 0 or less."""
+    return Fraction(emphasis.weight(Role.PACKS), emphasis.sum) if emphasis.sum > 0 else Fraction()
 
 
 def _titles(parts: Sequence[Weighted]) -> str:
@@ -133,7 +136,8 @@ def _suggestion(before: Emphasis, after: Emphasis) -> Suggestion | None:
     left = [part for part in after.of(Role.SPREADS) if part.name != SPREAD]
     no_defaults = len(left) < len(after.of(Role.SPREADS))
     resisting = sum(part.weight for part in left)
-    stayed = sum(p.weight for p in before.of(Role.SPREADS) if p.name in (BALANCED, "LeastRequestedPriority"))
+    staying = {*STAYING, *(part.name for part in left)}
+    stayed = sum(part.weight for part in before.of(Role.SPREADS) if part.name in staying)
     packs, packed = after.weight(Role.PACKS), before.weight(Role.PACKS)
     needed = packs
     if resisting:

@@ -11,8 +11,10 @@ from kubescheduler.config.policy_1_20_names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL,
+    EVEN_SPREAD,
     PREDICATES,
     PRIORITIES,
+    SELECTOR_SPREAD,
     predicate_name,
     priority_name,
 )
@@ -120,8 +122,29 @@ def _merged(items: Iterable[Item]) -> Iterator[Item]:
 def selected_1_20(policy: Policy, provider: str) -> Items:
     """What release 1.20 selects: arguments of names that it knows do not count; ``provider`` for lists that are not
     there."""
-    who = f"provider {provider}" if provider == AUTOSCALER_PROVIDER else "default of 1.20"
+    who = _who_1_20(provider)
     return _predicates_1_20(policy, who), _priorities_1_20(policy, who, provider)
+
+
+def _who_1_20(provider: str) -> str:
+    return f"provider {provider}" if provider == AUTOSCALER_PROVIDER else "default of 1.20"
+
+
+def provider_items_1_20(provider: str, *, selector_spread: bool) -> Items:
+    """What a provider of release 1.20 has, as predicates and priorities.
+
+    selector_spread: it has the plugin SelectorSpread; else what both priorities that spread pods stand for is its one
+    PodTopologySpread, and is named so.
+    """
+    predicates, priorities = selected_1_20(Policy(), provider)
+    if selector_spread:
+        return predicates, priorities
+    weight = DEFAULT_PRIORITIES[EVEN_SPREAD]
+    one = _default_priority(PRIORITIES[EVEN_SPREAD], _who_1_20(provider), weight)
+    return predicates, tuple(
+        attrs.evolve(one, name=item.name) if item.name in (SELECTOR_SPREAD, EVEN_SPREAD) else item
+        for item in priorities
+    )
 
 
 def _predicates_1_20(policy: Policy, who: str) -> tuple[Item, ...]:

@@ -13,6 +13,7 @@ from kubescheduler.config.policy_1_20_names import (
     PREDICATES,
     PRIORITIES,
     RATIO_PLUGIN,
+    SELECTOR_SPREAD,
     SERVICE_PLUGIN,
     SERVICE_PREDICATE,
     predicate_name,
@@ -23,6 +24,7 @@ from kubescheduler.framework.points import Point
 from kubescheduler.migration.translate_entries import weighted_origin
 from kubescheduler.migration.translate_mending import Mended
 from kubescheduler.migration.translate_model import origin
+from kubescheduler.migration.translate_spread import SELECTOR_PLUGIN
 
 ALWAYS = "always added"
 SCORING = (Point.PRE_SCORE, Point.SCORE)
@@ -52,8 +54,11 @@ class Origins:
         return origin((*self.filters.get(plugin, ()), *self.scores.get(plugin, ()))) or self.default_score
 
 
-def origins(found: Mended, default: str) -> Origins:
-    """Of a policy's plugins; ``default`` says where those of lists come from that it does not have."""
+def origins(found: Mended, default: str, *, selector_spread: bool = False) -> Origins:
+    """Of a policy's plugins; ``default`` says where those of lists come from that it does not have.
+
+    selector_spread: SelectorSpreadPriority is the plugin SelectorSpread.
+    """
     out = Origins(
         {},
         {},
@@ -64,7 +69,8 @@ def origins(found: Mended, default: str) -> Origins:
         for plugin in _filters(predicate):
             out.filters.setdefault(plugin, []).append(f"from {path}")
     for path, priority in found.priorities or ():
-        for plugin in _scores(priority):
+        own = selector_spread and priority_name(priority.name) == SELECTOR_SPREAD
+        for plugin in (SELECTOR_PLUGIN,) if own else _scores(priority):
             out.scores.setdefault(plugin, []).append(weighted_origin(path, priority.weight))
     return out
 

@@ -14,7 +14,7 @@ from kubescheduler.migration.translate_entries import Item
 from kubescheduler.migration.translate_model import Note, NoteKind, Said
 from kubescheduler.migration.translate_notes import PRIORITIES_1_36, SCALE, UNKNOWN, note
 from kubescheduler.migration.translate_source import Source
-from kubescheduler.migration.translate_spread import EVEN_SPREAD, SELECTOR_SPREAD, Spread, spread
+from kubescheduler.migration.translate_spread import EVEN_SPREAD, SELECTOR_SPREAD, Spread, notes_from_1_20, spread
 from kubescheduler.migration.translate_strategy import Strategy, combined, is_strategy
 
 FIT = "NodeResourcesFit"
@@ -83,12 +83,14 @@ def _prefers_nodes(item: Item) -> bool:
 
 def _spread(items: Sequence[Item], source: Source) -> Spread:
     bare = [item for item in items if item.priority is None]
-    return spread(
-        [item for item in bare if item.name in SELECTOR_SPREAD],
-        [item for item in bare if item.name == EVEN_SPREAD],
-        [item for item in items if item.priority is not None and item.priority.service_anti_affinity is not None],
-        even_wins=source.release == "1.20",
-    )
+    selecting = [item for item in bare if item.name in SELECTOR_SPREAD]
+    even = [item for item in bare if item.name == EVEN_SPREAD]
+    against = [item for item in items if item.priority is not None and item.priority.service_anti_affinity is not None]
+    if source.release != "1.20":
+        return spread(selecting, even, against, one_plugin=False)
+    found = spread(selecting, even, against, one_plugin=not source.selector_spread)
+    notes = notes_from_1_20(selecting, even, selector_spread=source.selector_spread)
+    return attrs.evolve(found, notes=(*notes, *found.notes))
 
 
 def _strategy(strategy: Strategy) -> Said:

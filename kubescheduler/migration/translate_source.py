@@ -16,8 +16,16 @@ from kubescheduler.config.policy_1_20_checks import policy_notes_1_20, policy_pr
 from kubescheduler.config.policy_1_20_source import hard_weight_error_1_20, profile_for_provider_1_20
 from kubescheduler.config.policy_model import Policy
 from kubescheduler.config.rules import RULES
-from kubescheduler.migration.translate_entries import Item, entry_path, legacy_items, provider_items, selected_1_20
+from kubescheduler.migration.translate_entries import (
+    Item,
+    entry_path,
+    legacy_items,
+    provider_items,
+    provider_items_1_20,
+    selected_1_20,
+)
 from kubescheduler.migration.translate_model import Note, NoteKind
+from kubescheduler.migration.translate_spread import GATE
 
 SOURCES = ("1.4", "1.16", "1.20")
 """Releases that read policies."""
@@ -44,7 +52,8 @@ class Source:
     name: what the user calls it. policy: as it was read; without lists for a provider, with
     empty ones where the release reads absent ones so. predicates, priorities: what
     its release makes of it, defaults included; mandatory predicates are not. hard_weight: of required pod affinity, in
-    effect. hard_origin: who says so, empty for the release's default.
+    effect. hard_origin: who says so, empty for the release's default. selector_spread: 1.20 runs the plugin
+    SelectorSpread, as its feature gate DefaultPodTopologySpread is off.
     """
 
     release: str
@@ -56,6 +65,7 @@ class Source:
     hard_weight: int = 1
     hard_origin: str = ""
     notes: tuple[Note, ...] = ()
+    selector_spread: bool = False
 
 
 def read_policy_text(text: str, name: str) -> dict[str, Any]:
@@ -95,16 +105,18 @@ def provider_source(
         if error := None if hard_weight is None else hard_weight_error_1_20(hard_weight):
             raise ConfigError(error)
         profile_for_provider_1_20(provider, feature_gates, hint=True)
-        predicates, priorities = selected_1_20(Policy(), provider)
-    else:
-        known = registry(release, feature_gates)
-        try:
-            known.provider(provider)
-        except RegistryError as error:
-            raise ConfigError(RULES[release].from_provider(provider) + str(error)) from error
-        if hard_weight is not None and (text := RULES[release].hard_weight_error(hard_weight)):
-            raise ConfigError(text)
-        predicates, priorities = provider_items(known, provider, name)
+        spreads = not feature_gates[GATE]
+        predicates, priorities = provider_items_1_20(provider, selector_spread=spreads)
+        hard = _hard_weight(Policy(), hard_weight)
+        return Source(release, name, Policy(), provider, predicates, priorities, *hard, selector_spread=spreads)
+    known = registry(release, feature_gates)
+    try:
+        known.provider(provider)
+    except RegistryError as error:
+        raise ConfigError(RULES[release].from_provider(provider) + str(error)) from error
+    if hard_weight is not None and (text := RULES[release].hard_weight_error(hard_weight)):
+        raise ConfigError(text)
+    predicates, priorities = provider_items(known, provider, name)
     return Source(release, name, Policy(), provider, predicates, priorities, *_hard_weight(Policy(), hard_weight))
 
 
@@ -151,7 +163,8 @@ def _source_1_20(
         raise ConfigError(problems)
     notes = tuple(_passed_over(text) for text in policy_notes_1_20(policy, feature_gates))
     items = selected_1_20(policy, DEFAULT_PROVIDER)
-    return Source("1.20", name, policy, None, *items, *_hard_weight(policy, hard_weight), notes)
+    hard = _hard_weight(policy, hard_weight)
+    return Source("1.20", name, policy, None, *items, *hard, notes, selector_spread=not feature_gates[GATE])
 
 
 def _passed_over(text: str) -> Note:

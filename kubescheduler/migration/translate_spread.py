@@ -12,6 +12,10 @@ from kubescheduler.migration.translate_model import Note, NoteKind, Said, origin
 SELECTOR_SPREAD = ("SelectorSpreadPriority", "ServiceSpreadingPriority")
 EVEN_SPREAD = "EvenPodsSpreadPriority"
 SYSTEM, LIST = "System", "List"
+SELECTOR_PLUGIN = "SelectorSpread"
+GATE = "DefaultPodTopologySpread"
+GATE_OFF = f"--feature-gates {GATE}=false"
+"""Where release 1.20 is told to run SelectorSpread."""
 
 SELECTOR_TEXT = (
     "PodTopologySpread with its system defaults (zone with maxSkew 5, hostname with maxSkew 3, ScheduleAnyway) spreads "
@@ -19,6 +23,13 @@ SELECTOR_TEXT = (
 )
 SELECTOR_ADVICE = (
     "label every node with kubernetes.io/hostname and topology.kubernetes.io/zone: other zone labels do not count"
+)
+ROUNDED = "1.36 rounds the score by the pods in a zone or on a node to a whole number, where 1.20 cuts the fraction off"
+SELECTORS = (
+    "of controllers, only the one that owns a pod says which pods are its like, where in 1.20 all did that select it"
+)
+GATE_TEXT = (
+    "1.36 has neither the gate nor SelectorSpread: PodTopologySpread with its system defaults stands in its place"
 )
 OWN_CONSTRAINTS = "it also scores pods by the ScheduleAnyway constraints of their own, with the same weight"
 
@@ -43,11 +54,12 @@ class Spread:
         return Said(args, source)
 
 
-def spread(selecting: Sequence[Item], even: Sequence[Item], against: Sequence[Item], *, even_wins: bool) -> Spread:
+def spread(selecting: Sequence[Item], even: Sequence[Item], against: Sequence[Item], *, one_plugin: bool) -> Spread:
     """One score for all of them.
 
     selecting: SelectorSpreadPriority and its like. even: EvenPodsSpreadPriority. against: serviceAntiAffinity
-    arguments. even_wins: its weight counts beside SelectorSpreadPriority, as in 1.20; else the larger one.
+    arguments. one_plugin: the first two are PodTopologySpread already, with the weight of the second, as in 1.20;
+    else the larger weight counts.
     """
     items = (*selecting, *even, *against)
     if not items:
@@ -55,9 +67,10 @@ def spread(selecting: Sequence[Item], even: Sequence[Item], against: Sequence[It
     source = origin(item.origin for item in items if item not in against or not selecting)
     weight = sum(item.weight for item in selecting)
     if even:
-        weight = even[0].weight if even_wins else max(weight, even[0].weight)
+        weight = even[0].weight if one_plugin else max(weight, even[0].weight)
     if selecting:
-        return Spread(weight, source, SYSTEM, (), (*_selector_notes(selecting, even), *map(_lost, against)))
+        notes = () if one_plugin else _selector_notes(selecting, even)
+        return Spread(weight, source, SYSTEM, (), (*notes, *map(_lost, against)))
     constraints = tuple({_label(item): _constraint(item) for item in against}.values())
     weight = max(weight, sum(item.weight for item in against))
     return Spread(weight, source, LIST, constraints, tuple(map(_approximate, against)))
@@ -74,6 +87,17 @@ def _label(item: Item) -> str:
 
 
 # --- notes ---------------------------------------------------------------------------------
+
+
+def notes_from_1_20(selecting: Sequence[Item], even: Sequence[Item], *, selector_spread: bool) -> tuple[Note, ...]:
+    """How PodTopologySpread of 1.36 differs from that of 1.20, and from SelectorSpread if that ran instead."""
+    notes = [Note(NoteKind.APPROXIMATE, GATE_OFF, GATE_TEXT)] if selector_spread and selecting else []
+    running = even if selector_spread else (*selecting, *even)
+    if running:
+        defaults = selecting and not selector_spread
+        text = f"{ROUNDED}; {SELECTORS}" if defaults else ROUNDED
+        notes.append(Note(NoteKind.APPROXIMATE, ", ".join(dict.fromkeys(item.path for item in running)), text))
+    return tuple(notes)
 
 
 def _selector_notes(selecting: Sequence[Item], even: Sequence[Item]) -> tuple[Note, ...]:

@@ -72,6 +72,33 @@ def test_table(migrate: Run) -> None:
     assert outcome.out.startswith("- ")
 
 
+SPREADING = """\
+{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "GeneralPredicates"}],
+ "priorities": [{"name": "SelectorSpreadPriority", "weight": 1}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gates", "before", "told", "untold"),
+    [
+        ("", "PodTopologySpread (System)   1", "1.36 rounds", "not two to one"),
+        (
+            "DefaultPodTopologySpread=false",
+            "SelectorSpread ",
+            "--feature-gates DefaultPodTopologySpread=false: 1.36",
+            "rounds",
+        ),
+    ],
+    ids=["PodTopologySpread", "SelectorSpread"],
+)
+def test_spreading_of_1_20(migrate: Run, gates: str, before: str, told: str, untold: str) -> None:
+    """What SelectorSpreadPriority is there depends on a feature gate."""
+    outcome = migrate("-", "--from", "1.20", "-o", "table", "--feature-gates", gates, stdin=SPREADING.encode())
+    assert f"1.20 (before)   {before}" in outcome.out
+    assert told in outcome.out
+    assert untold not in outcome.out
+
+
 def test_a_provider(migrate: Run) -> None:
     """With the weights that keep packing on top."""
     outcome = migrate("--algorithm-provider", "ClusterAutoscalerProvider", "--keep-emphasis", "-o", "json")

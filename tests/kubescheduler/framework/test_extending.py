@@ -51,7 +51,7 @@ def test_rows_come_in_the_order_of_the_answer() -> None:
 
 def test_who_answers_with_objects_empties_the_nodes() -> None:
     """Whoever comes after, even one that is not interested or fails and can be ignored."""
-    after = [
+    after: list[Answered | FakeExtender] = [
         Answered(("n0",)),
         FakeExtender(interested=False),
         FakeExtender("down", ignorable=True),

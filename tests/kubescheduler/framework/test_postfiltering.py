@@ -205,7 +205,12 @@ def test_preemption_that_fails(release: str) -> None:
 def test_thorough_runs_preemption_alone() -> None:
     """Plugins of one's own might change something."""
     calls: list[Any] = []
-    watcher = plugin("A", post_filter=lambda *given: calls.append(given) or (None, U))
+
+    def look(*given: Any) -> tuple[None, Status]:
+        calls.append(given)
+        return None, U
+
+    watcher = plugin("A", post_filter=look)
     assert preempting("1.36", watcher, thorough=True).preemption is not None
     assert calls == []
 

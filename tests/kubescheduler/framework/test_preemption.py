@@ -1,4 +1,4 @@
-"""DefaultPreemption of 1.20 and 1.36: who may preempt, where it may help, who has to go, which node, and the texts."""
+"""DefaultPreemption of 1.20 and 1.36: who may preempt, where it may help, and who has to go."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodCondition, PodDisruptionBudget
-from kubescheduler.framework.decision import FrameworkDecision
+from clusterstate.objects import Pod, PodCondition
 from kubescheduler.framework.preemption import (
     PREEMPTION_RULES,
     leaving_1_20,
@@ -20,54 +19,14 @@ from kubescheduler.framework.preemption import (
     potential_1_36,
 )
 from kubescheduler.framework.status import Code, Status
-from tests.build import labels, make_node, make_pod, resources
+from tests.build import make_pod, resources
 from tests.deciders import Answered, FakeExtender, deciding, refusing
 from tests.frames import answers, plugin
+from tests.preempting import WEB, budget, chosen, node, pod, preempted, told, victims, wants
 from tests.rich_worlds import World, everything, in_tree, incoming, worlds
 
 RELEASES = ("1.20", "1.36")
 BOTH = pytest.mark.parametrize("release", RELEASES)
-WEB = {"app": "web"}
-
-
-def node(name: str, cpu: int = 3000, **fields: Any) -> Any:
-    return make_node(name, allocatable=resources(cpu=cpu, memory=8 << 30, pods=9), **fields)
-
-
-def pod(
-    name: str, at: str = "n0", priority: int = 0, cpu: int = 1000, *, start: int | None = None, **fields: Any
-) -> Pod:
-    """start: minutes past midnight."""
-    made = make_pod(name, node=at, priority=priority, requests=resources(cpu=cpu), **fields)
-    return made if start is None else attrs.evolve(made, start_time=f"2020-01-01T00:{start:02}:00Z")
-
-
-def wants(cpu: int = 1000, priority: int = 10, **fields: Any) -> Pod:
-    return make_pod("in", priority=priority, requests=resources(cpu=cpu), **fields)
-
-
-def preempted(
-    release: str, cluster: list[Any], asking: Pod, *plugins: Any, extenders: Any = (), thorough: bool = False
-) -> FrameworkDecision:
-    """A decision by resources and preemption, for a pod that fits nowhere."""
-    made = in_tree(release)
-    scheduler = deciding(
-        release, *plugins, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster, extenders=extenders
-    )
-    decision = scheduler.schedule(asking, preempt=True, thorough=thorough)
-    assert decision.host is None
-    return decision
-
-
-def victims(decision: FrameworkDecision) -> dict[str, list[str]]:
-    """Node → the names of those who would leave, in order."""
-    assert decision.preemption is not None
-    return {name: [p.metadata.name for p in v.pods] for name, v in decision.preemption.candidates.items()}
-
-
-def chosen(decision: FrameworkDecision) -> list[str]:
-    assert decision.preemption is not None
-    return list(decision.preemption.chosen)
 
 
 # --- who may preempt -----------------------------------------------------------------------------
@@ -94,10 +53,6 @@ def test_who_is_on_its_way_out(deleting: bool, conditions: Any, old: bool, new: 
 
 
 TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
-
-
-def told(release: str, count: int, reasons: str, text: str) -> str:
-    return f"0/{count} nodes are available: {reasons}.{f' {text}' if release == '1.36' else ''}"
 
 
 @BOTH
@@ -221,14 +176,6 @@ def test_victims(release: str, there: list[Pod], asking: Pod, expected: dict[str
     assert chosen(decision) == list(expected)
 
 
-def cpu_of(made: Pod) -> int:
-    return made.spec.containers[0].requests["cpu"]
-
-
-def budget(allowed: int, *disrupted: str) -> PodDisruptionBudget:
-    return PodDisruptionBudget(ObjectMeta("b", "default"), LabelSelector(labels(WEB)), allowed, disrupted)
-
-
 @BOTH
 @pytest.mark.parametrize(
     ("allowed", "disrupted", "old", "new", "violations"),
@@ -297,186 +244,6 @@ def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None
     own = plugin("O", filter=alone, add_pod=change(True), remove_pod=change(False), **answers(pre_filter=None))
     cluster = [node("n0"), pod("a", priority=2), pod("b", priority=1)]
     assert victims(preempted(release, cluster, wants(), own)) == {"n0": ["b"]}
-
-
-# --- which node ----------------------------------------------------------------------------------
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("first", "second", "best"),
-    [
-        ([pod("a", label=WEB)], [pod("b", "n1", priority=9)], ["n1"]),
-        ([pod("a", priority=5)], [pod("b", "n1", priority=4)], ["n1"]),
-        (
-            [pod("a", priority=5), pod("a2", priority=2)],
-            [pod("b", "n1", priority=5), pod("b2", "n1", priority=1)],
-            ["n1"],
-        ),
-        ([pod("a", priority=5), pod("a2", priority=-2147483648)], [pod("b", "n1", priority=5, cpu=2000)], ["n1"]),
-        ([pod("a", start=5)], [pod("b", "n1", start=9)], ["n1"]),
-        (
-            [pod("a", priority=2, start=5), pod("a2", priority=1, start=1)],
-            [pod("b", "n1", priority=2, start=4), pod("b2", "n1", priority=1, start=9)],
-            ["n0"],
-        ),
-        ([pod("a", start=5)], [pod("b", "n1", start=5)], ["n0", "n1"]),
-    ],
-    ids=["violations", "first victim", "sum", "count", "start", "start of the highest", "equal"],
-)
-def test_where_it_hurts_least(release: str, first: list[Pod], second: list[Pod], best: list[str]) -> None:
-    """One criterion after the other, until one node is left."""
-    nodes = [node(name, sum(map(cpu_of, pods))) for name, pods in (("n0", first), ("n1", second))]
-    most = max(sum(map(cpu_of, pods)) for pods in (first, second))
-    decision = preempted(release, [*nodes, *first, *second, budget(0)], wants(most))
-    assert chosen(decision) == best
-
-
-@pytest.mark.parametrize(("release", "first", "best"), [("1.20", "web", "n0"), ("1.36", "top", "n1")])
-def test_the_first_victim_is_not_always_the_most_important(release: str, first: str, best: str) -> None:
-    """1.20 compares the first of its list, where violating pods come first; 1.36 the most important one."""
-    cluster = [
-        *(node(name, 2000) for name in ("n0", "n1")),
-        *(pod("web", priority=1, label=WEB), pod("top", priority=9)),
-        *(pod("web2", "n1", priority=2, label=WEB), pod("mid", "n1", priority=5)),
-        budget(0),
-    ]
-    decision = preempted(release, cluster, wants(2000))
-    assert victims(decision)["n0"][0] == first
-    assert chosen(decision) == [best]
-
-
-def silent(release: str, *names: str, **fields: Any) -> FrameworkDecision:
-    """Nodes where the pod fits but for an extender."""
-    extender = FakeExtender(filtered=Answered((), dict.fromkeys(names, "no")))
-    cluster = [*(node(name) for name in names), *(pod(f"low-{name}", name) for name in names)]
-    return preempted(release, cluster, wants(), extenders=[extender], **fields)
-
-
-def test_nodes_that_need_no_victims_in_1_20() -> None:
-    """A single one is chosen and nobody leaves; among several the process ends."""
-    decision = silent("1.20", "n0")
-    assert (victims(decision), chosen(decision)) == ({"n0": []}, ["n0"])
-    crash = "panic: runtime error: index out of range [0] with length 0 (a node needs no victims)"
-    assert silent("1.20", "n0", "n1").error == crash
-    assert silent("1.20", "n0", "n1", thorough=True).error == crash
-
-
-def test_nodes_that_need_no_victims_in_1_36() -> None:
-    """They are errors; with other candidates those are taken."""
-    text = 'preemption: expected at least one victim pod on node "n0"'
-    assert silent("1.36", "n0").message == f"0/1 nodes are available: 1 no. {text}"
-    assert silent("1.36", "n0", thorough=True).error == text
-    both = f'preemption: [{text.removeprefix("preemption: ")}, expected at least one victim pod on node "n1"]'
-    assert silent("1.36", "n0", "n1", thorough=True).error == both
-    extender = FakeExtender(filtered=Answered((), {"n0": "no"}))
-    cluster = [node("n0"), pod("a"), node("n1"), pod("b", "n1", cpu=3000)]
-    decision = preempted("1.36", cluster, wants(), extenders=[extender])
-    assert victims(decision) == {"n1": ["b"]}
-
-
-# --- extenders -----------------------------------------------------------------------------------
-
-TWO = [node("n0"), node("n1"), pod("a", cpu=3000), pod("b", "n1", cpu=3000, priority=1)]
-
-
-@BOTH
-def test_extenders_have_their_say(release: str) -> None:
-    """They keep some candidates, with their own victims and counts."""
-    extender = FakeExtender(kept={"n1": (("default/b",), 2)})
-    decision = preempted(release, TWO, wants(), extenders=[extender])
-    assert decision.preemption is not None
-    assert (victims(decision), chosen(decision)) == ({"n1": ["b"]}, ["n1"])
-    assert decision.preemption.candidates["n1"].violations == 2
-
-
-@BOTH
-def test_extenders_that_keep_nobody(release: str) -> None:
-    """There is no candidate, and in 1.36 nothing is said of the nomination."""
-    decision = preempted(release, TWO, wants(nominated="n9"), extenders=[FakeExtender(kept={})])
-    assert (victims(decision), decision.nominated) == ({}, None)
-    text = "preemption: no candidate node for preemption"
-    assert decision.message == told(release, 2, "2 Insufficient cpu", text)
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("kept", "text"),
-    [
-        ("down", "down"),
-        ({"ghost": ((), 0)}, 'nodeinfo not found for node name "ghost"'),
-        (
-            {"n0": (("u",), 0)},
-            "extender: http://x claims to preempt pod (UID: &{u}) on node: n0, but the pod is not found on that node",
-        ),
-    ],
-    ids=["fails", "an unknown node", "an unknown pod"],
-)
-@pytest.mark.parametrize("ignorable", [True, False])
-def test_extenders_that_fail(release: str, kept: Any, text: str, ignorable: bool) -> None:
-    """One that can be ignored changes nothing, another ends it."""
-    decision = preempted(release, TWO, wants(), extenders=[FakeExtender(kept=kept, ignorable=ignorable)], thorough=True)
-    if ignorable:
-        assert decision.error is None
-        assert victims(decision) == {"n0": ["a"], "n1": ["b"]}
-    else:
-        assert decision.error == text
-
-
-@pytest.mark.parametrize("ignorable", [True, False])
-def test_extenders_that_keep_nodes_without_victims(ignorable: bool) -> None:
-    """1.36 drops them when the extender can be ignored, and takes it for an error otherwise."""
-    kept = {"n0": ((), 0), "n1": (("default/b",), 0)}
-    extender = FakeExtender(kept=kept, ignorable=ignorable)
-    decision = preempted("1.36", TWO, wants(), extenders=[extender], thorough=True)
-    if ignorable:
-        assert victims(decision) == {"n1": ["b"]}
-    else:
-        assert decision.error == 'expected at least one victim pod on node "n0"'
-    assert victims(preempted("1.20", TWO, wants(), extenders=[FakeExtender(kept={"n0": ((), 0)})])) == {"n0": []}
-
-
-@BOTH
-def test_extenders_are_asked_one_after_the_other(release: str) -> None:
-    """Until no candidate is left; those without the verb or without interest are not."""
-    extenders = [
-        FakeExtender(kept={"n1": (("default/b",), 0)}),
-        FakeExtender(),
-        FakeExtender(kept={"n0": (("default/a",), 0)}, interested=False),
-        FakeExtender(preempts=True),
-    ]
-    assert victims(preempted(release, TWO, wants(), extenders=extenders)) == {"n1": ["b"]}
-
-
-# --- texts ---------------------------------------------------------------------------------------
-
-
-def test_why_there_is_no_candidate() -> None:
-    """1.36 tells of every node what stands in the way; 1.20 nothing."""
-    cluster = [
-        *(node(f"n{at}", 1000) for at in range(4)),
-        pod("top", "n0", priority=99),
-        pod("low", "n1", priority=1, cpu=500),
-        pod("high", "n1", priority=99, cpu=500),
-        pod("low2", "n3", cpu=1000),
-    ]
-    decision = preempted("1.36", cluster, wants(1000), refusing("F", n2="hopeless", n3="hopeless"))
-    assert decision.message == (
-        "0/4 nodes are available: 2 Insufficient cpu, 2 hopeless. preemption: 0/4 nodes are available: "
-        "1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
-        "2 Preemption is not helpful for scheduling."
-    )
-    assert decision.nominated == ""
-    decision = preempted("1.20", cluster, wants(1000), refusing("F", n2="hopeless", n3="hopeless"))
-    assert decision.message == "0/4 nodes are available: 2 Insufficient cpu, 2 hopeless."
-
-
-def test_1_20_takes_back_a_nomination_that_no_node_can_keep() -> None:
-    """When preemption can help nowhere."""
-    for nominated, cleared in (("n9", ["in"]), ("", [])):
-        decision = preempted("1.20", [node("n0")], wants(nominated=nominated), refusing("F", n0="hopeless"))
-        assert decision.preemption is not None
-        assert [p.metadata.name for p in decision.preemption.cleared] == cleared
 
 
 # --- laws ----------------------------------------------------------------------------------------

@@ -17,7 +17,10 @@ from clusterstate.usage import wrap
 from kubescheduler.config.algorithm import AlgorithmOptions
 from kubescheduler.config.engine import engine_for
 from kubescheduler.core.selection import RandomTie
+from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.points import Point
 from kubescheduler.framework.state import CycleState
+from predicates.types import FitPredicate
 from tests.build import make_node, make_pod, resources
 from tests.deciders import FakeExtender, deciding, refusing, scoring
 from tests.frames import answers, plugin
@@ -193,8 +196,7 @@ def test_pod_classes_share_what_is_remembered() -> None:
         calls.append(len(snapshot))
         return {"full": np.zeros(len(snapshot), np.bool_)}
 
-    made = refusing("F")
-    made = attrs.evolve(made, check=attrs.evolve(made.check, check=check))
+    made = ColumnPlugin("F", frozenset({Point.FILTER}), FitPredicate("F", check))
     scheduler = deciding("1.36", made)
     for name in ("a", "b", "c"):
         scheduler.schedule(make_pod(name))

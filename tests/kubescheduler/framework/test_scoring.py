@@ -191,10 +191,7 @@ def mapping(function: Any) -> Any:
     ("made", "text"),
     [
         (plugin("A", **answers(score=SchedulingError("broken"))), FAILED.format("broken")),
-        (
-            attrs.evolve(scoring("A", 1), scoring=attrs.evolve(scoring("A", 1).scoring, map=fails("x"))),
-            FAILED.format("x"),
-        ),
+        (mapping(fails("x")), FAILED.format("x")),
         (scoring("A", 1, 2, 3, settle=fails("unsettled")), FAILED.format("unsettled")),
         (plugin("A", **answers(score=1, normalize_scores=SchedulingError("no"))), NORMALIZE.format("no")),
         (own_scores("A", n0=0, n1=101, n2=-1), RANGE.format(101)),
