@@ -74,9 +74,7 @@ class World:
         self.cache = ClusterCache.of([make_node("n1"), *low], reading(self.release, gates))
         engine = framework_engine_for(AlgorithmOptions(self.release, gates), None, None, None)
         assert isinstance(engine, FrameworkEngine)
-        services = attrs.evolve(
-            engine.services(self.cache), client=self.client, events=self.events, time=ManualTime()
-        )
+        services = attrs.evolve(engine.services(self.cache), client=self.client, events=self.events, time=ManualTime())
 
         def queue(profiles: Any) -> SimpleQueue:
             self.queue = SimpleQueue(profiles.less, services.time.now, profiles.pre_enqueue)
