@@ -49,6 +49,9 @@ with contextlib.redirect_stdout(io.StringIO()):
 exec(now, space)
 """
 
+CHANGING = ("PYTEST", "COV", "CI", "BUILD_NUMBER")
+"""What variables begin with that change how programs write; on a build server pytest writes more."""
+
 
 @attrs.frozen
 class Block:
@@ -182,7 +185,7 @@ class Session:
         )
 
     def _environment(self) -> dict[str, str]:
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV"))}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(CHANGING)}
         path = os.pathsep.join([str(self.folder / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
         return {**inherited, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
 
