@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import attrs
@@ -13,17 +13,31 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Node, Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.algorithm import Extender, FilterAnswer
 from kubescheduler.core.decision import ExtenderTrace
 
 
+def heard(_: FilterAnswer) -> None:
+    """Nothing more is made of an answer."""
+
+
+def unknown_node_1_16(name: str) -> str:
+    return f"node not found: an extender passed {name!r}, which is not in the cluster"
+
+
 def filter_with_extenders(
-    pod: Pod, extenders: Sequence[Extender], snapshot: Snapshot, feasible: IntArray
+    pod: Pod,
+    extenders: Sequence[Extender],
+    snapshot: Snapshot,
+    feasible: IntArray,
+    hear: Callable[[FilterAnswer], None] = heard,
+    unknown_node: Callable[[str], str] = unknown_node_1_16,
 ) -> tuple[IntArray, tuple[ExtenderTrace, ...]]:
     """The rows that are left after every interested extender, in the order the last one gave, and the traces.
 
-    Extenders are asked one after the other until no node is left; an ignorable one that fails changes nothing.
-    Raises SchedulingError when another fails. Upstream: 1.16 findNodesThatFit.
+    Extenders are asked one after the other until no node is left; an ignorable one that fails changes nothing. ``hear``
+    is told of every answer; ``unknown_node`` is the text for a name that is no node. Raises SchedulingError when an
+    extender that is not ignorable fails. Upstream: 1.16 findNodesThatFit, later findNodesThatPassExtenders.
     """
     traces: list[ExtenderTrace] = []
     for extender in extenders:
@@ -37,16 +51,18 @@ def filter_with_extenders(
                     raise
                 trace = attrs.evolve(trace, filter_error=str(error))
             else:
-                feasible = np.array([_row(snapshot, name) for name in answer.nodes], np.int64)
-                trace = attrs.evolve(trace, failed=dict(answer.failed))
+                feasible = np.array([_row(snapshot, name, unknown_node) for name in answer.nodes], np.int64)
+                hear(answer)
+                unresolvable = dict(answer.unresolvable) or None
+                trace = attrs.evolve(trace, failed=dict(answer.failed), unresolvable=unresolvable)
         traces.append(trace)
     return feasible, tuple(traces)
 
 
-def _row(snapshot: Snapshot, name: str) -> int:
+def _row(snapshot: Snapshot, name: str, unknown_node: Callable[[str], str]) -> int:
     row = snapshot.row_of(name)
     if row is None or snapshot.node(row) is None:
-        raise SchedulingError(f"node not found: an extender passed {name!r}, which is not in the cluster")
+        raise SchedulingError(unknown_node(name))
     return row
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
-import numpy as np
 
-from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Extender, FilterAnswer
 from kubescheduler.core.decision import ExtenderTrace
-from kubescheduler.core.extending import nodes_of
+from kubescheduler.core.extending import filter_with_extenders
 from kubescheduler.framework.status import Code, Status
 
 SCALE = 10
@@ -54,35 +52,20 @@ class Filtered:
 def ask_filters(
     pod: Pod, extenders: Sequence[Extender], snapshot: Snapshot, feasible: IntArray, note: Note
 ) -> Filtered:
-    """Every interested extender in turn, until no node is left; an ignorable one that fails changes nothing.
+    """What every interested extender's filter leaves, and says of the nodes that it refuses.
 
-    Raises SchedulingError when another fails. Upstream: findNodesThatPassExtenders.
+    Raises SchedulingError when one that is not ignorable fails. Upstream: findNodesThatPassExtenders.
     """
-    traces: list[ExtenderTrace] = []
     refused: Refused = {}
-    emptied = False
-    for extender in extenders:
-        config = extender.config
-        trace = ExtenderTrace(config.url_prefix, config.weight)
-        if len(feasible) and config.filter_verb and extender.is_interested(pod):
-            try:
-                answer = extender.filter(pod, nodes_of(snapshot, feasible), snapshot.known_names)
-            except SchedulingError as error:
-                if not config.ignorable:
-                    raise
-                trace = attrs.evolve(trace, filter_error=str(error))
-            else:
-                feasible = np.array([_row(snapshot, name) for name in answer.nodes], np.int64)
-                emptied = emptied or answer.as_objects
-                note(refused, answer)
-                unresolvable = dict(answer.unresolvable) or None
-                trace = attrs.evolve(trace, failed=dict(answer.failed), unresolvable=unresolvable)
-        traces.append(trace)
-    return Filtered(feasible, emptied, refused, tuple(traces))
+    as_objects: list[bool] = []
+
+    def hear(answer: FilterAnswer) -> None:
+        note(refused, answer)
+        as_objects.append(answer.as_objects)
+
+    left, traces = filter_with_extenders(pod, extenders, snapshot, feasible, hear, unknown_node)
+    return Filtered(left, any(as_objects), refused, traces)
 
 
-def _row(snapshot: Snapshot, name: str) -> int:
-    row = snapshot.row_of(name)
-    if row is None or snapshot.node(row) is None:
-        raise SchedulingError(f'nodeinfo not found for node name "{name}"')
-    return row
+def unknown_node(name: str) -> str:
+    return f'nodeinfo not found for node name "{name}"'
