@@ -126,9 +126,12 @@ def most_allocated_1_36(
 
 
 def _mean_1_36(share: Share, resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices) -> IntArray:
-    resources = counted_1_36(resources, pod)
+    if tuple(name for name, _ in resources) == STANDARD:
+        requested, allocatable = amounts(STANDARD, pod, snapshot)
+    else:
+        resources = counted_1_36(resources, pod)
+        requested, allocatable = _amounts_1_36(resources, pod, snapshot, devices)
     weights = [weight for _, weight in resources]
-    requested, allocatable = _amounts_1_36(resources, pod, snapshot, devices)
     there = allocatable != 0
     total = _weighted(share(requested, allocatable), weights)
     if there.all():

@@ -283,7 +283,7 @@ class ClassState:
                 self.scores[priority.config.name] = ScoreState(priority.config, info)
             else:
                 self.constants[priority.config.name] = constant
-        self._moving_checks = [s for s in self.checks if s.predicate.pre_filter is not None or not s.of_nodes]
+        self._moving_checks = [s for s in self.checks if s.predicate.pre_reads or not s.of_nodes]
         self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
 
     def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
