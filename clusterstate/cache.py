@@ -145,6 +145,11 @@ class ClusterCache:
         """All placed pods, in order of arrival."""
         return [pod for _, pod in self._places.values()]
 
+    def placed(self, uid: str) -> Pod | None:
+        """The placed pod of that identity, as it runs; None when no node holds it."""
+        place = self._places.get(uid)
+        return None if place is None else place[1]
+
     def _uid(self, pod: Pod) -> str:
         uid = self.reading.identity(pod)
         if not uid:

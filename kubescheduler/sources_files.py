@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from clusterstate.documents import Item, split, split_json
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, InputError
 
 EXTENSIONS = (".json", ".yaml", ".yml")
 COMPRESSED = ".gz"
@@ -19,6 +19,14 @@ STDIN_NAME = "standard input"
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
+
+
+def check_place(option: str, target: Path) -> None:
+    """Raises InputError when no file can be written there. option: as it was given, for the text."""
+    if target.is_dir():
+        raise InputError(f"{option}: this is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise InputError(f"{option}: there is no folder {target.parent}; make it first")
 
 
 def read_items(paths: Sequence[str], stdin: IO[bytes] | None) -> tuple[list[Item], list[str]]:

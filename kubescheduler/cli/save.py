@@ -17,6 +17,7 @@ from clusterstate.encode import encode_object
 from clusterstate.errors import InputError
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cli.documents import list_document
+from kubescheduler.sources_files import check_place
 
 COMPRESSED = ".gz"
 FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -29,10 +30,7 @@ def check_target(path: str | None) -> None:
     target = Path(path)
     if _format(target) is None:
         raise InputError(f"--save {path}: the name says no format; let it end in {', '.join(FORMATS)}, or that and .gz")
-    if target.is_dir():
-        raise InputError(f"--save {path}: this is a folder; name a file in it")
-    if not target.parent.is_dir():
-        raise InputError(f"--save {path}: there is no folder {target.parent}; make it first")
+    check_place(f"--save {path}", target)
 
 
 def save_cluster(

@@ -89,18 +89,24 @@ def _version_note(ignored: list[str]) -> str:
 # --- kind and apiVersion -------------------------------------------------------------------
 
 
-def _check_type(document: Mapping[str, Any]) -> tuple[str, str | None]:
-    """(apiVersion, the release's text if this is no Policy). Both keys are found in any case."""
+def kind_and_version(document: Mapping[str, Any]) -> tuple[str, str, str | None]:
+    """(kind, apiVersion, the text if they cannot be read). Both keys are found in any case."""
     found = {"kind": "", "apiversion": ""}
     for key, value in document.items():
         name = key.casefold()
         if name in found and value is not None:
             if not isinstance(value, str):
-                return "", f"couldn't get version/kind; json parse error: {key} is not a string"
+                return "", "", f"couldn't get version/kind; json parse error: {key} is not a string"
             found[name] = value
     kind, version = found["kind"] or "Policy", found["apiversion"]
-    if version.count("/") > 1:
-        return version, f"unexpected GroupVersion string: {version}"
+    return kind, version, f"unexpected GroupVersion string: {version}" if version.count("/") > 1 else None
+
+
+def _check_type(document: Mapping[str, Any]) -> tuple[str, str | None]:
+    """(apiVersion, the release's text if this is no Policy). Both keys are found in any case."""
+    kind, version, error = kind_and_version(document)
+    if error is not None:
+        return version, error
     if version in _INTERNAL_VERSIONS:
         registered = f"the internal version of group {go_quote('')}"
     else:

@@ -8,7 +8,7 @@ from typing import Any
 from clusterstate.errors import ConfigError
 from clusterstate.validation import go_quote
 from kubescheduler.config.decoding import Decoder, UnknownKey
-from kubescheduler.config.policy import unknown_problem
+from kubescheduler.config.policy import kind_and_version, unknown_problem
 from kubescheduler.config.policy_1_20_checks import check_policy_1_20, policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy_1_20_decoding import fault_text, sorted_document, unknown_text
 from kubescheduler.config.policy_1_20_plugins import policy_profile_1_20
@@ -114,16 +114,9 @@ def _written(document: Mapping[str, Any], text: str | None) -> str:
 
 def _check_type(document: Mapping[str, Any]) -> tuple[str, str | None]:
     """(apiVersion, the release's text if this is no Policy). Both keys are first looked for in any case."""
-    found = {"kind": "", "apiversion": ""}
-    for key, value in document.items():
-        name = key.casefold()
-        if name in found and value is not None:
-            if not isinstance(value, str):
-                return "", f"couldn't get version/kind; json parse error: {key} is not a string"
-            found[name] = value
-    kind, version = found["kind"] or "Policy", found["apiversion"]
-    if version.count("/") > 1:
-        return version, f"unexpected GroupVersion string: {version}"
+    kind, version, error = kind_and_version(document)
+    if error is not None:
+        return version, error
     internal = version in _INTERNAL_VERSIONS
     if kind == "Policy" and (internal or version == "v1"):
         return version, None

@@ -6,14 +6,15 @@ paths and suggestions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import attrs
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
-from clusterstate.validation import go_quote, is_extended_resource, qualified_name_errors
+from clusterstate.validation import go_quote
+from kubescheduler.config.component.validation_1_20 import extender_errors_1_20
 from kubescheduler.config.policy_1_20_names import (
     EQUAL,
     EVEN_SPREAD,
@@ -32,7 +33,6 @@ from kubescheduler.config.policy_1_20_names import (
 from kubescheduler.config.policy_1_20_plugins import collect
 from kubescheduler.config.policy_model import Policy, PriorityArgument, PriorityPolicy, RequestedToCapacityRatio
 from kubescheduler.config.validation import FROM_POLICY, MAX_WEIGHT
-from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.fielderror import FieldError, aggregate, invalid
 from kubescheduler.framework.validation_args_1_20 import args_errors_1_20
 
@@ -44,28 +44,6 @@ PANIC = "panic: runtime error: invalid memory address or nil pointer dereference
 # --- first checks: all messages are collected ----------------------------------------------
 
 
-def extender_problems(extenders: Sequence[ExtenderConfig]) -> Iterator[FieldError]:
-    """The rules of a configuration's extenders. Upstream: 1.20 validateExtenders."""
-    managed: set[str] = set()
-    for at, extender in enumerate(extenders):
-        path = f"extenders[{at}]"
-        if extender.prioritize_verb and extender.weight <= 0:
-            yield invalid(f"{path}.weight", extender.weight, "must have a positive weight applied to it")
-        for resource_at, resource in enumerate(extender.managed_resources):
-            name, where = resource.name, f"{path}.managedResources[{resource_at}].name"
-            errors = qualified_name_errors(name)
-            yield from (invalid(where, name, error) for error in errors)
-            if not errors and not is_extended_resource(name):
-                yield invalid(where, name, f"{name} is an invalid extended resource name")
-            if name in managed:
-                yield invalid(where, name, "duplicate extender managed resource name")
-            managed.add(name)
-    binders = sum(bool(extender.bind_verb) for extender in extenders)
-    if binders > 1:
-        found = f"found {binders} extenders implementing bind"
-        yield invalid("extenders", found, "only one extender can implement bind")
-
-
 def validation_1_20(policy: Policy) -> Iterator[FieldError]:
     """Upstream: 1.20 ValidatePolicy."""
     seen: dict[str, PriorityPolicy] = {}
@@ -75,7 +53,7 @@ def validation_1_20(policy: Policy) -> Iterator[FieldError]:
             yield FieldError(f"priorities[{at}].weight", text)
         if priority.argument is not None and (error := _custom_error(priority, priority.argument, seen)):
             yield FieldError(f"priorities[{at}]", error)
-    yield from extender_problems(policy.extenders)
+    yield from extender_errors_1_20(policy.extenders)
     weight = policy.hard_pod_affinity_symmetric_weight
     if not 0 <= weight <= 100:
         yield invalid("hardPodAffinitySymmetricWeight", weight, "not in valid range [0-100]")

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.framework.decision import fit_error_1_20, fit_error_1_36
 from kubescheduler.framework.errortexts import filter_failed_1_20, filter_failed_1_36
 from kubescheduler.framework.extending import Note, note_1_20, note_1_36
 from kubescheduler.framework.filtering import ErrorText
 from kubescheduler.framework.postfiltering import Collect, collect_1_20, collect_1_36
 from kubescheduler.framework.prefiltering import Answer, PreFilterOutcome, narrow_1_20, narrow_1_36
-from kubescheduler.framework.sampling import wanted_1_20, wanted_1_36
+from kubescheduler.framework.sampling import wanted_1_36
 from kubescheduler.framework.state import CycleState
 from kubescheduler.framework.status import REJECTED_1_20, REJECTED_1_36, Code
 
@@ -55,7 +56,7 @@ DECISION_RULES: dict[str, DecisionRules] = {
         note=note_1_20,
         appends=True,
         fit_error=fit_error_1_20,
-        wanted=wanted_1_20,
+        wanted=nodes_to_find,
         nominated_first=False,
         empties=False,
         one_is_enough=False,

@@ -180,8 +180,7 @@ class SchedulerLoop:
             text = f"skip schedule deleting pod: {pod.key}"
             self._services.events.event(pod, "Warning", "FailedScheduling", "Scheduling", text)
             return text
-        if cache.is_assumed(pod):
-            assumed = next(p for p in cache.pods() if p.metadata.uid == pod.metadata.uid)
-            if self.cycles.rules.passes_over(pod, assumed):
-                return f"pod {pod.key} is assumed already"
+        assumed = cache.placed(pod.metadata.uid) if cache.is_assumed(pod) else None
+        if assumed is not None and self.cycles.rules.passes_over(pod, assumed):
+            return f"pod {pod.key} is assumed already"
         return ""

@@ -26,7 +26,7 @@ A method that raises SchedulingError answers an Error status with that text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -101,7 +101,3 @@ def points_of(plugin: Any) -> Collection[Point]:
     return frozenset(
         point for point, methods in METHODS.items() if any(callable(getattr(plugin, name, None)) for name in methods)
     )
-
-
-PluginRegistry = Mapping[str, PluginFactory]
-"""Plugin name → factory."""

@@ -10,17 +10,8 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 
 
-def wanted_1_20(nodes: int, percentage: int) -> int:
-    """How many passing nodes are enough; a percentage of 0 is adaptive. Upstream: 1.20 numFeasibleNodesToFind."""
-    if nodes < 100 or percentage >= 100:
-        return nodes
-    if percentage <= 0:
-        percentage = max(5, 50 - nodes // 125)
-    return max(100, nodes * percentage // 100)
-
-
 def wanted_1_36(nodes: int, percentage: int) -> int:
-    """The same without a limit on the percentage. Upstream: 1.36 numFeasibleNodesToFind."""
+    """As ``nodes_to_find``, without a limit on the percentage. Upstream: 1.36 numFeasibleNodesToFind."""
     if nodes < 100:
         return nodes
     if percentage <= 0:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from clusterstate.errors import InputError
 from kubescheduler.migration.sweep_rows import CASE, Column, Row, from_cells, to_cells
+from kubescheduler.sources_files import check_place
 
 CSV, PARQUET = ".csv", ".parquet"
 JOURNAL = ".journal.csv"
@@ -51,10 +52,7 @@ def check_output(path: str) -> None:
         raise InputError(
             f"--out {path}: Parquet needs pyarrow; pip install 'kubescheduler[sweep]', or let the name end in {CSV}"
         )
-    if target.is_dir():
-        raise InputError(f"--out {path}: this is a folder; name a file in it")
-    if not target.parent.is_dir():
-        raise InputError(f"--out {path}: there is no folder {target.parent}; make it first")
+    check_place(f"--out {path}", target)
 
 
 def ordered(rows: dict[str, Row], order: Iterable[str]) -> list[Row]:

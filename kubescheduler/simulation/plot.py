@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clusterstate.errors import InputError
 from kubescheduler.simulation.svg import Line, Panel, chart, time_unit
 from kubescheduler.simulation.usage import share
+from kubescheduler.sources_files import check_place
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.report import Report
@@ -29,10 +30,7 @@ def check_plot(path: str | None) -> None:
         raise InputError(
             f"--plot {path}: PNG needs matplotlib; pip install 'kubescheduler[plot]', or let the name end in {SVG}"
         )
-    if target.is_dir():
-        raise InputError(f"--plot {path}: this is a folder; name a file in it")
-    if not target.parent.is_dir():
-        raise InputError(f"--plot {path}: there is no folder {target.parent}; make it first")
+    check_place(f"--plot {path}", target)
 
 
 def panels_of(report: Report) -> list[Panel]:

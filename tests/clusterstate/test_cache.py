@@ -27,6 +27,18 @@ def test_an_assumed_pod_is_confirmed_by_adding_it() -> None:
     assert [pod.node_name for pod in cache.pods()] == ["b"]
 
 
+def test_a_placed_pod_is_found_by_its_identity() -> None:
+    """Assumed or added, as it runs; nothing once it is gone."""
+    cache = ClusterCache.of([make_node("a"), make_node("b")])
+    placed = cache.assume_pod(make_pod(), "a")
+    uid = placed.metadata.uid
+    assert cache.placed(uid) is placed
+    cache.add_pod(added := make_pod(node="b"))
+    assert cache.placed(uid) is added
+    cache.remove_pod(added)
+    assert cache.placed(uid) is None
+
+
 @pytest.mark.parametrize(
     ("act", "text"),
     [

@@ -39,6 +39,3 @@ class DefaultBinder:
 def default_binder(_: Any, handle: Handle) -> DefaultBinder:
     """Of 1.20 and 1.36."""
     return DefaultBinder(handle)
-
-
-default_binder_1_20 = default_binder_1_36 = default_binder

@@ -71,7 +71,7 @@ class AsyncPreemption(DefaultPreemption):
         return Status.unresolvable(BUSY)
 
     def _is_gone(self, uid: str) -> bool:
-        there = next((pod for pod in self.handle.cache.pods() if pod.metadata.uid == uid), None)
+        there = self.handle.cache.placed(uid)
         return there is None or there.metadata.deletion_timestamp is not None
 
 

@@ -18,6 +18,3 @@ def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
     """Of 1.20 and 1.36."""
     rule = FitPredicate(NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always)
     return ColumnPlugin(NAME, frozenset({Point.FILTER}), rule)
-
-
-node_unschedulable_1_20 = node_unschedulable_1_36 = node_unschedulable

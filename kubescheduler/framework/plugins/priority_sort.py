@@ -38,6 +38,3 @@ class PrioritySort:
 def priority_sort(_: Any, __: Handle) -> PrioritySort:
     """Of 1.20 and 1.36."""
     return PrioritySort()
-
-
-priority_sort_1_20 = priority_sort_1_36 = priority_sort

@@ -253,6 +253,15 @@ def extender(**more: Any) -> dict[str, Any]:
             ],
         ),
         (
+            {**POLICY, "extenders": [extender(managedResources=[{"name": "A.com/x"}])]},
+            [
+                'extenders[0].managedResources[0].name: Invalid value: "A.com/x": prefix part a lowercase RFC 1123 '
+                "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
+                "an alphanumeric character (e.g. 'example.com', regex used for validation is "
+                r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+            ],
+        ),
+        (
             {**POLICY, "hardPodAffinitySymmetricWeight": -1},
             ["hardPodAffinitySymmetricWeight: Invalid value: -1: not in valid range [0-100]"],
         ),
@@ -274,6 +283,7 @@ def extender(**more: Any) -> dict[str, Any]:
         "extender-weights",
         "binders",
         "managed-resources",
+        "wording-of-names",
         "hard-weight",
         "several",
     ],

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.framework.sampling import Sampler, wanted_1_20, wanted_1_36
+from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.framework.sampling import Sampler, wanted_1_36
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ from kubescheduler.framework.sampling import Sampler, wanted_1_20, wanted_1_36
 )
 def test_how_many_are_enough(nodes: int, percentage: int, old: int, new: int) -> None:
     """At least 100; 0 is adaptive, falling from 50 to 5 percent."""
-    assert wanted_1_20(nodes, percentage) == old
+    assert nodes_to_find(nodes, percentage) == old
     assert wanted_1_36(nodes, percentage) == new
 
 
