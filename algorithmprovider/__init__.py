@@ -20,7 +20,7 @@ from algorithmprovider.registration import (
 )
 from algorithmprovider.registry import Provider, Registry, nearest
 from clusterstate.errors import RegistryError
-from clusterstate.reading import READING_1_20, READING_1_36, Reading
+from clusterstate.release_view import VIEW_1_20, VIEW_1_36, ReleaseView
 
 __all__ = [
     "FIT_PREDICATES",
@@ -34,7 +34,6 @@ __all__ = [
     "list_algorithm_providers",
     "list_fit_predicates",
     "list_priorities",
-    "reading",
     "register_algorithm_provider",
     "register_custom_fit_predicate",
     "register_custom_priority_function",
@@ -43,6 +42,7 @@ __all__ = [
     "register_priority_config_factory",
     "register_priority_function",
     "registry",
+    "release_view",
 ]
 
 DEFAULT_RELEASE = "1.16"
@@ -55,21 +55,21 @@ RELEASES: dict[str, tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str,
 """Release → (its registry under given feature gates, the gates that matter and their defaults)."""
 
 
-READINGS: dict[str, Callable[[Mapping[str, bool]], Reading]] = {
-    "1.4": release_1_4.reading,
-    "1.16": release_1_16.reading,
-    "1.20": lambda _: READING_1_20,
-    "1.36": lambda _: READING_1_36,
+VIEWS: dict[str, Callable[[Mapping[str, bool]], ReleaseView]] = {
+    "1.4": release_1_4.release_view,
+    "1.16": release_1_16.release_view,
+    "1.20": lambda _: VIEW_1_20,
+    "1.36": lambda _: VIEW_1_36,
 }
 """Release → how it sees objects under given feature gates."""
 
 
-def reading(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Reading:
+def release_view(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> ReleaseView:
     """How a release sees objects, for the cluster's cache. ``feature_gates`` override the defaults."""
-    if release not in READINGS:
-        raise _unknown(release, READINGS)
+    if release not in VIEWS:
+        raise _unknown(release, VIEWS)
     gates = RELEASES[release][1] if release in RELEASES else {}
-    return READINGS[release]({**gates, **(feature_gates or {})})
+    return VIEWS[release]({**gates, **(feature_gates or {})})
 
 
 def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Registry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithmprovider.registry import Provider, Registry
-from clusterstate.reading import READING_1_16, Reading
+from clusterstate.release_view import VIEW_1_16, ReleaseView
 from clusterstate.usage import account_1_16_with_overhead
 from predicates import FIT_PREDICATES, conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
 from priorities import PRIORITIES
@@ -130,9 +130,9 @@ UNRESOLVABLE: frozenset[str] = frozenset(
 """Reasons that taking pods away cannot mend. Upstream: 1.16 unresolvablePredicateFailureErrors."""
 
 
-def reading(gates: Mapping[str, bool]) -> Reading:
+def release_view(gates: Mapping[str, bool]) -> ReleaseView:
     """How 1.16 sees objects under these feature gates."""
-    return Reading(accounting=account_1_16_with_overhead) if gates["PodOverhead"] else READING_1_16
+    return ReleaseView(accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW_1_16
 
 
 def registry(gates: Mapping[str, bool]) -> Registry:

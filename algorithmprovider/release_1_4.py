@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithmprovider.registry import Arguments, Provider, Registry
-from clusterstate.reading import READING_1_4, Reading
+from clusterstate.release_view import VIEW_1_4, ReleaseView
 from predicates import FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
@@ -70,6 +70,6 @@ def registry(_: Mapping[str, bool]) -> Registry:
     )
 
 
-def reading(_: Mapping[str, bool]) -> Reading:
+def release_view(_: Mapping[str, bool]) -> ReleaseView:
     """How 1.4 sees objects."""
-    return READING_1_4
+    return VIEW_1_4

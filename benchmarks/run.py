@@ -19,14 +19,14 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from algorithmprovider import READINGS, reading
+from algorithmprovider import VIEWS, release_view
 from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, WORKLOADS, Workload, namespace, node
 from clusterstate.cache import ClusterCache
-from clusterstate.decode import Decoder
+from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
-from kubescheduler.config.algorithm import AlgorithmOptions
-from kubescheduler.config.engine import Scheduler, engine_for
 from kubescheduler.config.gates import GATES, gates_from
+from kubescheduler.engine.engines import Scheduler, engine_for
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
 
 MOST_PODS_A_NODE = 30
 
@@ -36,7 +36,7 @@ def build(workload: Workload, release: str, nodes: int, init_pods: int) -> Sched
     decoder = Decoder()
     known = GATES[release]
     gates = gates_from(release, {gate: on for gate, on in workload.feature_gates.items() if gate in known})
-    cache = ClusterCache(reading(release, gates))
+    cache = ClusterCache(release_view(release, gates))
     for name, labels in workload.namespaces(init_pods).items():
         cache.add(decoder.decode_object(namespace(name, labels)))
     for index in range(nodes):
@@ -95,7 +95,7 @@ def _preempt(scheduler: Scheduler, pods: list[Pod]) -> int:
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--release", type=click.Choice(list(READINGS)), default="1.16")
+@click.option("--release", type=click.Choice(list(VIEWS)), default="1.16")
 @click.option("--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="All when none is named.")
 @click.option("--nodes", type=int, default=(5000,), multiple=True)
 @click.option("--init-pods", type=int, help="By default as many as upstream's workload begins with.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clusterstate.cluster import KEPT, ClusterObjects
+from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.errors import ClusterStateError
 from clusterstate.nodetree import NodeTree
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.reading import READING_1_16, Reading
+from clusterstate.release_view import VIEW_1_16, ReleaseView
 from clusterstate.snapshot import Snapshot
 
 TERMINATED = ("Succeeded", "Failed")
@@ -26,23 +26,23 @@ class ClusterCache:
     keeps time.
     """
 
-    def __init__(self, reading: Reading = READING_1_16) -> None:
-        self.reading = reading
-        self.columns = Columns(reading)
+    def __init__(self, view: ReleaseView = VIEW_1_16) -> None:
+        self.view = view
+        self.columns = Columns(view)
         self.objects = ClusterObjects()
-        self.tree = NodeTree(reading.zone_key)
+        self.tree = NodeTree(view.zone_key)
         self._places: dict[str, tuple[int, Pod]] = {}
         self._assumed: set[str] = set()
         self._nominated: dict[str, tuple[str, Pod]] = {}
         self._by_node: dict[str, list[Pod]] | None = {}
 
     @classmethod
-    def of(cls, objects: Iterable[Any], reading: Reading = READING_1_16) -> ClusterCache:
-        """A cache filled with decoded objects as ``reading`` sees them, every node as if it had been updated since.
+    def of(cls, objects: Iterable[Any], view: ReleaseView = VIEW_1_16) -> ClusterCache:
+        """A cache filled with decoded objects as ``view`` sees them, every node as if it had been updated since.
 
         Terminated pods are left out, pending ones noted if they are nominated.
         """
-        cache = cls(reading)
+        cache = cls(view)
         for obj in objects:
             cache.add(obj)
         cache.columns.images.refresh()
@@ -136,10 +136,10 @@ class ClusterCache:
         self._take(uid)
 
     def is_assumed(self, pod: Pod) -> bool:
-        return self.reading.identity(pod) in self._assumed
+        return self.view.identity(pod) in self._assumed
 
     def __contains__(self, pod: Pod) -> bool:
-        return self.reading.identity(pod) in self._places
+        return self.view.identity(pod) in self._places
 
     def pods(self) -> list[Pod]:
         """All placed pods, in order of arrival."""
@@ -151,7 +151,7 @@ class ClusterCache:
         return None if place is None else place[1]
 
     def _uid(self, pod: Pod) -> str:
-        uid = self.reading.identity(pod)
+        uid = self.view.identity(pod)
         if not uid:
             raise ClusterStateError("Cannot get cache key for pod with empty UID")
         return uid

@@ -18,10 +18,10 @@ from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.images import ImageStates
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
-from clusterstate.podaffinity import Use
 from clusterstate.podinfo import PodInfo, PodKey
-from clusterstate.reading import READING_1_16, Reading
+from clusterstate.release_view import VIEW_1_16, ReleaseView
 from clusterstate.tally import Tally, Weight
+from clusterstate.topology.pod_affinity import Use
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -36,8 +36,8 @@ class Columns:
     (bytes), then scalar resources as they turn up.
     """
 
-    def __init__(self, reading: Reading = READING_1_16) -> None:
-        self.reading = reading
+    def __init__(self, view: ReleaseView = VIEW_1_16) -> None:
+        self.view = view
         self.log = ChangeLog()
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
@@ -103,7 +103,7 @@ class Columns:
 
     def put_node(self, row: int, node: Node | None) -> None:
         """Sets or (None) clears a row's node object."""
-        node = None if node is None else self.reading.node(node)
+        node = None if node is None else self.view.node(node)
         self.node_count += (node is not None) - (self.nodes[row] is not None)
         self.nodes[row] = node
         self._published = None
@@ -113,7 +113,7 @@ class Columns:
         self.allowed_pods.data[row] = 0
         if node is not None:
             for name, thousandths in node.allocatable.items():
-                if self.reading.tracked(name):
+                if self.view.tracked(name):
                     index = self.resource(name)
                     self.allocatable.data[index, row] = amount(name, thousandths)
                     self.allocatable_set.data[index, row] = True
@@ -169,8 +169,8 @@ class Columns:
             known = self.has_node.view.copy()
             known.flags.writeable = False
             listed = known
-            if self.reading.unlisted is not None:
-                listed = known & (self.node_property(self.reading.unlisted).codes == ABSENT)
+            if self.view.unlisted is not None:
+                listed = known & (self.node_property(self.view.unlisted).codes == ABSENT)
                 listed.flags.writeable = False
             self._published = tuple(self.names), listed
             self._known = None if listed is known else known
@@ -202,10 +202,10 @@ class Columns:
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod's class, compiled once."""
-        key = self.reading.pod_key(pod)
+        key = self.view.pod_key(pod)
         info = self.infos.get(key) or self._recent.get(key)
         if info is None:
-            usage = self.reading.accounting(key[2])
+            usage = self.view.accounting(key[2])
             used = tuple((self.resource(name), value) for name, value in usage.used.items())
             info = self._recent[key] = PodInfo(key, usage, used)
             if len(self._recent) > RECENT_CLASSES:
@@ -217,21 +217,21 @@ class Columns:
         self.pods[row][uid] = pod
         if not info.rows:
             self.infos[info.key] = info
-            self.affinity_uses.update(self.reading.affinity_uses(info))
+            self.affinity_uses.update(self.view.affinity_uses(info))
             info.tallies = [(tally, w) for tally in self._tallies.values() if (w := tally.weight(info))]
         info.rows[row] = info.rows.get(row, 0) + 1
         self._count(row, info, 1)
 
     def take_pod(self, row: int, uid: str) -> Pod:
         pod = self.pods[row].pop(uid)
-        info = self.infos[self.reading.pod_key(pod)]
+        info = self.infos[self.view.pod_key(pod)]
         self._count(row, info, -1)
         info.rows[row] -= 1
         if not info.rows[row]:
             del info.rows[row]
         if not info.rows:
             del self.infos[info.key]
-            self.affinity_uses -= Counter(self.reading.affinity_uses(info))
+            self.affinity_uses -= Counter(self.view.affinity_uses(info))
             for distinct in self._distinct.values():
                 distinct.drop(info)
         if self.nodes[row] is None:

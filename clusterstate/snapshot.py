@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.cluster import ClusterObjects
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.distinct import Ids
 from clusterstate.growable import Growable, IntArray, Mask
@@ -18,7 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.tally import Tally, Weight
 
 if TYPE_CHECKING:
-    from clusterstate.podaffinity import Use
+    from clusterstate.topology.pod_affinity import Use
 
 T = TypeVar("T")
 

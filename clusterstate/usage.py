@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
+from clusterstate.api_names import is_scalar_resource
 from clusterstate.objects import Container, FrozenMap, PodSpec
-from clusterstate.validation import is_scalar_resource
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from clusterstate.api_names import is_hugepage_resource
 from clusterstate.objects import FrozenMap, PodSpec, RequestsInUse
 from clusterstate.usage import (
     CPU,
@@ -21,7 +22,6 @@ from clusterstate.usage import (
     tracked_1_16,
     wrap,
 )
-from clusterstate.validation import is_hugepage_resource
 
 RESTARTABLE = "Always"
 

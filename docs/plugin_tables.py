@@ -16,18 +16,18 @@ from docs.plugin_reasons import REASONS
 from docs.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
-from kubescheduler.config.component.schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.versions import default_sets
-from kubescheduler.config.decoding import Kind, ListOf, MapOf, Scalar, Struct
-from kubescheduler.framework.intree import (
+from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_versions import default_sets
+from kubescheduler.config.go_decoding import Kind, ListOf, MapOf, Scalar, Struct
+from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
+from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.profiles.default_plugins import (
     AUTOSCALER_PROVIDER,
     DEFAULT_PROVIDER,
     POINTS_BY_PLUGIN_1_20,
     POINTS_BY_PLUGIN_1_36,
 )
-from kubescheduler.framework.points import POINTS_1_20, POINTS_1_36, Point
-from kubescheduler.framework.profile import Enabled, Profile
-from kubescheduler.framework.registry import IN_TREE
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
 
 NONE = "–"
 OLD, NEW = "1.20", "1.36"

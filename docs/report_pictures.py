@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clusterstate.decode import decode_object
+from clusterstate.manifests.decode import decode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.config.spec import EngineSpec
-from kubescheduler.migration.comparison import Comparison, compare
-from kubescheduler.migration.html import render
+from kubescheduler.compare.comparing import Comparison, compare
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.report.html_report import render
 
 Manifest = dict[str, Any]
 
@@ -132,7 +132,7 @@ def phone(browser: Any, address: str) -> None:
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
-    from tests.chromium import MISSING, launched
+    from tests.support.chromium import MISSING, launched
 
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

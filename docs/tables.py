@@ -19,8 +19,8 @@ from docs import rules
 from docs.plugin_tables import plugin_tables
 from docs.writing import cell, code_link, text_blocks
 from kubescheduler.cli import cli
-from kubescheduler.config.decoding import Kind, ListOf, Scalar, Struct
-from kubescheduler.config.policy_schema import POLICY
+from kubescheduler.config.go_decoding import Kind, ListOf, Scalar, Struct
+from kubescheduler.config.policy.policy_schema import POLICY
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.resources import insufficient
 from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4

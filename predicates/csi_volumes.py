@@ -5,14 +5,13 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from clusterstate.api_names import is_attachable_volume_resource
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.cluster import ClusterObjects
-from clusterstate.csi_migration import migrated_groups
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import is_attachable_volume_resource
-from clusterstate.volumes import (
+from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
     NO_PLUGINS,
     Plugins,
@@ -21,6 +20,7 @@ from clusterstate.volumes import (
     has_claims,
     unnamed_claims,
 )
+from clusterstate.volumes.csi_migration import migrated_groups
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"

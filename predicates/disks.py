@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.cluster import ClusterObjects
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import Mask
 from clusterstate.objects import (
     ISCSI,
@@ -18,8 +18,8 @@ from clusterstate.objects import (
 )
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes import claim_names, has_claims
-from clusterstate.volumes_framework import READ_WRITE_ONCE_POD, NotFoundError, find_claim
+from clusterstate.volumes.claims import claim_names, has_claims
+from clusterstate.volumes.claims_framework import READ_WRITE_ONCE_POD, NotFoundError, find_claim
 from predicates.types import (
     GO_ON,
     PASS,

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.cluster import ClusterObjects
-from clusterstate.device_demand import Demand, Timer, outcomes, unlimited
-from clusterstate.extended_devices import classes_by_resource, device_resources
-from clusterstate.growable import Mask
-from clusterstate.objects.resource import ResourceClaim
-from clusterstate.podinfo import PodInfo
-from clusterstate.resource_claims import (
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.devices.device_demand import Demand, Timer, outcomes, unlimited
+from clusterstate.devices.extended_resources import classes_by_resource, device_resources
+from clusterstate.devices.resource_claims import (
     ClaimError,
     OwnClaim,
     binding_failed,
     is_usable_by,
     resolve_claims,
 )
-from clusterstate.selection import node_affinity_mask
+from clusterstate.growable import Mask
+from clusterstate.objects.resource import ResourceClaim
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, NodeError, PreFiltered, Verdict, always
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import selects_nodes
-from clusterstate.selectors_1_4 import selects_nodes_1_4
+from clusterstate.selectors.matching_1_4 import selects_nodes_1_4
+from clusterstate.selectors.node_selection import selects_nodes
 from clusterstate.snapshot import Snapshot
 from predicates.node_identity import (
     names_a_node,

@@ -10,7 +10,9 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podaffinity import (
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.topology.pod_affinity import (
     REPEL,
     TermMatcher,
     affinity_reads,
@@ -21,8 +23,6 @@ from clusterstate.podaffinity import (
     running_error,
     topology_keys,
 )
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
 from predicates.types import PASS, POD, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_NOT_MATCH = "node(s) didn't match pod affinity/anti-affinity"

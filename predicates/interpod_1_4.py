@@ -6,15 +6,15 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from clusterstate.annotations_1_4 import affinity_error
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
+from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podaffinity import REPEL, affinity_reads
-from clusterstate.podaffinity_1_4 import any_use, near, used_keys
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors_1_4 import TermMatcher14, compile_term_1_4
+from clusterstate.selectors.matching_1_4 import TermMatcher14, compile_term_1_4
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.pod_affinity import REPEL, affinity_reads
+from clusterstate.topology.pod_affinity_1_4 import any_use, near, used_keys
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_NOT_MATCH_1_4 = "MatchInterPodAffinity"

@@ -9,10 +9,10 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.podaffinity import REPEL, domain_tally, occupied_domains, topology_keys
-from clusterstate.podaffinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.pod_affinity import REPEL, domain_tally, occupied_domains, topology_keys
+from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, PreFiltered, Verdict
 
 AFFINITY_NOT_MATCH = "node(s) didn't match pod affinity/anti-affinity"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from clusterstate.changes import Reads
 from clusterstate.objects import NodeSelectorTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import (
+from clusterstate.selectors.matching_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4
+from clusterstate.selectors.node_selection import (
     NAME_FIELD,
     named_mask,
     node_affinity_mask,
@@ -15,7 +16,6 @@ from clusterstate.selection import (
     pod_matches_nodes_1_20,
     selects_nodes,
 )
-from clusterstate.selectors_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4
 from clusterstate.snapshot import Snapshot
 from predicates.types import (
     GO_ON,

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import attrs
 import numpy as np
 
+from clusterstate.api_names import is_extended_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
-from clusterstate.validation import is_extended_resource
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 ALWAYS_CHECKED = (CPU, MEMORY, EPHEMERAL_STORAGE)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.objects import Labels
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import node_selector_mask
-from clusterstate.selectors import compile_map
-from clusterstate.services import services_of
+from clusterstate.selectors.matching import compile_map
+from clusterstate.selectors.node_selection import node_selector_mask
+from clusterstate.selectors.pod_owners import services_of
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_VIOLATED = "node(s) didn't match service affinity"

@@ -12,8 +12,8 @@ from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodetree import zone_key_stable
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import labelled_mask
-from clusterstate.services import services_of
+from clusterstate.selectors.node_selection import labelled_mask
+from clusterstate.selectors.pod_owners import services_of
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.tally import Tally
 from predicates.types import PASS, NodeError, Verdict

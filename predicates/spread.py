@@ -10,11 +10,11 @@ import numpy as np
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.podaffinity import REPEL, first_error, running_error
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors import SelectorError, compile_label_selector
+from clusterstate.selectors.matching import SelectorError, compile_label_selector
 from clusterstate.snapshot import Snapshot
-from clusterstate.topologyspread import HARD, Constraints, any_pods, constraints_of, spread_over
+from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
+from clusterstate.topology.spread_counts import HARD, Constraints, any_pods, constraints_of, spread_over
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 NOT_SPREAD = "node(s) didn't match pod topology spread constraints"

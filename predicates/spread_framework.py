@@ -11,11 +11,11 @@ from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors import SelectorError
+from clusterstate.selectors.matching import SelectorError
 from clusterstate.snapshot import Snapshot
-from clusterstate.topologyspread import HARD
-from clusterstate.topologyspread_constraints import Constraints, SpreadRules
-from clusterstate.topologyspread_hard import Grounds, Plan, counts_of, grounds_1_20, grounds_1_36, plan_of
+from clusterstate.topology.spread_constraints import Constraints, SpreadRules
+from clusterstate.topology.spread_counts import HARD
+from clusterstate.topology.spread_hard import Grounds, Plan, counts_of, grounds_1_20, grounds_1_36, plan_of
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, NodeError, PreFiltered, Verdict
 
 NOT_SPREAD = "node(s) didn't match pod topology spread constraints"

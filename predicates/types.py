@@ -8,9 +8,9 @@ import attrs
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
-from clusterstate.podaffinity_1_4 import FAILURE_DOMAINS
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 
 Verdict = dict[str, Mask]
 """Reason → (n,) bool, the rows that fail for it; reasons in the order the release reports them.

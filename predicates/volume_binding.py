@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.objects import PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import volume_affinity_mask
+from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
-from clusterstate.volumes import PodClaims, VolumeError, has_claims, pod_claims
-from clusterstate.volumes_matching import RULES_1_16, decide
+from clusterstate.volumes.claim_matching import RULES_1_16, decide
+from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 NODE_CONFLICT = "node(s) had volume node affinity conflict"

@@ -7,23 +7,23 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from clusterstate.cluster import ClusterObjects
-from clusterstate.csi_migration import (
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.growable import Mask
+from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.node_selection import volume_affinity_mask
+from clusterstate.snapshot import Snapshot
+from clusterstate.volumes.claim_matching import BindingRules, decide
+from clusterstate.volumes.claims import VolumeError
+from clusterstate.volumes.claims_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
+from clusterstate.volumes.csi_migration import (
     ALL_PLUGINS,
     TranslationError,
     migrated_mask,
     plugin_of,
     translated_affinity,
 )
-from clusterstate.growable import Mask
-from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
-from clusterstate.podinfo import PodInfo
-from clusterstate.selection import volume_affinity_mask
-from clusterstate.snapshot import Snapshot
-from clusterstate.volumes import VolumeError
-from clusterstate.volumes_decision import RULES_1_20, RULES_1_36, all_claims
-from clusterstate.volumes_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
-from clusterstate.volumes_matching import BindingRules, decide
+from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, all_claims
 from predicates.types import GO_ON, PASS, NodeError, PreFiltered, Verdict
 
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"

@@ -10,12 +10,11 @@ from functools import partial
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.csi_migration import migrated_mask
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes import (
+from clusterstate.volumes.claims import (
     AZURE_DISK,
     CINDER,
     CLAIM_WITHOUT_NAME,
@@ -27,6 +26,7 @@ from clusterstate.volumes import (
     is_nitro,
     unnamed_claims,
 )
+from clusterstate.volumes.csi_migration import migrated_mask
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"

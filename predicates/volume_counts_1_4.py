@@ -8,14 +8,14 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from clusterstate.api_names import go_quote
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.cluster import ClusterObjects
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import Mask
 from clusterstate.objects import ClaimVolume
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
-from clusterstate.volumes import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
+from clusterstate.volumes.claims import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES_1_4 = "MaxVolumeCount"

@@ -7,15 +7,15 @@ from functools import partial
 
 import numpy as np
 
+from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
-from clusterstate.cluster import ClusterObjects
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import NO_LABELS, PersistentVolume
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
-from clusterstate.volumes import (
+from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
     VolumeError,
     claim_class,
@@ -24,7 +24,7 @@ from clusterstate.volumes import (
     label_zones,
     waits_for_consumer,
 )
-from clusterstate.volumes_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
+from clusterstate.volumes.claims_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
 from predicates.types import (
     GO_ON,
     SKIP,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.device_demand import Demand, outcomes
+from clusterstate.devices.device_demand import Demand, outcomes
+from clusterstate.devices.resource_claims import ClaimError, resolve_claims
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.resource_claims import ClaimError, resolve_claims
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import default_normalize
 from priorities.types import PriorityConfig

@@ -10,7 +10,10 @@ import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, constant_row
-from clusterstate.podaffinity import (
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.tally import Weight
+from clusterstate.topology.pod_affinity import (
     HARD,
     SOFT,
     affinity_reads,
@@ -20,9 +23,6 @@ from clusterstate.podaffinity import (
     running_error,
     topology_keys,
 )
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Weight
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 

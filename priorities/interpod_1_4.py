@@ -6,16 +6,16 @@ from itertools import chain
 
 import numpy as np
 
-from clusterstate.annotations_1_4 import affinity_error
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, constant_row
+from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podaffinity import HARD, SOFT, affinity_reads
-from clusterstate.podaffinity_1_4 import any_use, sums_near, used_keys
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors_1_4 import compile_term_1_4
+from clusterstate.selectors.matching_1_4 import compile_term_1_4
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
+from clusterstate.topology.pod_affinity import HARD, SOFT, affinity_reads
+from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, used_keys
 from priorities.interpod import normalize_sums
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 

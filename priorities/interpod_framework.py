@@ -15,11 +15,11 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
-from clusterstate.podaffinity import HARD, SOFT, domain_tally, topology_keys
-from clusterstate.podaffinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
+from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
+from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
 
 ERROR_1_20 = "parsing pod: "

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterstate.annotations_1_4 import affinity_error
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
+from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import counts_as_preferred, preferred_term_weights, preferred_weights
-from clusterstate.selection_errors import preferred_error_1_20, preferred_error_1_36
-from clusterstate.selectors import SelectorError
-from clusterstate.selectors_1_4 import preferred_weights_1_4
+from clusterstate.selectors.matching import SelectorError
+from clusterstate.selectors.matching_1_4 import preferred_weights_1_4
+from clusterstate.selectors.node_selection import counts_as_preferred, preferred_term_weights, preferred_weights
+from clusterstate.selectors.term_errors import preferred_error_1_20, preferred_error_1_36
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from clusterstate.api_names import is_scalar_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from clusterstate.validation import is_scalar_resource
 from priorities.normalize import MAX_UTILIZATION, idiv, round_half_away
 from priorities.types import MAX_NODE_SCORE
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.defaultselector import default_selector_1_20
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.nodetree import zone_key_stable
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
-from clusterstate.services import count_matching, selectors_of
+from clusterstate.selectors.default_selector import default_selector_1_20
+from clusterstate.selectors.pod_owners import count_matching, selectors_of
 from clusterstate.snapshot import Snapshot
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 

@@ -13,7 +13,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.services import Kinds, count_matching_any, selectors_of
+from clusterstate.selectors.pod_owners import Kinds, count_matching_any, selectors_of
 from clusterstate.snapshot import Snapshot
 from priorities.selector_spread import zone_of
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory

@@ -12,8 +12,8 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors import compile_map
-from clusterstate.services import count_matching, services_of
+from clusterstate.selectors.matching import compile_map
+from clusterstate.selectors.pod_owners import count_matching, services_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Tally
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityFactory

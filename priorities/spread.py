@@ -11,9 +11,9 @@ import numpy as np
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors import SelectorError
+from clusterstate.selectors.matching import SelectorError
 from clusterstate.snapshot import Snapshot
-from clusterstate.topologyspread import SOFT, any_pods, carrying, constraints_of, spread_over
+from clusterstate.topology.spread_counts import SOFT, any_pods, carrying, constraints_of, spread_over
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 UNQUALIFIED = -1

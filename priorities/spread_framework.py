@@ -17,11 +17,11 @@ from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors import SelectorError
+from clusterstate.selectors.matching import SelectorError
 from clusterstate.snapshot import Snapshot
-from clusterstate.topologyspread import SOFT
-from clusterstate.topologyspread_constraints import Constraints, SpreadConstraint, SpreadRules
-from clusterstate.topologyspread_soft import SoftPlan, SoftPlans, pods_on, soft_plan_1_20, soft_plan_1_36
+from clusterstate.topology.spread_constraints import Constraints, SpreadConstraint, SpreadRules
+from clusterstate.topology.spread_counts import SOFT
+from clusterstate.topology.spread_soft import SoftPlan, SoftPlans, pods_on, soft_plan_1_20, soft_plan_1_36
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
 
 Floats = NDArray[np.float64]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterstate.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
+from clusterstate.manifests.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors import any_tolerates
-from clusterstate.selectors_1_4 import any_tolerates_1_4
+from clusterstate.selectors.matching import any_tolerates
+from clusterstate.selectors.matching_1_4 import any_tolerates_1_4
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize_reversed
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError

@@ -9,9 +9,9 @@ import attrs
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
-from clusterstate.podaffinity_1_4 import FAILURE_DOMAINS
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 
 MAX_PRIORITY = 10
 MAX_NODE_SCORE = 100

@@ -17,11 +17,11 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes import VolumeError, claim_class
-from clusterstate.volumes_capacity import whole_bytes
-from clusterstate.volumes_decision import RULES_1_36, all_claims
-from clusterstate.volumes_framework import leads_to_claims
-from clusterstate.volumes_matching import Delayed, decide
+from clusterstate.volumes.claim_matching import Delayed, decide
+from clusterstate.volumes.claims import VolumeError, claim_class
+from clusterstate.volumes.claims_framework import leads_to_claims
+from clusterstate.volumes.storage_capacity import whole_bytes
+from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
 from priorities.normalize import MAX_UTILIZATION, Point, curve, idiv, round_half_away
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY
 

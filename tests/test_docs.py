@@ -31,9 +31,9 @@ from docs.tables import (
     tables,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.framework.decision import FrameworkDecision
-from kubescheduler.framework.registry import IN_TREE
-from kubescheduler.framework.services import FrameworkHandle, Services
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.types import PredicateArgs
 from tests.conftest import vectors_dir
 

@@ -59,7 +59,7 @@ class RequestsInUse:
 class PodSpec:
     """What a pod asks for; everything but the node it is bound to, so that replicas share one.
 
-    in_use: no part of the API's spec; a release that reads resize status puts it there (``clusterstate.resize_1_36``).
+    in_use: no part of the API's spec; a release that reads resize status puts it there (``pod_view_1_36``).
     """
 
     containers: tuple[Container, ...] = ()

@@ -78,7 +78,7 @@ class EphemeralClaim:
     """The claim that an ephemeral volume of one pod leads to; it has to be that pod's own.
 
     No part of the API: it stands in a spec for the EphemeralVolume where a release reads those
-    (``clusterstate.volumes_ephemeral``).
+    (``clusterstate.volumes.ephemeral_claims``).
     """
 
     claim_name: str

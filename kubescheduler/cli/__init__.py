@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from kubescheduler import __version__
-from kubescheduler.cli.options import FILE
+from kubescheduler.cli.common_options import FILE
 
 COMMANDS: dict[str, str] = {
     "schedule": "kubescheduler.cli.schedule",
@@ -23,7 +23,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "kubescheduler.cli.evaluate",
     "sweep": "kubescheduler.cli.sweep",
     "migrate": "kubescheduler.cli.migrate",
-    "registry": "kubescheduler.cli.registry",
+    "registry": "kubescheduler.cli.registry_command",
     "completion": "kubescheduler.cli.completion",
 }
 """Command → the module that has it, under the command's own name."""

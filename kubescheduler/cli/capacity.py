@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.engine import EngineFlags, NeededArgument, NeededOption, engine_options, remark
-from kubescheduler.cli.options import FILE, OneOf
+from kubescheduler.cli.common_options import FILE, OneOf
+from kubescheduler.cli.engine_options import EngineFlags, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from clusterstate.objects import Pod
-    from kubescheduler.config.engine import Scheduler
-    from kubescheduler.simulation.capacity import Room
+    from kubescheduler.engine.engines import Scheduler
+    from kubescheduler.simulation.room import Room
 
 MANY = 1000
 """Placed pods that take long enough for a progress bar."""
@@ -73,8 +73,8 @@ def capacity(
     from clusterstate.errors import InputError
     from clusterstate.objects import PriorityClass
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.simulation.reading import filled_by, read_simulated_cluster
-    from kubescheduler.sources import read_pods
+    from kubescheduler.simulation.workload_files import filled_by, read_simulated_cluster
+    from kubescheduler.sources.cluster_input import read_pods
 
     if (*cluster, *pod_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -110,7 +110,7 @@ def _room(pod: Pod, scheduler: Scheduler, limit: int) -> Room:
     import sys
 
     from kubescheduler.cli.progress import progress
-    from kubescheduler.simulation.capacity import room_for
+    from kubescheduler.simulation.room import room_for
 
     columns = scheduler.cache.columns
     places = min(limit, int((columns.allowed_pods.view - columns.pod_count.view).sum()))
@@ -120,10 +120,10 @@ def _room(pod: Pod, scheduler: Scheduler, limit: int) -> Room:
 
 def rendered_rooms(rooms: Iterable[Room], output: str) -> Iterator[str]:
     """The answers in pieces; output: table, wide or json."""
-    from kubescheduler.cli.output import table
+    from kubescheduler.cli.decision_output import table
 
     if output == "json":
-        from kubescheduler.cli.documents import list_document
+        from kubescheduler.cli.list_documents import list_document
 
         yield from list_document({"kind": "CapacityList"}, map(_document, rooms), "json")
         return

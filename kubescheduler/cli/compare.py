@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.engine import remark
-from kubescheduler.cli.options import FILE, PLUGIN, OneOf
+from kubescheduler.cli.common_options import FILE, PLUGIN, OneOf
+from kubescheduler.cli.engine_options import remark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.config.spec import EngineSpec
-    from kubescheduler.migration.comparison import Cause
+    from kubescheduler.compare.comparing import Cause
+    from kubescheduler.engine.spec import EngineSpec
 
 MANY = 200
 """Pods that take long enough to compare for a progress bar."""
@@ -97,7 +97,7 @@ def compare(
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import attempt, nothing_collected
     from kubescheduler.cli.progress import progress
-    from kubescheduler.migration.comparison import compare as run
+    from kubescheduler.compare.comparing import compare as run
 
     _check_usage(cluster, pod_files, pending=pending)
     problems: list[str] = []
@@ -135,9 +135,9 @@ def engine_specs(old: str, new: Sequence[str], plugins: Sequence[str] = ()) -> l
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
-    from kubescheduler.cli.plugins import FRAMEWORK_RELEASES, plugins_for_all
-    from kubescheduler.config.algorithm import max_pd_volumes
-    from kubescheduler.config.spec import EngineSpec
+    from kubescheduler.cli.plugin_options import FRAMEWORK_RELEASES, plugins_for_all
+    from kubescheduler.engine.legacy_algorithm import max_pd_volumes
+    from kubescheduler.engine.spec import EngineSpec
 
     problems: list[str] = []
     volumes = attempt(problems, lambda: max_pd_volumes(os.environ))
@@ -169,7 +169,7 @@ def causes(text: str) -> frozenset[Cause]:
     """Of ``tie-break,score-resolution``. Raises ConfigError with every name that is none."""
     from algorithmprovider.registry import nearest
     from clusterstate.errors import ConfigError
-    from kubescheduler.migration.comparison import Cause
+    from kubescheduler.compare.comparing import Cause
 
     known = {str(cause): cause for cause in Cause if cause is not Cause.SAME}
     names = [name.strip() for name in text.split(",") if name.strip()]
@@ -189,7 +189,7 @@ def _inputs(
     import sys
 
     from kubescheduler.cli.inputs import read_inputs
-    from kubescheduler.simulation.reading import read_simulated_cluster, read_workload
+    from kubescheduler.simulation.workload_files import read_simulated_cluster, read_workload
 
     release, stdin = _filled_by(releases), sys.stdin.buffer
     if not files:
@@ -207,7 +207,7 @@ def _inputs(
 
 def _filled_by(releases: Sequence[str]) -> str:
     """The newest release whose API server fills manifests in: every release reads what that one writes."""
-    from kubescheduler.sources import FILLINGS
+    from kubescheduler.sources.cluster_input import FILLINGS
 
     known = list(FILLINGS)
     return max((release for release in releases if release in known), key=known.index, default="1.16")

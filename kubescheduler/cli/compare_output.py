@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import NONE, table
+from kubescheduler.cli.decision_output import NONE, table
 
 if TYPE_CHECKING:
-    from kubescheduler.migration.comparison import Cause, Change, Comparison, Effects, PodComparison, ServiceSpread
+    from kubescheduler.compare.comparing import Cause, Change, Comparison, Effects, PodComparison, ServiceSpread
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -21,11 +21,11 @@ def rendered_comparison(comparison: Comparison, output: str, tolerated: Collecti
     if output in ("json", "yaml"):
         yield _document(comparison, output)
     elif output == "junit":
-        from kubescheduler.migration.report_junit import junit
+        from kubescheduler.report.junit import junit
 
         yield from junit(comparison, tolerated)
     elif output == "html":
-        from kubescheduler.migration.html import render
+        from kubescheduler.report.html_report import render
 
         yield render(comparison, tolerated)
     else:
@@ -87,7 +87,7 @@ def _difference(change: Change) -> str:
 
 
 def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:
-    from kubescheduler.migration.comparison import MEANINGS
+    from kubescheduler.compare.comparing import MEANINGS
 
     found = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
     found.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kubescheduler.cli.options import RELEASE
+from kubescheduler.cli.common_options import RELEASE
 
 
 @click.command(short_help="Answer scenarios, given as JSON Lines, with decisions.")
@@ -22,7 +22,7 @@ def evaluate(release: str) -> None:
 
     import msgspec
 
-    from kubescheduler.evaluation import evaluate as answers
+    from kubescheduler.engine.evaluate_protocol import evaluate as answers
 
     out = sys.stdout.buffer
     for result in answers(sys.stdin.buffer, release):

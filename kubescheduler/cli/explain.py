@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import NONE, fits, pre_filter_rejection, table, would_evict
-from kubescheduler.framework.decision import FrameworkDecision
+from kubescheduler.cli.decision_output import NONE, fits, pre_filter_rejection, table, would_evict
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision

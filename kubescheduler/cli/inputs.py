@@ -12,12 +12,12 @@ from typing import TypeVar
 import attrs
 import click
 
-from clusterstate.documents import Item
 from clusterstate.errors import DecodeError, InputError
+from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from kubescheduler.cli.progress import progress
-from kubescheduler.core.queue import queue_order
-from kubescheduler.sources import ClusterInput, check_references, read_cluster, read_pods
+from kubescheduler.queue.priority_queue_1_16 import queue_order
+from kubescheduler.sources.cluster_input import ClusterInput, check_references, read_cluster, read_pods
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""
@@ -48,7 +48,7 @@ def read_inputs(
     release: str = "1.16",
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
-    from kubescheduler.simulation.reading import filled_by
+    from kubescheduler.simulation.workload_files import filled_by
 
     problems: list[str] = []
     release = filled_by(release)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.options import FEATURE_GATES, FILE, OneOf
+from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf
 
 if TYPE_CHECKING:
-    from kubescheduler.migration.translate import Source, Translation
+    from kubescheduler.translate.translating import Source, Translation
 
 
 @click.command(
@@ -66,14 +66,14 @@ def migrate(
       kubescheduler migrate --algorithm-provider ClusterAutoscalerProvider --keep-emphasis
       kubectl get configmap -n kube-system scheduler-policy -o yaml | kubescheduler migrate - -o table
     """
-    from kubescheduler.migration.translate import translate
+    from kubescheduler.translate.translating import translate
 
     source = _source(policy, algorithm_provider, from_release, feature_gates, hard_pod_affinity_symmetric_weight)
     translation = translate(source, to, keep_emphasis=keep_emphasis)
     for piece in _rendered(translation, output):
         click.echo(piece, nl=False)
     if output == "yaml":
-        from kubescheduler.cli.engine import remark
+        from kubescheduler.cli.engine_options import remark
 
         for note in translation.notes:
             remark(str(note))
@@ -84,7 +84,7 @@ def _source(
     policy: str | None, provider: str | None, release: str, feature_gates: str, hard_weight: int | None
 ) -> Source:
     from kubescheduler.config.gates import parse_gates
-    from kubescheduler.migration.translate import policy_source, provider_source, read_policy_text
+    from kubescheduler.translate.translating import policy_source, provider_source, read_policy_text
 
     gates = parse_gates(release, feature_gates)
     if policy is None:
@@ -103,7 +103,7 @@ def _text(policy: str) -> str:
     from pathlib import Path
 
     from clusterstate.errors import ConfigError
-    from kubescheduler.config.documents import read_text
+    from kubescheduler.config.config_text import read_text
 
     if policy != "-":
         return read_text(Path(policy))
@@ -118,13 +118,13 @@ def _text(policy: str) -> str:
 
 def _rendered(translation: Translation, output: str) -> Iterator[str]:
     if output == "yaml":
-        from kubescheduler.migration.translate import translation_yaml
+        from kubescheduler.translate.translating import translation_yaml
 
         yield translation_yaml(translation)
     elif output == "json":
         import msgspec
 
-        from kubescheduler.migration.translate import translation_document
+        from kubescheduler.translate.translating import translation_document
 
         encoded = msgspec.json.encode(translation_document(translation))
         yield msgspec.json.format(encoded, indent=2).decode() + "\n"
@@ -134,8 +134,8 @@ def _rendered(translation: Translation, output: str) -> Iterator[str]:
 
 def _tables(translation: Translation) -> Iterator[str]:
     """The notes, then the shares of the scores before and after."""
-    from kubescheduler.cli.output import NONE, table
-    from kubescheduler.migration.translate import note_lines
+    from kubescheduler.cli.decision_output import NONE, table
+    from kubescheduler.translate.translating import note_lines
 
     for line in note_lines(translation.notes):
         yield line + "\n"

@@ -11,13 +11,13 @@ from typing import IO, Any
 
 import msgspec
 
-from clusterstate.decode_kinds import KINDS
-from clusterstate.documents import Item
-from clusterstate.encode import encode_object
 from clusterstate.errors import InputError
+from clusterstate.manifests.decode_kinds import KINDS
+from clusterstate.manifests.documents import Item
+from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.cli.documents import list_document
-from kubescheduler.sources_files import check_place
+from kubescheduler.cli.list_documents import list_document
+from kubescheduler.sources.files import check_place
 
 COMPRESSED = ".gz"
 FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.engine import EngineFlags, NeededArgument, engine_options, remark
-from kubescheduler.cli.options import FILE, OneOf
+from kubescheduler.cli.common_options import FILE, OneOf
+from kubescheduler.cli.engine_options import EngineFlags, NeededArgument, engine_options, remark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clusterstate.objects import Pod
     from kubescheduler.cli.inputs import Inputs
-    from kubescheduler.config.engine import Engine, Scheduler
     from kubescheduler.core.decision import Decision
+    from kubescheduler.engine.engines import Engine, Scheduler
 
 MANY = 200
 """Pods that take long enough to schedule for a progress bar."""
@@ -100,7 +100,7 @@ def schedule(
 
 def _exported(scheduler: Scheduler, engine: Engine, inputs: Inputs, decisions: Iterable[Decision]) -> Iterator[str]:
     """What kube-scheduler-simulator would export, the results of every plugin on the pods."""
-    from kubescheduler.simulation.simulator import Results, configuration_of, export_text
+    from kubescheduler.report.simulator_export import Results, configuration_of, export_text
 
     results = Results(scheduler)
     for decision in decisions:
@@ -112,7 +112,7 @@ def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool) -> De
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node."""
     import attrs
 
-    from kubescheduler.config.engine import decide
+    from kubescheduler.engine.engines import decide
     from kubescheduler.simulation.binding import rejected_binding
 
     decision = decide(scheduler, pod, preempt=preempt)
@@ -135,7 +135,7 @@ def _run(
     render: Callable[[Iterable[Decision]], Iterable[str]] | None,
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
-    from kubescheduler.cli.output import rendered
+    from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
 
     hosts: dict[str, str | None] = {}

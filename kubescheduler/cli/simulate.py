@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.engine import EngineFlags, NeededArgument, NeededOption, engine_options, remark
-from kubescheduler.cli.options import FILE, OneOf
+from kubescheduler.cli.common_options import FILE, OneOf
+from kubescheduler.cli.engine_options import EngineFlags, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
@@ -80,9 +80,9 @@ def simulate(
     from kubescheduler.cli.inputs import attempt, nothing_collected
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.simulate_output import rendered_report
-    from kubescheduler.simulation.engine import Simulation
+    from kubescheduler.report.simulator_export import Results, configuration_of, export_text
     from kubescheduler.simulation.plot import check_plot, write_plot
-    from kubescheduler.simulation.simulator import Results, configuration_of, export_text
+    from kubescheduler.simulation.simulation import Simulation
 
     if (*cluster, *workload_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -115,7 +115,7 @@ def _inputs(
     """The cluster's objects and the workload. Raises DecodeError with every fault."""
     import sys
 
-    from kubescheduler.simulation.reading import read_simulated_cluster, read_workload
+    from kubescheduler.simulation.workload_files import read_simulated_cluster, read_workload
 
     found = read_simulated_cluster(cluster, stdin=sys.stdin.buffer, defaulting=defaulting, release=release)
     workload, notes = read_workload(

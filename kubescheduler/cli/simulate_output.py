@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubescheduler.cli.output import NONE, table
+from kubescheduler.cli.decision_output import NONE, table
 
 if TYPE_CHECKING:
-    from kubescheduler.simulation.records import PodRecord
-    from kubescheduler.simulation.report import Report
-    from kubescheduler.simulation.usage import Level, NodeUsage
+    from kubescheduler.simulation.pod_records import PodRecord
+    from kubescheduler.simulation.simulation_report import Report
+    from kubescheduler.simulation.utilisation import Level, NodeUsage
 
 PODS = ("NAMESPACE", "POD", "ARRIVED", "PLACED", "LEFT", "NODE", "ATTEMPTS", "OUTCOME", "MESSAGE")
 POD_FIELDS = ("namespace", "name", "arrived", "placed", "left", "node", "attempts", "outcome", "message")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.options import FILE, OneOf
+from kubescheduler.cli.common_options import FILE, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubescheduler.migration.sweep import Runner, SweepSummary
-    from kubescheduler.migration.sweep_cases import Case, Configuration
-    from kubescheduler.migration.sweep_output import Rows
+    from kubescheduler.sweep.cases import Case, Configuration
+    from kubescheduler.sweep.rows_file import Rows
+    from kubescheduler.sweep.sweeping import Runner, SweepSummary
 
 FEW = 10
 """Cases that take long enough for a progress bar."""
@@ -97,10 +97,10 @@ def sweep(
     """
     from clusterstate.errors import InputError
     from kubescheduler.cli.inputs import attempt
-    from kubescheduler.migration.sweep_cases import SweepOptions, cases_of, find_snapshots, parse_seeds
-    from kubescheduler.migration.sweep_dask import check_dask
-    from kubescheduler.migration.sweep_output import check_output, open_rows
-    from kubescheduler.migration.sweep_rows import columns_of
+    from kubescheduler.sweep.cases import SweepOptions, cases_of, find_snapshots, parse_seeds
+    from kubescheduler.sweep.dask_workers import check_dask
+    from kubescheduler.sweep.rows import columns_of
+    from kubescheduler.sweep.rows_file import check_output, open_rows
 
     if scheduler is not None and workers is not None:
         raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
@@ -130,10 +130,10 @@ def _configurations(specs: Sequence[str], grids: Sequence[str]) -> list[Configur
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
-    from kubescheduler.config.algorithm import max_pd_volumes
-    from kubescheduler.config.spec import EngineSpec
-    from kubescheduler.migration.sweep_cases import Configuration
-    from kubescheduler.migration.sweep_grid import DEFAULT_BASE, read_grid
+    from kubescheduler.engine.legacy_algorithm import max_pd_volumes
+    from kubescheduler.engine.spec import EngineSpec
+    from kubescheduler.sweep.cases import Configuration
+    from kubescheduler.sweep.weight_grid import DEFAULT_BASE, read_grid
 
     problems: list[str] = []
     out: list[Configuration] = []
@@ -154,7 +154,7 @@ def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:
     import os
 
     from clusterstate.errors import InputError
-    from kubescheduler.migration.sweep_files import manifests
+    from kubescheduler.sweep.case_files import manifests
 
     if problems := [
         f"--pods {path}: no such file or folder; check the path" for path in paths if not os.path.exists(path)
@@ -171,7 +171,7 @@ def _version() -> str:
 
 def _tell_of_twins(number: int) -> None:
     if number:
-        from kubescheduler.cli.engine import remark
+        from kubescheduler.cli.engine_options import remark
 
         remark(f"{number} cases are the same as others: equal snapshots or configurations have one row")
 
@@ -181,19 +181,19 @@ def _runner(scheduler: str | None, workers: int | None) -> Runner:
     import os
 
     if scheduler is not None:
-        from kubescheduler.migration.sweep_dask import run_on_dask
+        from kubescheduler.sweep.dask_workers import run_on_dask
 
         return functools.partial(run_on_dask, address=scheduler)
-    from kubescheduler.migration.sweep_local import run_locally
+    from kubescheduler.sweep.local_workers import run_locally
 
     return functools.partial(run_locally, workers=workers or os.cpu_count() or 1)
 
 
 def _sweep(cases: Sequence[Case], runner: Runner, rows: Rows, out: str, *, retry_errors: bool) -> SweepSummary:
     """Runs what has no row. An interrupt says how to go on."""
-    from kubescheduler.cli.engine import remark
+    from kubescheduler.cli.engine_options import remark
     from kubescheduler.cli.progress import progress
-    from kubescheduler.migration.sweep import sweep as run_sweep
+    from kubescheduler.sweep.sweeping import sweep as run_sweep
 
     try:
         with progress("sweeping", sys.stderr, smallest=FEW) as tell:
@@ -208,8 +208,8 @@ def _report(summary: SweepSummary, out: str) -> int:
     """The counts, and the errors that most rows have."""
     from collections import Counter
 
-    from kubescheduler.cli.engine import remark
-    from kubescheduler.cli.output import table
+    from kubescheduler.cli.decision_output import table
+    from kubescheduler.cli.engine_options import remark
 
     counts = (summary.cases, summary.there, summary.new, len(summary.failed))
     click.echo(table([("CASES", "THERE", "NEW", "FAILED", "ROWS"), (*map(str, counts), out)]))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.documents import parse_document, read_text
+from kubescheduler.config.config_text import parse_document, read_text
 
 FILE_NAME = "kubescheduler.toml"
 

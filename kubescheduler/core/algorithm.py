@@ -8,7 +8,7 @@ from typing import Protocol
 import attrs
 
 from clusterstate.objects import Node, Pod
-from kubescheduler.core.behaviour import BEHAVIOUR_1_16, Behaviour
+from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16, Behaviour
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 

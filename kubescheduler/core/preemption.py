@@ -9,17 +9,17 @@ import attrs
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.cluster import ClusterObjects
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
-from clusterstate.selectors import Matcher, SelectorError, compile_label_selector
+from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from kubescheduler.core.algorithm import Algorithm, Extender
-from kubescheduler.core.candidates import Candidates, NodeNames, choose, pick_1_16
 from kubescheduler.core.decision import Decision, Preemption, Victims
-from kubescheduler.core.trials import Attempt, Part, trials
+from kubescheduler.core.preemption_candidates import Candidates, NodeNames, choose, pick_1_16
+from kubescheduler.core.preemption_trials import Attempt, Part, trials
 
 Budgets = Sequence[tuple[str, Matcher]]
 """(namespace, selector) of the PodDisruptionBudgets that allow no disruption."""

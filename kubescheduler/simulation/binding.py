@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
-from kubescheduler.config.engine import Scheduler
 from kubescheduler.core.algorithm import Extender
-from kubescheduler.framework.cyclerules import CYCLE_RULES
-from kubescheduler.framework.failures import Stage
-from kubescheduler.framework.services import Services
+from kubescheduler.engine.engines import Scheduler
+from kubescheduler.framework.cycle.cycle_rules import CYCLE_RULES
+from kubescheduler.framework.cycle.failures import Stage
+from kubescheduler.framework.running.framework_services import Services
 
 
 def binder_of(pod: Pod, extenders: Iterable[Extender]) -> Extender | None:

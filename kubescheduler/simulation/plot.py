@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterstate.errors import InputError
-from kubescheduler.simulation.svg import Line, Panel, chart, time_unit
-from kubescheduler.simulation.usage import share
-from kubescheduler.sources_files import check_place
+from kubescheduler.simulation.line_chart import Line, Panel, chart, time_unit
+from kubescheduler.simulation.utilisation import share
+from kubescheduler.sources.files import check_place
 
 if TYPE_CHECKING:
-    from kubescheduler.simulation.report import Report
+    from kubescheduler.simulation.simulation_report import Report
 
 SVG, PNG = ".svg", ".png"
 TITLE = "Simulation"

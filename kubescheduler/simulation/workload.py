@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import attrs
 
-from clusterstate.defaulting import default_manifest
+from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.objects import ClusterObject, Node, Pod
 
 ARRIVES_AFTER = "kubescheduler/arrives-after"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.testing.usage import UsageErrors
+from kubescheduler.testing.usage_errors import UsageErrors
 
 if TYPE_CHECKING:
-    from kubescheduler.migration.outcomes import Comparison
+    from kubescheduler.compare.outcomes import Comparison
 
 
 def compare_placements(
@@ -23,7 +23,7 @@ def compare_placements(
     place of lower ones. Raises pytest.UsageError with every fault.
     """
     __tracebackhide__ = True
-    from kubescheduler.testing.comparing import to_compare
+    from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
         return to_compare(old, new, cluster, pods, mode=mode).comparison(preempt=preempt)
@@ -44,7 +44,7 @@ def assert_same_placements(
     tolerate: causes for which a pod may go elsewhere, such as ``tie-break``. For the others see ``compare_placements``.
     """
     __tracebackhide__ = True
-    from kubescheduler.testing.comparing import to_compare
+    from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
         compared = to_compare(old, new, cluster, pods, mode=mode, tolerate=tolerate)

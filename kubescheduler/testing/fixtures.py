@@ -11,15 +11,15 @@ import attrs
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.spec import EngineSpec
-from kubescheduler.migration.outcomes import INDEPENDENT, Comparison
-from kubescheduler.testing.checking import PlacementRecords
-from kubescheduler.testing.clusters import Cluster, cluster_of
-from kubescheduler.testing.comparing import to_compare
-from kubescheduler.testing.given import attempt, spec_of
+from kubescheduler.compare.outcomes import INDEPENDENT, Comparison
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.testing.arguments import attempt, spec_of
+from kubescheduler.testing.cluster_argument import Cluster, cluster_of
+from kubescheduler.testing.compared_sides import to_compare
 from kubescheduler.testing.placements import Placer
-from kubescheduler.testing.unused import names_of
-from kubescheduler.testing.usage import UsageErrors, faults
+from kubescheduler.testing.placements_fixture import PlacementRecords
+from kubescheduler.testing.record_files import names_of
+from kubescheduler.testing.usage_errors import UsageErrors, faults
 
 CLUSTER, SCHEDULER = "cluster", "scheduler"
 """Names of markers and fixtures."""

@@ -8,13 +8,13 @@ from typing import Any
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
-from kubescheduler.config.engine import Scheduler
-from kubescheduler.config.spec import EngineSpec
 from kubescheduler.core.decision import Decision
-from kubescheduler.testing.clusters import Cluster, key_of, pods_of, running_among
-from kubescheduler.testing.given import attempt
-from kubescheduler.testing.usage import UsageErrors
-from kubescheduler.testing.why import why_not
+from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.testing.arguments import attempt
+from kubescheduler.testing.cluster_argument import Cluster, key_of, pods_of, running_among
+from kubescheduler.testing.explanations import why_not
+from kubescheduler.testing.usage_errors import UsageErrors
 
 
 class Placements(dict[str, str | None]):
@@ -60,7 +60,7 @@ class Placer:
         objects = attempt(problems, cluster.objects_for, spec.release)
         if engine is None or objects is None:
             raise DecodeError(problems)
-        self.running: Scheduler = engine.scheduler(ClusterCache.of(objects, spec.reading()))
+        self.running: Scheduler = engine.scheduler(ClusterCache.of(objects, spec.release_view()))
 
     def __repr__(self) -> str:
         return f"<Placer of release {self.spec.release}>"

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from kubescheduler.migration.outcomes import Comparison
-    from kubescheduler.testing.checking import PlacementRecords
-    from kubescheduler.testing.clusters import Cluster
+    from kubescheduler.compare.outcomes import Comparison
+    from kubescheduler.testing.cluster_argument import Cluster
     from kubescheduler.testing.placements import Placer
+    from kubescheduler.testing.placements_fixture import PlacementRecords
 
 UPDATE = "placements_update"
 OUTPUT = "kubescheduler_placements"
@@ -121,7 +121,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     """Finds them before others report; a worker of pytest-xdist leaves what it found for the main process."""
     known = session.config.stash[SESSION]
     if _whole_files(session.config):
-        from kubescheduler.testing.unused import unused
+        from kubescheduler.testing.record_files import unused
 
         known.unused += map(str, unused([*getattr(session, "items", ()), *known.deselected]))
     output = getattr(session.config, "workeroutput", None)
@@ -149,7 +149,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     known = config.stash[SESSION]
     if not known.written and not known.unused:
         return
-    from kubescheduler.testing.unused import shortest
+    from kubescheduler.testing.record_files import shortest
 
     terminalreporter.section("placements")
     for what, paths in (("written", known.written), ("unused, may be removed", known.unused)):

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 
 from clusterstate.errors import ConfigError
-from clusterstate.fields import describe
+from clusterstate.manifests.fields import describe
 from kubescheduler.core.decision import Decision
-from kubescheduler.sources_yaml import parse_yaml
+from kubescheduler.sources.yaml_stream import parse_yaml
+from kubescheduler.testing.explanations import why_not
 from kubescheduler.testing.placements import Placements, shown
-from kubescheduler.testing.why import why_not
 
 
 @attrs.frozen

@@ -12,10 +12,10 @@ import algorithmprovider as ap
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import RegistryError
-from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
 from kubescheduler.config.gates import gates_from
-from kubescheduler.core.scheduler import GenericScheduler
-from tests.build import make_node, make_pod
+from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from tests.support.build import make_node, make_pod
 
 OPTIONS = AlgorithmOptions(feature_gates=gates_from("1.16", {}))
 

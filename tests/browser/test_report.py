@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from docs.report_pictures import example
-from kubescheduler.migration.html import render
-from kubescheduler.migration.outcomes import Cause, Comparison
-from tests.chromium import MISSING, launched
-from tests.comparisons import comparison, every_cause, pod, three_columns
+from kubescheduler.compare.outcomes import Cause, Comparison
+from kubescheduler.report.html_report import render
+from tests.support.chromium import MISSING, launched
+from tests.support.comparisons import comparison, every_cause, pod, three_columns
 
 playwright_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: pip install 'kubescheduler[test]'"

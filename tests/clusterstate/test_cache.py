@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
-from tests.build import labels, make_node, make_pod, resources
+from tests.support.build import labels, make_node, make_pod, resources
 
 ZONE = "zone"
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
-from clusterstate.decode import Decoder, decode_cluster, decode_object
-from clusterstate.documents import Item
-from clusterstate.encode import encode_object
+from clusterstate.manifests.decode import Decoder, decode_cluster, decode_object
+from clusterstate.manifests.documents import Item
+from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import (
     AWSElasticBlockStore,
     AzureDisk,
@@ -23,7 +23,7 @@ from clusterstate.objects import (
     PortworxVolume,
     VolumeAttachment,
 )
-from tests.build import labels
+from tests.support.build import labels
 
 CAPACITY = {
     "apiVersion": "storage.k8s.io/v1",

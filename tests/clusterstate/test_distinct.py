@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clusterstate.objects import Cinder, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange
-from tests.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
 ROWS = 3
 IDS = st.frozensets(st.sampled_from("abcd"), max_size=3)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from clusterstate.nodetree import REGION, STABLE_REGION, STABLE_ZONE, ZONE, NodeTree, zone_key, zone_key_stable
-from tests.build import make_node
+from tests.support.build import make_node
 
 
 def key(region: str, zone: str) -> str:

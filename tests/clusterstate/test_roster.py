@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.roster import NOBODY, NOW, Roster, by_importance, started
-from tests.build import make_node, make_pod, resources
+from tests.support.build import make_node, make_pod, resources
 
 
 def pod(name: str, node: str = "a", priority: int = 0, start: int | None = None, cpu: int = 100) -> Pod:

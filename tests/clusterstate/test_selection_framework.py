@@ -13,9 +13,9 @@ from clusterstate.objects import (
     PreferredSchedulingTerm,
     Requirement,
 )
-from clusterstate.selection import labelled_mask, pod_matches_nodes_1_20, preferred_term_weights
-from clusterstate.selectors import SelectorError
-from tests.build import Cluster, labels, make_node, make_pod, names_where
+from clusterstate.selectors.matching import SelectorError
+from clusterstate.selectors.node_selection import labelled_mask, pod_matches_nodes_1_20, preferred_term_weights
+from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
 CLUSTER = Cluster([make_node("a", {"disk": "ssd", "n": "3"}), make_node("b", {"disk": "-"}), make_node("c")])
 SSD = Requirement("disk", "In", ("ssd",))

@@ -16,7 +16,7 @@ from clusterstate.usage import (
     nonzero_request,
     tracked_1_16,
 )
-from tests.build import resources
+from tests.support.build import resources
 
 GPU = "example.com/gpu"
 

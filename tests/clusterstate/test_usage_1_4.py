@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import Container, FrozenMap, PodSpec, ResourceList
 from clusterstate.usage import NVIDIA_GPU, PodUsage, account_1_4, tracked_1_4
-from tests.build import resources
+from tests.support.build import resources
 
 GPUS = FrozenMap({NVIDIA_GPU: 2000})
 

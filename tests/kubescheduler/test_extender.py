@@ -18,7 +18,7 @@ from kubescheduler.extender import (
     ManagedResource,
     transport,
 )
-from tests.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of
+from tests.support.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from kubescheduler.extender import (
     HTTPExtender,
     WireFormat,
 )
-from tests.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
+from tests.support.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import Node, ObjectMeta, Pod
 from kubescheduler.extender import ExtenderConfig, ExtenderError, HTTPExtender, TLSConfig
 from kubescheduler.extender.tls import tls_context
-from tests.extender_process import extender
+from tests.support.extender_process import extender
 
 POD = Pod(ObjectMeta("p"), manifest={"metadata": {"name": "p"}})
 NODE = Node(ObjectMeta("n0"), manifest={"metadata": {"name": "n0"}})

@@ -17,7 +17,7 @@ from predicates.conditions import (
     check_node_pid_pressure,
 )
 from predicates.types import PredicateArgs, Verdict
-from tests.build import Cluster, make_node, make_pod, resources
+from tests.support.build import Cluster, make_node, make_pod, resources
 
 
 def node_with(*conditions: str, **fields: bool) -> Node:

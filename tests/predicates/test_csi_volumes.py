@@ -11,8 +11,8 @@ from clusterstate.objects import CSI, CSINode, CSINodeDriver, Node, ObjectMeta, 
 from clusterstate.snapshot import Snapshot
 from predicates.csi_volumes import CSI_VOLUMES, TOO_MANY_VOLUMES
 from predicates.types import FitPredicate, PredicateArgs
-from tests.build import Cluster, make_node, make_pod, resources
-from tests.storage import by_text, claiming, make_claim, make_class, make_volume
+from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume
 
 NO_NAME = "error: PersistentVolumeClaim had no name"
 FULL = {TOO_MANY_VOLUMES: ["a"]}

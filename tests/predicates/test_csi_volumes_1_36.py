@@ -23,7 +23,7 @@ from clusterstate.objects import (
     PortworxVolume,
     VolumeAttachment,
 )
-from clusterstate.reading import READING_1_36
+from clusterstate.release_view import VIEW_1_36
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.csi_volumes_1_36 import (
     TOO_MANY_VOLUMES,
@@ -31,8 +31,8 @@ from predicates.csi_volumes_1_36 import (
     csi_limits_with_scaling,
     is_unresolvable,
 )
-from tests.build import Cluster, make_node, make_pod, resources
-from tests.storage import by_text, claiming, make_claim, make_class, make_volume, owned_claim
+from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume, owned_claim
 
 FULL = {TOO_MANY_VOLUMES: ["a"]}
 EBS = "ebs.csi.aws.com"
@@ -61,7 +61,7 @@ def limits(name: str, *counts: tuple[str, int | None]) -> CSINode:
 
 
 def world(pods: list[Pod], *others: Any) -> Cluster:
-    return Cluster([make_node("a"), make_node("b")], pods, [*STORAGE, *others], READING_1_36)
+    return Cluster([make_node("a"), make_node("b")], pods, [*STORAGE, *others], VIEW_1_36)
 
 
 def failing(
@@ -108,7 +108,7 @@ def test_volumes_are_counted_by_driver(counts: dict[str, int], pod: Pod, expecte
 def test_allocatable_does_not_count() -> None:
     """The CSINode alone says what a node allows."""
     node = make_node("a", allocatable=resources(**{"attachable-volumes-csi-d.io": 0}))
-    cluster = Cluster([node], [], [*STORAGE, limits("a", ("d.io", 1))], READING_1_36)
+    cluster = Cluster([node], [], [*STORAGE, limits("a", ("d.io", 1))], VIEW_1_36)
     assert failing(cluster, claiming("c0")) == {}
 
 

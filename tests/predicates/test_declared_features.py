@@ -8,7 +8,7 @@ import pytest
 
 from clusterstate.objects import Container
 from predicates.declared_features import HOST_NETWORK_USERS, RESTART_ALL, needed_features
-from tests.build import make_pod
+from tests.support.build import make_pod
 
 RESTARTS = Container("c", restart_rule_actions=("Restart", "RestartAllContainers"))
 

@@ -11,7 +11,7 @@ from clusterstate.objects import ISCSI, RBD, AWSElasticBlockStore, ClaimVolume, 
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.disks import DISK_CONFLICT, DISKS, conflicts, exclusive_disks, no_disk_conflict
 from predicates.types import PredicateArgs
-from tests.build import Cluster, make_node, make_pod, names_where
+from tests.support.build import Cluster, make_node, make_pod, names_where
 
 GCE, EBS = GCEPersistentDisk("d"), AWSElasticBlockStore("v")
 GCE_RO, EBS_RO = GCEPersistentDisk("d", read_only=True), AWSElasticBlockStore("v", read_only=True)

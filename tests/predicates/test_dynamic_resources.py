@@ -19,8 +19,8 @@ from predicates.dynamic_resources import (
     may_need_devices,
 )
 from predicates.types import GO_ON, SKIP, NodeError, PreFiltered, Verdict
-from tests.build import Cluster, make_node, names_where, resources
-from tests.devices import (
+from tests.support.build import Cluster, make_node, names_where, resources
+from tests.support.devices import (
     DRIVER,
     allocated,
     device_cluster,

@@ -8,7 +8,7 @@ from clusterstate.objects import Container, ContainerPort, FrozenMap
 from predicates import FIT_PREDICATES
 from predicates.general import general_predicates
 from predicates.types import PredicateArgs
-from tests.build import Cluster, labels, make_node, make_pod, resources
+from tests.support.build import Cluster, labels, make_node, make_pod, resources
 
 PART_NAMES = ["PodFitsResources", "HostName", "PodFitsHostPorts", "MatchNodeSelector"]
 

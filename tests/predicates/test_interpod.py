@@ -27,7 +27,7 @@ from predicates.interpod import (
     match_inter_pod_affinity,
 )
 from predicates.types import NodeError, PredicateArgs
-from tests.build import Cluster, labels, make_node, make_pod, names_where
+from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
 BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
 

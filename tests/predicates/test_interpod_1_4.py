@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.annotations_1_4 import AFFINITY_ANNOTATION
+from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION
 from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm, Requirement
 from predicates import FIT_PREDICATES_1_4
 from predicates.interpod_1_4 import match_inter_pod_affinity_1_4
 from predicates.types import PredicateArgs
-from tests.build import Cluster, cluster_1_4, labels, make_node, make_pod
-from tests.storage import by_text
+from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod
+from tests.support.storage import by_text
 
 WEB, OTHER = LabelSelector(labels({"app": "web"})), LabelSelector(labels({"app": "other"}))
 INVALID = LabelSelector(match_expressions=(Requirement("app", "Bad"),))

@@ -30,9 +30,9 @@ from predicates.interpod_framework import (
     predicate_1_36,
 )
 from predicates.types import GO_ON, SKIP
-from tests.build import Cluster, labels, make_node, make_pod
-from tests.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
-from tests.worlds import READINGS, World, affinities, incoming_with_affinity, nodes, running
+from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
+from tests.support.worlds import VIEWS, World, affinities, incoming_with_affinity, nodes, running
 
 RULES = {"1.20": predicate_1_20(), "1.36": predicate_1_36()}
 RELEASES = list(RULES)
@@ -115,7 +115,7 @@ def running_on_a(namespace: str = "ours", affinity: Affinity | None = None) -> P
 )
 def test_cases(release: str, pod: Pod, there: list[Pod], expected: list[str | None]) -> None:
     """Nodes a and b in zones of their own, c in none."""
-    cluster = Cluster(ZONES, there, NAMESPACES, READINGS[release])
+    cluster = Cluster(ZONES, there, NAMESPACES, VIEWS[release])
     assert outcomes(release, cluster.info(pod), cluster.snapshot) == expected
 
 
@@ -139,14 +139,14 @@ def test_namespace_selectors(mine: bool, selector: LabelSelector, expected: str 
     else:
         pod, there = make_pod("in", X, namespace="theirs"), running_on_a("ours", apart)
     for release in RELEASES:
-        cluster = Cluster(ZONES, [there], NAMESPACES, READINGS[release])
+        cluster = Cluster(ZONES, [there], NAMESPACES, VIEWS[release])
         assert outcomes(release, cluster.info(pod), cluster.snapshot)[0] == (expected if release == "1.36" else None)
 
 
 def test_a_namespace_that_gets_its_label_later_counts() -> None:
     """What namespaces a term looks into is settled anew when one changes."""
     pod = wanting(away(term(namespace_selector=TEAM)))
-    cluster = Cluster(ZONES, [running_on_a("new")], NAMESPACES, READINGS["1.36"])
+    cluster = Cluster(ZONES, [running_on_a("new")], NAMESPACES, VIEWS["1.36"])
     assert outcomes("1.36", cluster.info(pod), cluster.snapshot)[0] is None
     assert RULES["1.36"].narrow(cluster.info(pod)) & Reads.NAMESPACES
     cluster.columns.log.whole(cluster.objects.put(Namespace(ObjectMeta("new", labels=labels({"team": "t"})))))
@@ -168,7 +168,7 @@ def test_invalid_selectors_refuse_the_pod(release: str, text: str) -> None:
     """1.20 tells the last failing group, 1.36 all of them; taking pods away cannot help."""
     liked = PodAffinity(preferred=(WeightedPodAffinityTerm(1, term(selector=BAD)),))
     pod = wanting(Affinity(pod_affinity=liked, pod_anti_affinity=PodAffinity((term(selector=BAD),))))
-    cluster = Cluster(ZONES, reading=READINGS[release])
+    cluster = Cluster(ZONES, view=VIEWS[release])
     rule = RULES[release]
     (reason,) = rule.pre_filter(cluster.info(pod), cluster.snapshot).reasons
     assert reason == f"parsing pod: {text}"
@@ -203,7 +203,7 @@ def test_unresolvable(release: str) -> None:
 def test_skip(there: list[Pod], pod: Pod, skips: bool) -> None:
     """1.36 skips without required terms on either side; 1.20 never does."""
     for release in RELEASES:
-        cluster = Cluster(ZONES, there, reading=READINGS[release])
+        cluster = Cluster(ZONES, there, view=VIEWS[release])
         expected = SKIP if skips and release == "1.36" else GO_ON
         assert RULES[release].pre_filter(cluster.info(pod), cluster.snapshot) == expected
         free = not pod.spec.affinity or (pod.spec.affinity.pod_affinity and not pod.spec.affinity.pod_affinity.required)

@@ -6,7 +6,7 @@ import pytest
 
 from predicates.labels import LABEL_PRESENCE, label_presence_factory
 from predicates.types import PredicateArgs
-from tests.build import Cluster, make_node, make_pod, names_where
+from tests.support.build import Cluster, make_node, make_pod, names_where
 
 NODES = [
     make_node("none"),

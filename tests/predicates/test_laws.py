@@ -28,7 +28,7 @@ from predicates import FIT_PREDICATES
 from predicates.labels import label_presence_factory
 from predicates.service_affinity import service_affinity_factory
 from predicates.types import FitPredicate, PredicateArgs, Verdict
-from tests.build import Cluster, labels, make_node, make_pod, resources
+from tests.support.build import Cluster, labels, make_node, make_pod, resources
 
 FACTORIES = {
     **FIT_PREDICATES,

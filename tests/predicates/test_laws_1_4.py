@@ -12,8 +12,8 @@ from predicates import FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
 from predicates.types import PredicateArgs
-from tests.build import Cluster, cluster_1_4, make_pod
 from tests.predicates.test_laws import POD_PARTS, clusters
+from tests.support.build import Cluster, cluster_1_4, make_pod
 
 RULES = [
     *(factory(PredicateArgs()) for factory in FIT_PREDICATES_1_4.values()),

@@ -9,7 +9,7 @@ from clusterstate.changes import Reads
 from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, Requirement
 from predicates.node_identity import NODE_IDENTITY, pod_fits_host, pod_match_node_selector
 from predicates.types import PredicateArgs
-from tests.build import Cluster, labels, make_node, make_pod, names_where
+from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
 NODES = [
     make_node("a", {"kubernetes.io/hostname": "b", "disk": "ssd"}),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clusterstate.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
+from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.objects import (
     Affinity,
     Node,
@@ -24,8 +24,8 @@ from predicates import FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
 from predicates.types import FitPredicate, PredicateArgs
-from tests.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
-from tests.storage import by_text
+from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
+from tests.support.storage import by_text
 
 
 def rule(name: str) -> FitPredicate:

@@ -20,8 +20,8 @@ from clusterstate.objects import (
 from clusterstate.usage import NVIDIA_GPU
 from predicates import FIT_PREDICATES_1_4
 from predicates.types import PredicateArgs
-from tests.build import Cluster, cluster_1_4, make_node, make_pod, resources
-from tests.storage import REGION, ZONE, by_text, make_claim, make_volume
+from tests.support.build import Cluster, cluster_1_4, make_node, make_pod, resources
+from tests.support.storage import REGION, ZONE, by_text, make_claim, make_volume
 
 ROOM = resources(cpu=1000, memory=1000, pods=2)
 

@@ -10,7 +10,7 @@ from clusterstate.objects import Container, ContainerPort, Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.ports import PORTS, PORTS_TAKEN, conflicts, host_ports, pod_fits_host_ports
 from predicates.types import PredicateArgs
-from tests.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
 ANY, LOOPBACK, OTHER = "0.0.0.0", "127.0.0.1", "192.0.2.1"
 

@@ -10,7 +10,7 @@ from clusterstate.objects import Container, FrozenMap, ResourceList
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.resources import RESOURCES, pod_fits_resources
 from predicates.types import PredicateArgs
-from tests.build import Cluster, make_node, make_pod, resources
+from tests.support.build import Cluster, make_node, make_pod, resources
 
 GPU, NATIVE, HUGE = "example.com/gpu", "alpha.kubernetes.io/nvidia-gpu", "hugepages-2Mi"
 ALL = ["cpu", "memory", "ephemeral-storage"]

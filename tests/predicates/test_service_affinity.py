@@ -12,7 +12,7 @@ from clusterstate.objects import Node, ObjectMeta, Pod, Service
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.service_affinity import AFFINITY_VIOLATED, service_affinity_factory
 from predicates.types import NodeError, PredicateArgs, Verdict
-from tests.build import Cluster, labels, make_node, make_pod, names_where
+from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
 WEB = {"app": "web"}
 NODES = [

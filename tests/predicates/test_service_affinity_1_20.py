@@ -8,7 +8,7 @@ from clusterstate.objects import ObjectMeta, Pod, Service
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.service_affinity_1_20 import AFFINITY_VIOLATED, NODE_NOT_FOUND, check_service_affinity_1_20
 from predicates.types import NodeError
-from tests.build import Cluster, labels, make_node, make_pod, names_where
+from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
 WEB = {"app": "web"}
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"

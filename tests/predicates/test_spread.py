@@ -23,7 +23,7 @@ from clusterstate.objects import (
 from clusterstate.snapshot import PodChange
 from predicates.spread import NO_METADATA, NOT_SPREAD, SPREAD, even_pods_spread
 from predicates.types import NodeError, PredicateArgs
-from tests.build import Cluster, labels, make_node, make_pod, names_where
+from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))

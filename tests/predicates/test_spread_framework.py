@@ -13,7 +13,7 @@ from clusterstate.objects import LabelSelector, Pod, Requirement, Service, Taint
 from clusterstate.objects.base import ObjectMeta
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.topologyspread_constraints import spread_rules_1_20, spread_rules_1_36
+from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
 from predicates.spread_framework import (
     MISSING_LABEL,
     NOT_SPREAD,
@@ -21,9 +21,9 @@ from predicates.spread_framework import (
     pod_topology_spread_1_36,
 )
 from predicates.types import GO_ON, SKIP, FitPredicate, NodeError
-from tests.build import Cluster, labels, make_node, make_pod
-from tests.reference_spread import CROWDED, HOSTNAME, MISSING, Reference
-from tests.worlds import APPS, READINGS, World, nodes, running, selectors
+from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.reference_spread import CROWDED, HOSTNAME, MISSING, Reference
+from tests.support.worlds import APPS, VIEWS, World, nodes, running, selectors
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))
@@ -37,8 +37,8 @@ def predicate(release: str, defaults: tuple[TopologySpreadConstraint, ...] = (),
     return pod_topology_spread_1_36(spread_rules_1_36(defaults, kind))
 
 
-RULES = {release: predicate(release) for release in READINGS}
-RELEASES = list(READINGS)
+RULES = {release: predicate(release) for release in VIEWS}
+RELEASES = list(VIEWS)
 
 
 def outcomes(release: str, info: PodInfo, snapshot: Snapshot) -> list[str | None]:
@@ -88,7 +88,7 @@ DIRTY_C = make_node("c", {"zone": "c"}, taints=(Taint("dirty", "", "NoSchedule")
 )
 def test_cases(release: str, pod: Pod, expected: list[str | None]) -> None:
     """Zones a with two pods and b with none."""
-    cluster = Cluster(ZONES, pods_on(a=2), reading=READINGS[release])
+    cluster = Cluster(ZONES, pods_on(a=2), view=VIEWS[release])
     assert outcomes(release, cluster.info(pod), cluster.snapshot) == expected
 
 
@@ -116,7 +116,7 @@ CASES_1_36 = [
 @pytest.mark.parametrize(("pod", "expected"), CASES_1_36)
 def test_members_of_1_36(pod: Pod, expected: list[str | None]) -> None:
     """Zones a with three pods, b with two and a tainted c with one."""
-    cluster = Cluster([*ZONES, DIRTY_C], pods_on(a=3, b=2, c=1), reading=READINGS["1.36"])
+    cluster = Cluster([*ZONES, DIRTY_C], pods_on(a=3, b=2, c=1), view=VIEWS["1.36"])
     assert outcomes("1.36", cluster.info(pod), cluster.snapshot) == expected
 
 
@@ -132,7 +132,7 @@ def test_members_of_1_36_mean_nothing_to_1_20() -> None:
 def test_a_repeated_key_shares_its_counts_in_1_20_only(release: str, expected: list[str | None]) -> None:
     """Two constraints of one key each see one pod in a; together they see two."""
     twice = wanting(spread(skew=2), spread(skew=2, selector=LabelSelector(labels({"rev": "1"}))))
-    cluster = Cluster(ZONES, [make_pod("p", {"app": "x", "rev": "1"}, node="a")], reading=READINGS[release])
+    cluster = Cluster(ZONES, [make_pod("p", {"app": "x", "rev": "1"}, node="a")], view=VIEWS[release])
     assert outcomes(release, cluster.info(twice), cluster.snapshot) == expected
 
 
@@ -152,7 +152,7 @@ def test_unresolvable(release: str) -> None:
 )
 def test_an_invalid_selector_is_an_error(release: str, text: str) -> None:
     """PreFilter gives the attempt up with the selector's text."""
-    cluster = Cluster(ZONES, reading=READINGS[release])
+    cluster = Cluster(ZONES, view=VIEWS[release])
     (reason,) = RULES[release].pre_filter(cluster.info(wanting(spread(selector=BAD))), cluster.snapshot).reasons
     assert isinstance(reason, NodeError)
     assert reason == f'{text}"Near" is not a valid label selector operator'
@@ -166,7 +166,7 @@ def test_defaults_of_a_list(release: str) -> None:
     """They hold for pods without constraints that a service selects, and for no other pod."""
     rule = predicate(release, DEFAULTS, "List")
     service = Service(ObjectMeta("s", "default"), labels(X))
-    cluster = Cluster(ZONES, pods_on(a=2), [service], READINGS[release])
+    cluster = Cluster(ZONES, pods_on(a=2), [service], VIEWS[release])
     plain, other, own = wanting(), wanting(label={"app": "z"}), wanting(TopologySpreadConstraint(1, "zone", SOFT))
     assert rule.check(cluster.info(plain), cluster.snapshot)[NOT_SPREAD].tolist() == [True, False]
     for pod in (other, own):

@@ -12,7 +12,7 @@ from predicates.taints import (
     pod_tolerates_node_taints,
 )
 from predicates.types import PredicateArgs
-from tests.build import Cluster, make_node, make_pod, names_where
+from tests.support.build import Cluster, make_node, make_pod, names_where
 
 NODES = [
     make_node("clean"),

@@ -20,8 +20,8 @@ from clusterstate.objects import (
 from clusterstate.snapshot import Snapshot
 from predicates.types import PredicateArgs
 from predicates.volume_binding import BIND_CONFLICT, NODE_CONFLICT, VOLUME_BINDING, check_volume_binding
-from tests.build import Cluster, labels, make_node, make_pod
-from tests.storage import (
+from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.storage import (
     BOUND,
     CLASS_ANNOTATION,
     IMMEDIATE,

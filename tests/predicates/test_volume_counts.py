@@ -9,11 +9,11 @@ import pytest
 
 from clusterstate.objects import AWSElasticBlockStore, AzureDisk, Cinder, ClaimVolume, GCEPersistentDisk, Node, Pod
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.volumes import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
+from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
 from predicates.types import PredicateArgs
 from predicates.volume_counts import TOO_MANY_VOLUMES, VOLUME_COUNTS, attach_limits
-from tests.build import Cluster, make_node, make_pod, resources
-from tests.storage import by_text, claiming, make_claim, make_class, make_volume
+from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume
 
 NO_NAME = "error: PersistentVolumeClaim had no name"
 FULL = {TOO_MANY_VOLUMES: ["a"]}

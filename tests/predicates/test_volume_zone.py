@@ -7,11 +7,11 @@ import pytest
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes import label_zones
+from clusterstate.volumes.claims import label_zones
 from predicates.types import PredicateArgs
 from predicates.volume_zone import VOLUME_ZONE, ZONE_CONFLICT, no_volume_zone_conflict
-from tests.build import Cluster, make_node, make_pod
-from tests.storage import IMMEDIATE, REGION, ZONE, by_text, claiming, make_claim, make_class, make_volume
+from tests.support.build import Cluster, make_node, make_pod
+from tests.support.storage import IMMEDIATE, REGION, ZONE, by_text, claiming, make_claim, make_class, make_volume
 
 NODES = [
     make_node("east-1", {ZONE: "e1", REGION: "east"}),

@@ -6,8 +6,8 @@ import numpy as np
 
 from clusterstate.objects.resource import DeviceAsk
 from priorities.dynamic_resources import DYNAMIC_RESOURCES
-from tests.build import make_node, resources
-from tests.devices import device_cluster, exactly, first_of, gpu, make_claim, make_class, make_slice, pod_with
+from tests.support.build import make_node, resources
+from tests.support.devices import device_cluster, exactly, first_of, gpu, make_claim, make_class, make_slice, pod_with
 
 NODES = [make_node("one"), make_node("two"), make_node("three")]
 SLICES = [

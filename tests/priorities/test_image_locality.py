@@ -15,7 +15,7 @@ from priorities.image_locality import (
     normalized_image_name,
 )
 from priorities.types import PriorityArgs
-from tests.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
 MIB = 1 << 20
 

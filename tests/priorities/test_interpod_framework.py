@@ -22,11 +22,11 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_36
 from priorities.types import PriorityConfig, PriorityError
-from tests.build import Cluster, labels, make_node, make_pod
-from tests.reference_interpod import Reference
-from tests.worlds import READINGS, World, affinities, incoming_with_affinity, nodes, running
+from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.reference_interpod import Reference
+from tests.support.worlds import VIEWS, World, affinities, incoming_with_affinity, nodes, running
 
-RELEASES = list(READINGS)
+RELEASES = list(VIEWS)
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))
 BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
@@ -99,7 +99,7 @@ def incoming(affinity: Affinity | None = None) -> Pod:
 )
 def test_sums(release: str, pod: Pod, there: Affinity | None, expected: Scores) -> None:
     """One pod with app=x runs in zone a, none in b."""
-    cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=there)], reading=READINGS[release])
+    cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=there)], view=VIEWS[release])
     found = scores(config(release), cluster.info(pod), cluster.snapshot)
     assert found is not None
     assert found[0] == expected
@@ -109,7 +109,7 @@ def test_sums(release: str, pod: Pod, there: Affinity | None, expected: Scores) 
 def test_no_term_concerns_the_pod(release: str) -> None:
     """1.36 skips; 1.20 scores 0 everywhere."""
     there = [make_pod("p", X, node="a", affinity=liking(1, selector=None))]
-    cluster = Cluster(ZONES, there, reading=READINGS[release])
+    cluster = Cluster(ZONES, there, view=VIEWS[release])
     expected = ([0, 0], [0, 0]) if release == "1.20" else None
     for pod in (incoming(), incoming(liking(1, selector=None))):
         assert scores(config(release), cluster.info(pod), cluster.snapshot) == expected
@@ -118,7 +118,7 @@ def test_no_term_concerns_the_pod(release: str) -> None:
 def test_the_hard_weight() -> None:
     """Requirements of running pods weigh what the args say; 0 leaves them out."""
     for release in RELEASES:
-        cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=needing())], reading=READINGS[release])
+        cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=needing())], view=VIEWS[release])
         info = cluster.info(incoming())
         assert (scores(config(release, 40), info, cluster.snapshot) or ([],))[0] == [40, 0]
         nothing = None if release == "1.36" else ([0, 0], [0, 0])
@@ -127,7 +127,7 @@ def test_the_hard_weight() -> None:
 
 def test_ignoring_what_running_pods_prefer() -> None:
     """1.36 then skips pods without preferences, and counts everything for the others."""
-    cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=liking(3))], reading=READINGS["1.36"])
+    cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=liking(3))], view=VIEWS["1.36"])
     rule = config("1.36", ignores_others=True)
     assert scores(rule, cluster.info(incoming()), cluster.snapshot) is None
     assert (scores(rule, cluster.info(incoming(liking(5))), cluster.snapshot) or ([],))[0] == [8, 0]
@@ -136,7 +136,7 @@ def test_ignoring_what_running_pods_prefer() -> None:
 @pytest.mark.parametrize(("release", "text"), [("1.20", "parsing pod: "), ("1.36", "failed to parse pod: ")])
 def test_an_invalid_selector_is_an_error(release: str, text: str) -> None:
     """Where PreFilter did not refuse the pod PreScore fails."""
-    cluster = Cluster(ZONES, reading=READINGS[release])
+    cluster = Cluster(ZONES, view=VIEWS[release])
     with pytest.raises(PriorityError) as caught:
         config(release).pre_score(cluster.info(incoming(liking(1, selector=BAD))), cluster.snapshot)
     assert str(caught.value) == f'{text}preferredAffinityTerms: "Near" is not a valid label selector operator'
@@ -175,8 +175,6 @@ def test_law_skipping_follows_the_pods(world: World, pod: Pod, data: st.DataObje
     rule.pre_score(cluster.info(pod), cluster.snapshot)
     for more in data.draw(running(len(world.nodes), "m", affinities)):
         cluster.columns.put_pod(world.at(more), more, more.metadata.uid)
-    again = Cluster(
-        world.nodes, [p for there in cluster.columns.pods for p in there.values()], OTHERS, READINGS["1.36"]
-    )
+    again = Cluster(world.nodes, [p for there in cluster.columns.pods for p in there.values()], OTHERS, VIEWS["1.36"])
     told = scores(rule, cluster.info(pod), cluster.snapshot)
     assert told == scores(rule, again.info(pod), again.snapshot)

@@ -18,7 +18,7 @@ from clusterstate.objects import (
 )
 from priorities.interpod import INTERPOD, affinity_sums, normalize_sums
 from priorities.types import PriorityArgs, PriorityError
-from tests.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod
 
 NODES = (
     make_node("a1", {"zone": "a", "host": "a1"}),

@@ -36,7 +36,7 @@ from priorities.node_label import node_label_factory
 from priorities.prefer_avoid import ANNOTATION
 from priorities.service_anti_affinity import service_anti_affinity_factory
 from priorities.types import PriorityArgs, PriorityConfig
-from tests.build import Cluster, labels, make_node, make_pod, resources
+from tests.support.build import Cluster, labels, make_node, make_pod, resources
 
 FACTORIES = {
     **{name: factory.make for name, factory in PRIORITIES.items()},

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from priorities import PRIORITIES_1_4
 from priorities.service_anti_affinity import service_anti_affinity_factory_1_4
 from priorities.types import PriorityArgs, PriorityConfig
-from tests.build import cluster_1_4, make_pod
 from tests.priorities.test_laws import POD_PARTS, scores, some_rows, worlds
+from tests.support.build import cluster_1_4, make_pod
 
 FACTORIES = {
     **{name: factory.make for name, factory in PRIORITIES_1_4.items()},

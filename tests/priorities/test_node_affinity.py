@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
-from clusterstate.selectors import SelectorError
+from clusterstate.selectors.matching import SelectorError
 from priorities.node_affinity import NODE_AFFINITY
 from priorities.types import PriorityArgs
-from tests.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
 PRIORITY = NODE_AFFINITY["NodeAffinityPriority"].make(PriorityArgs())
 NODES = [

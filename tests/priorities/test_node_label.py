@@ -6,7 +6,7 @@ import pytest
 
 from priorities.node_label import NODE_LABEL, node_label_factory
 from priorities.types import PriorityArgs
-from tests.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
 NODES = [make_node("with", {"ssd": "yes"}), make_node("empty", {"ssd": ""}), make_node("without", {"hdd": "yes"})]
 

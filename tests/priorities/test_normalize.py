@@ -17,7 +17,7 @@ from priorities.normalize import (
     normalize_reversed,
     scaled,
 )
-from tests.build import Cluster, make_pod
+from tests.support.build import Cluster, make_pod
 
 CASES = {
     "spec-affinity": ([0, 3, 7], [0, 4, 10], [10, 6, 0]),

@@ -7,7 +7,7 @@ import pytest
 from clusterstate.objects import Node, OwnerReference
 from priorities.prefer_avoid import ANNOTATION, PREFER_AVOID, parse_avoided
 from priorities.types import PriorityArgs
-from tests.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
 PRIORITY = PREFER_AVOID["NodePreferAvoidPodsPriority"].make(PriorityArgs())
 ENTRY = '{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "u1"}}}'

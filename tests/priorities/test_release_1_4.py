@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterstate.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
+from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.objects import (
     Affinity,
     Container,
@@ -37,7 +37,7 @@ from priorities.selector_spread_1_4 import NODE_WEIGHT, NOT_A_NUMBER, ZONE_WEIGH
 from priorities.service_anti_affinity import service_anti_affinity_factory_1_4
 from priorities.taint_toleration import tolerance_scores
 from priorities.types import PriorityArgs, PriorityConfig, PriorityError
-from tests.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
+from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"
 GIB, MIB = 1 << 30, 1 << 20

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clusterstate.objects import Container, FrozenMap, ResourceList
 from clusterstate.snapshot import PodChange
 from priorities.requested import balanced_resource_allocation, least_requested, most_requested
-from tests.build import Cluster, make_node, make_pod, resources
+from tests.support.build import Cluster, make_node, make_pod, resources
 
 GIB = 1 << 30
 MIB = 1 << 20

@@ -7,7 +7,7 @@ import pytest
 from clusterstate.objects import NO_RESOURCES, Container, ResourceList
 from priorities.resource_limits import RESOURCE_LIMITS
 from priorities.types import PriorityArgs
-from tests.build import Cluster, make_node, make_pod, resources
+from tests.support.build import Cluster, make_node, make_pod, resources
 
 PRIORITY = RESOURCE_LIMITS["ResourceLimitsPriority"].make(PriorityArgs())
 GIB = 1 << 30

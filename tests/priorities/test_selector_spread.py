@@ -8,7 +8,7 @@ import pytest
 from clusterstate.objects import LabelSelector, Node, ObjectMeta, Pod, ReplicaSet, Service, StatefulSet
 from priorities.selector_spread import REGION, SELECTOR_SPREAD, ZONE, matching_pods, spread_scores, zone_of
 from priorities.types import PriorityArgs
-from tests.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod
 
 X = {"app": "x"}
 NODES = [make_node("a", {ZONE: "1"}), make_node("b", {ZONE: "1"}), make_node("c", {ZONE: "2"}), make_node("d")]

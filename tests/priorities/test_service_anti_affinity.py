@@ -8,7 +8,7 @@ import pytest
 from clusterstate.objects import ObjectMeta, Pod, Service
 from priorities.service_anti_affinity import service_anti_affinity_factory
 from priorities.types import PriorityArgs
-from tests.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod
 
 X = {"app": "x"}
 NODES = [

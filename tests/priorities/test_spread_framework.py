@@ -13,18 +13,18 @@ from clusterstate.objects import LabelSelector, ObjectMeta, Pod, Requirement, Se
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Tally
-from clusterstate.topologyspread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
+from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
 from priorities.spread_framework import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError
-from tests.build import Cluster, labels, make_node, make_pod
-from tests.reference_spread import HOSTNAME, Reference
-from tests.worlds import READINGS, World, app_labels, nodes, running, selectors
+from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.reference_spread import HOSTNAME, Reference
+from tests.support.worlds import VIEWS, World, app_labels, nodes, running, selectors
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))
 BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
 SOFT = "ScheduleAnyway"
-RELEASES = list(READINGS)
+RELEASES = list(VIEWS)
 Scores = list[int]
 
 
@@ -57,7 +57,7 @@ def cluster_of(release: str, *counts: int, key: str = "zone", others: Sequence[o
     """A node for each count, alone in its domain, with that many pods."""
     there = [make_node(f"n{at}", {key: f"v{at}"}) for at in range(len(counts))]
     pods = [make_pod(f"p{at}-{i}", X, node=f"n{at}") for at, count in enumerate(counts) for i in range(count)]
-    return Cluster(there, pods, others, READINGS[release])
+    return Cluster(there, pods, others, VIEWS[release])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from clusterstate.objects import LabelSelector, Pod, Requirement, TopologySpreadConstraint
 from priorities.spread import SPREAD, UNQUALIFIED, spread_scores, spread_sums
 from priorities.types import PriorityArgs, PriorityError
-from tests.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))

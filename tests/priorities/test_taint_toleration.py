@@ -7,7 +7,7 @@ import pytest
 from clusterstate.objects import Taint, Toleration
 from priorities.taint_toleration import TAINT_TOLERATION
 from priorities.types import PriorityArgs
-from tests.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
 PRIORITY = TAINT_TOLERATION["TaintTolerationPriority"].make(PriorityArgs())
 

@@ -9,8 +9,8 @@ import pytest
 
 from clusterstate.objects import CSIDriver, CSIStorageCapacity, LabelSelector, ObjectMeta, PersistentVolume
 from priorities.volume_binding import has_volumes_to_find, score_table, storage_scores
-from tests.build import Cluster, labels, make_node
-from tests.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
+from tests.support.build import Cluster, labels, make_node
+from tests.support.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
 
 NODES = [make_node(n, {"host": n}) for n in "abc"]
 CLASSES = [make_class("late", "d.io"), make_class("fast", "d.io"), CSIDriver(ObjectMeta("d.io"), storage_capacity=True)]

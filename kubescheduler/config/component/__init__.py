@@ -5,14 +5,14 @@ Release 1.20 reads v1beta1. Release 1.36 reads v1, and v1beta2 and v1beta3 as th
 
 from __future__ import annotations
 
-from kubescheduler.config.component.loading import (
+from kubescheduler.config.component.config_checks_1_20 import extender_errors_1_20
+from kubescheduler.config.component.load_config import (
     component_config_from,
     customises_plugins,
     default_config,
     read_component_config,
 )
-from kubescheduler.config.component.validation_1_20 import extender_errors_1_20
-from kubescheduler.config.component.writing import component_document, write_component_config
+from kubescheduler.config.component.write_config import component_document, write_component_config
 
 __all__ = [
     "component_config_from",

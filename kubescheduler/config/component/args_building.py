@@ -13,7 +13,7 @@ from clusterstate.objects import (
     Requirement,
     TopologySpreadConstraint,
 )
-from kubescheduler.framework.args import (
+from kubescheduler.framework.args.plugin_args import (
     CPU_AND_MEMORY,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesLeastAllocatedArgs,

@@ -7,16 +7,16 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.config.component.decodetext import fault_text, strict_text, unknown_fields, unknown_text_1_20
-from kubescheduler.config.component.model import PluginConfig
-from kubescheduler.config.component.typemeta import (
+from kubescheduler.config.component.decode_texts import fault_text, strict_text, unknown_fields, unknown_text_1_20
+from kubescheduler.config.component.type_meta import (
     group_kind,
     is_registered,
     not_registered,
     type_fault,
     without_type,
 )
-from kubescheduler.config.decoding import Decoder, Path, Struct, UnknownKey
+from kubescheduler.config.component.written_config import PluginConfig
+from kubescheduler.config.go_decoding import Decoder, Path, Struct, UnknownKey
 
 
 @attrs.frozen

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from clusterstate.encode_parts import encode_term, encode_terms, present
-from clusterstate.encode_pod import encode_spread_constraint
+from clusterstate.manifests.encode_parts import encode_term, encode_terms, present
+from clusterstate.manifests.encode_pod import encode_spread_constraint
 from clusterstate.objects import PreferredSchedulingTerm
 from kubescheduler.config.component.args_schema import PREFERRED, REQUIRED
-from kubescheduler.framework.args import (
+from kubescheduler.framework.args.plugin_args import (
     AddedAffinity,
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
@@ -26,7 +26,7 @@ from kubescheduler.framework.args import (
     ServiceAffinityArgs,
     VolumeBindingArgs,
 )
-from kubescheduler.framework.goduration import format_duration
+from kubescheduler.framework.contract.go_durations import format_duration
 
 OLD = "1.20"
 

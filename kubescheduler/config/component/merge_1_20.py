@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubescheduler.config.component.model import ALL
-from kubescheduler.framework.points import POINTS_1_20, Point
-from kubescheduler.framework.profile import Enabled, PluginSet
+from kubescheduler.config.component.written_config import ALL
+from kubescheduler.framework.contract.points import POINTS_1_20, Point
+from kubescheduler.framework.contract.profile import Enabled, PluginSet
 
 
 def merged(defaults: Sequence[Enabled], custom: PluginSet) -> tuple[Enabled, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kubescheduler.config.component.model import ALL, MULTI_POINT
-from kubescheduler.framework.intree import PluginPoints
-from kubescheduler.framework.points import POINTS_1_36, Point
-from kubescheduler.framework.profile import Enabled, PluginSet
+from kubescheduler.config.component.written_config import ALL, MULTI_POINT
+from kubescheduler.framework.contract.points import POINTS_1_36, Point
+from kubescheduler.framework.contract.profile import Enabled, PluginSet
+from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
 def merged(defaults: Sequence[Enabled], custom: PluginSet) -> PluginSet:

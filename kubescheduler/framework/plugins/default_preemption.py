@@ -9,12 +9,12 @@ import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Preemption
-from kubescheduler.framework.args import DefaultPreemptionArgs
-from kubescheduler.framework.eviction import Evictions, Spawn, evict_1_20
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.preemption import PREEMPTION_RULES, PreemptionRules, Search, preempt
-from kubescheduler.framework.status import Status
+from kubescheduler.framework.args.plugin_args import DefaultPreemptionArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Status
+from kubescheduler.framework.deciding.eviction import Evictions, Spawn, evict_1_20
+from kubescheduler.framework.deciding.preemption_search import PREEMPTION_RULES, PreemptionRules, Search, preempt
 
 NAME = "DefaultPreemption"
 BUSY = "waiting for the preemption for this pod to be finished"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import attrs
 
-from clusterstate.device_allocation import allocations
-from clusterstate.device_demand import Demand, devices_on
+from clusterstate.api_names import go_quote
+from clusterstate.devices.device_allocation import allocations
+from clusterstate.devices.device_demand import Demand, devices_on
+from clusterstate.devices.extended_resources import is_extended
+from clusterstate.devices.resource_claims import consumer, is_reserved_for, is_usable_by
 from clusterstate.errors import SchedulingError
-from clusterstate.extended_devices import is_extended
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import Allocation, PendingAllocation, ResourceClaim
-from clusterstate.resource_claims import consumer, is_reserved_for, is_usable_by
-from clusterstate.validation import go_quote
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.state import CycleState, StateNotFoundError
-from kubescheduler.framework.status import Status
+from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.status import Status
 from predicates.dynamic_resources import CANNOT_ALLOCATE, IN_USE
 
 STATE = "ReserveDynamicResources"

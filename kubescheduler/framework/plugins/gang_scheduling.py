@@ -6,11 +6,11 @@ from typing import Any
 
 import attrs
 
+from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod, PodGroup
-from clusterstate.validation import go_quote
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.status import Code, Status
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Code, Status
 
 NAME = "GangScheduling"
 LONGEST_WAIT = 5 * 60.0

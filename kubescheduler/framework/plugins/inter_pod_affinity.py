@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kubescheduler.framework.args import InterPodAffinityArgs
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
+from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.interpod_framework import predicate_1_20, predicate_1_36
 from priorities.interpod_framework import scoring_1_20, scoring_1_36
 

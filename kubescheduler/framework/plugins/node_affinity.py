@@ -10,8 +10,8 @@ from clusterstate.changes import Reads
 from clusterstate.errors import ConfigError
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selection import selects_nodes
-from clusterstate.selection_errors import (
+from clusterstate.selectors.node_selection import selects_nodes
+from clusterstate.selectors.term_errors import (
     aggregate,
     node_selector_error_1_20,
     node_selector_errors_1_36,
@@ -19,11 +19,11 @@ from clusterstate.selection_errors import (
     preferred_errors_1_36,
 )
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args import AddedAffinity, NodeAffinityArgs
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.plugins.goliteral import node_selector_literal, preferred_terms_literal
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.args.go_literals import node_selector, preferred_terms
+from kubescheduler.framework.args.plugin_args import AddedAffinity, NodeAffinityArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.node_identity import named_nodes, pod_match_node_selector_1_20, pod_match_node_selector_1_36
 from predicates.types import FitPredicate, always
 from priorities.node_affinity import has_preference, no_term_counts, preferred_sums_1_20, preferred_sums_1_36
@@ -119,9 +119,9 @@ def faults_1_20(added: AddedAffinity) -> list[str]:
     """What is wrong with added terms, the value as a Go literal. Upstream: 1.20 ValidateNodeAffinityArgs."""
     faults = []
     if error := node_selector_error_1_20(added.required or ()):
-        faults.append(f"{REQUIRED}: Invalid value: {node_selector_literal(added.required or ())}: {error}")
+        faults.append(f"{REQUIRED}: Invalid value: {node_selector(added.required or ())}: {error}")
     if error := preferred_error_1_20(added.preferred):
-        faults.append(f"{PREFERRED}: Invalid value: {preferred_terms_literal(added.preferred)}: {error}")
+        faults.append(f"{PREFERRED}: Invalid value: {preferred_terms(added.preferred)}: {error}")
     return faults
 
 

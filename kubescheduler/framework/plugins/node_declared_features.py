@@ -6,9 +6,9 @@ from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.declared_features import check_declared_features, needs_features
 from predicates.types import FitPredicate, always
 

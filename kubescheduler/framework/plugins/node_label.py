@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
-from kubescheduler.framework.args import NodeLabelArgs
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.args.plugin_args import NodeLabelArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.labels import check_node_labels
 from predicates.types import FitPredicate, Verdict, always
 from priorities.node_label import node_label_preference

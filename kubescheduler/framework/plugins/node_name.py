@@ -8,9 +8,9 @@ from typing import Any
 from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.node_identity import names_a_node, pod_fits_host, pod_fits_host_1_36
 from predicates.types import FitPredicate, Verdict, always
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from kubescheduler.framework.args import NodeResourcesBalancedAllocationArgs
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.args.plugin_args import NodeResourcesBalancedAllocationArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from priorities.requested_framework import asks_for_any_1_36, balanced_allocation_1_20, balanced_allocation_1_36
 from priorities.types import PriorityConfig
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.extended_devices import delegated_resources
+from clusterstate.devices.extended_resources import delegated_resources
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
-from kubescheduler.framework.args import NodeResourcesFitArgs, ScoringStrategy
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
-from kubescheduler.framework.validation_args_1_36 import validate_args_1_36
+from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
+from kubescheduler.framework.args.args_checks_1_36 import validate_args_1_36
+from kubescheduler.framework.args.plugin_args import NodeResourcesFitArgs, ScoringStrategy
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates import resources as rule
 from predicates.resources import Ignored
 from predicates.types import FitPredicate

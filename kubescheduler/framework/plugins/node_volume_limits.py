@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.csi_migration import plugins_1_20
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes import has_claims
-from clusterstate.volumes_csi import may_use_csi
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from clusterstate.volumes.claims import has_claims
+from clusterstate.volumes.csi_migration import plugins_1_20
+from clusterstate.volumes.csi_usage import may_use_csi
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.csi_volumes import CSINodeLimits, csi_limits_1_20
 from predicates.csi_volumes_1_36 import csi_limits_1_36, csi_limits_with_scaling, is_unresolvable
 from predicates.types import FitPredicate, Verdict

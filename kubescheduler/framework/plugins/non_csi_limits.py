@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.csi_migration import plugins_1_20
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin, PluginFactory
-from kubescheduler.framework.points import Point
+from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
+from clusterstate.volumes.csi_migration import plugins_1_20
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin, PluginFactory
+from kubescheduler.framework.contract.points import Point
 from predicates.types import FitPredicate, Verdict
 from predicates.volume_counts import in_tree_limits, may_use
 

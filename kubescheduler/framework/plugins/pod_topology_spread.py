@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterstate.topologyspread_constraints import spread_rules_1_20, spread_rules_1_36
-from kubescheduler.framework.args import PodTopologySpreadArgs
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
+from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
+from kubescheduler.framework.args.plugin_args import PodTopologySpreadArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates import spread_framework as predicates
 from priorities import spread_framework as priorities
 

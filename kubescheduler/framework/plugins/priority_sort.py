@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import attrs
 
 from clusterstate.objects import Pod
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.points import Point
 
 NAME = "PrioritySort"
 

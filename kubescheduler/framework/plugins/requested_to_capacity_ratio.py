@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from kubescheduler.framework.args import RequestedToCapacityRatioArgs
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
+from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
+from kubescheduler.framework.args.plugin_args import RequestedToCapacityRatioArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from priorities.capacity_ratio import capacity_ratio
 from priorities.normalize import curve, scaled
 from priorities.types import PriorityConfig

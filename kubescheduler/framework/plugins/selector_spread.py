@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from priorities.selector_spread import matching_pods_1_20, not_spread, spread_scores_1_20
 from priorities.types import PriorityConfig
 

@@ -6,10 +6,10 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args import ServiceAffinityArgs
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.args.plugin_args import ServiceAffinityArgs
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.service_affinity_1_20 import check_service_affinity_1_20
 from predicates.types import FitPredicate, Verdict
 from priorities.service_anti_affinity import anti_affinity_scores_1_20, service_pods_1_20

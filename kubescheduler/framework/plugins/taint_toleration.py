@@ -8,9 +8,9 @@ from typing import Any
 from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.taints import may_be_tainted_out, pod_tolerates_node_taints_1_20, pod_tolerates_node_taints_1_36
 from predicates.types import FitPredicate, Verdict, always
 from priorities.normalize import default_normalize_reversed

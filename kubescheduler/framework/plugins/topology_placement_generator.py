@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 
 NAME = "TopologyPlacementGenerator"
 

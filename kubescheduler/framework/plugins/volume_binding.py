@@ -8,25 +8,25 @@ from functools import partial
 import attrs
 import numpy as np
 
+from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
-from clusterstate.csi_migration import plugins_1_20
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.validation import go_quote
-from clusterstate.volumes_decision import RULES_1_20_WITH_CAPACITY, PodVolumes, bindings_for
-from clusterstate.volumes_framework import leads_to_claims
-from kubescheduler.framework.args import VolumeBindingArgs
-from kubescheduler.framework.cancellation import Cancellation
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import PreFlight
+from clusterstate.volumes.claims_framework import leads_to_claims
+from clusterstate.volumes.csi_migration import plugins_1_20
+from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, PodVolumes, bindings_for
+from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
+from kubescheduler.framework.args.plugin_args import VolumeBindingArgs
+from kubescheduler.framework.contract.cancellation import Cancellation
+from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import PreFlight
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.plugins.volume_bookkeeping import Reserved, VolumeBooks
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.state import CycleState, StateNotFoundError
-from kubescheduler.framework.status import Code, Status
-from kubescheduler.framework.validation_args_1_20 import validate_args_1_20
 from predicates.types import FitPredicate, always
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from priorities.types import PriorityConfig

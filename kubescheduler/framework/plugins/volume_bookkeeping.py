@@ -8,16 +8,16 @@ from typing import Any
 
 import attrs
 
-from clusterstate.cluster import KEPT
-from clusterstate.csi_migration import TranslationError, migrated_plugins, plugin_of, translated_affinity
+from clusterstate.api_names import go_quote
+from clusterstate.cluster_objects import KEPT
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import ClaimReference, FrozenMap, Node, PersistentVolume, PersistentVolumeClaim, Pod
-from clusterstate.validation import go_quote
-from clusterstate.volumes import BIND_COMPLETED_ANNOTATION
-from clusterstate.volumes_decision import PodVolumes
-from clusterstate.volumes_framework import node_affinity_holds
-from clusterstate.volumes_matching import SELECTED_NODE_ANNOTATION, is_reserved
-from kubescheduler.framework.handle import Handle
+from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION, is_reserved
+from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
+from clusterstate.volumes.claims_framework import node_affinity_holds
+from clusterstate.volumes.csi_migration import TranslationError, migrated_plugins, plugin_of, translated_affinity
+from clusterstate.volumes.volume_decision import PodVolumes
+from kubescheduler.framework.contract.handle import Handle
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
-from clusterstate.volumes import has_claims
-from kubescheduler.framework.handle import Handle
-from kubescheduler.framework.plugin import ColumnPlugin
-from kubescheduler.framework.points import Point
+from clusterstate.volumes.claims import has_claims
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from predicates.types import FitPredicate, always
 from predicates.volume_zone import volume_zone_1_20 as check_1_20
 from predicates.volume_zone import volume_zone_1_36 as check_1_36

@@ -11,15 +11,15 @@ import pytest
 import algorithmprovider
 import kubescheduler as package
 from kubescheduler.cli import COMMANDS
-from kubescheduler.cli.options import RELEASES
-from kubescheduler.cli.plugins import FRAMEWORK_RELEASES
-from kubescheduler.config.spec import CONFIGS
+from kubescheduler.cli.common_options import RELEASES
+from kubescheduler.cli.plugin_options import FRAMEWORK_RELEASES
+from kubescheduler.engine.spec import CONFIGS
 from tests.kubescheduler.cli.conftest import ROOT, Outcome, Run, in_a_process
 
 
 def test_releases_are_those_there_are() -> None:
     """The releases that the options spell out are the ones that there are readings of, the newer ones have plugins."""
-    assert tuple(algorithmprovider.READINGS) == RELEASES
+    assert tuple(algorithmprovider.VIEWS) == RELEASES
     assert set(FRAMEWORK_RELEASES) == set(CONFIGS) == set(RELEASES) - set(algorithmprovider.RELEASES)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.cli import run
-from tests.extender_process import extender
+from tests.support.extender_process import extender
 
 
 def _crowded(folder: Path, **urgent: Any) -> list[str]:

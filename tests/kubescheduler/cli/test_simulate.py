@@ -161,7 +161,7 @@ def test_an_interrupt_ends_cleanly(simulate: Run, monkeypatch: pytest.MonkeyPatc
     def interrupted(self: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kubescheduler.simulation.engine.Simulation.run", interrupted)
+    monkeypatch.setattr("kubescheduler.simulation.simulation.Simulation.run", interrupted)
     outcome = simulate("--workload", "web.yaml", "--plot", "a.svg")
     assert (outcome.status, outcome.out, outcome.err.strip()) == (130, "", "interrupted")
     assert not Path("a.svg").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescheduler.simulation.simulator import PREFIX
+from kubescheduler.report.simulator_export import PREFIX
 from tests.kubescheduler.cli.conftest import Run
 
 

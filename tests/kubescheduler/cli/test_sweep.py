@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubescheduler.migration.sweep_cases import Case
-from kubescheduler.migration.sweep_run import Outcome, run_case
+from kubescheduler.sweep.cases import Case
+from kubescheduler.sweep.run_case import Outcome, run_case
 from tests.kubescheduler.cli.conftest import CLUSTER, Run, in_a_process, pod
 
 GRID = 'base = "release=1.16"\n[weights]\nLeastRequestedPriority = [0, 5]\n'
@@ -32,7 +32,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     def runner(cases: Sequence[Case], workers: int) -> Generator[Outcome]:
         yield from map(run_case, cases)
 
-    monkeypatch.setattr("kubescheduler.migration.sweep_local.run_locally", runner)
+    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", runner)
 
 
 def rows(name: str = "rows.csv") -> list[dict[str, str]]:
@@ -117,7 +117,7 @@ def test_an_interrupt(kubescheduler: Run, monkeypatch: pytest.MonkeyPatch) -> No
         yield run_case(cases[0])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kubescheduler.migration.sweep_local.run_locally", runner)
+    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", runner)
     outcome = kubescheduler("sweep", "snaps", "--seeds", "0..4", "--out", "rows.csv")
     assert (outcome.status, outcome.out) == (130, "")
     assert outcome.err.splitlines() == [

@@ -24,13 +24,13 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.roster import Roster, by_importance
-from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_from_provider
-from kubescheduler.core.candidates import choose, pick_1_16
 from kubescheduler.core.decision import Preemption
+from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.preemption import exhausted_budgets, find_candidates, protected_classes
-from kubescheduler.core.scheduler import GenericScheduler
-from kubescheduler.core.trials import Attempt
-from tests.build import labels, make_node, make_pod, resources
+from kubescheduler.core.preemption_candidates import choose, pick_1_16
+from kubescheduler.core.preemption_trials import Attempt
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_from_provider
+from tests.support.build import labels, make_node, make_pod, resources
 
 GATES = {"TaintNodesByCondition": True, "EvenPodsSpread": False, "ResourceLimitsPriorityFunction": False}
 ALGORITHM = algorithm_from_provider(AlgorithmOptions(feature_gates=GATES), "DefaultProvider")

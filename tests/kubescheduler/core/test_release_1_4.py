@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterstate.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.cache import ClusterCache
+from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.objects import (
     Affinity,
     ClaimVolume,
@@ -19,20 +19,20 @@ from clusterstate.objects import (
     Requirement,
     Taint,
 )
-from clusterstate.reading import READING_1_4
-from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
-from kubescheduler.core.behaviour import BEHAVIOUR_1_4, predicate_errors_1_4, predicate_errors_1_16
-from kubescheduler.core.scheduler import GenericScheduler
+from clusterstate.release_view import VIEW_1_4
+from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4, predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.selection import RoundRobinTie
-from tests.build import make_node, make_pod, resources
-from tests.storage import ZONE
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from tests.support.build import make_node, make_pod, resources
+from tests.support.storage import ZONE
 
 OPTIONS = AlgorithmOptions(release="1.4")
 NOTHING: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1"}
 
 
 def scheduler(*objects: Any, policy: Any = None, tie: Any = None) -> GenericScheduler:
-    return GenericScheduler(algorithm_for(OPTIONS, None, policy), ClusterCache.of(objects, READING_1_4), tie)
+    return GenericScheduler(algorithm_for(OPTIONS, None, policy), ClusterCache.of(objects, VIEW_1_4), tie)
 
 
 def test_nodes_that_are_not_listed_are_nowhere() -> None:

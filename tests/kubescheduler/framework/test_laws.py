@@ -16,7 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.types import FitPredicate
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
-from tests.rich_worlds import POD_PARTS, RELEASES, World, failing, in_tree, incoming, pod_of, worlds
+from tests.support.rich_worlds import POD_PARTS, RELEASES, World, failing, in_tree, incoming, pod_of, worlds
 
 PLUGINS = {release: in_tree(release) for release in RELEASES}
 CHECKS: dict[str, list[FitPredicate]] = {

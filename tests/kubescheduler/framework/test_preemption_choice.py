@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import Pod
-from kubescheduler.framework.decision import FrameworkDecision
-from tests.deciders import Answered, FakeExtender, refusing
-from tests.preempting import WEB, budget, chosen, cpu_of, node, pod, preempted, told, victims, wants
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from tests.support.deciders import Answered, FakeExtender, refusing
+from tests.support.preempting import WEB, budget, chosen, cpu_of, node, pod, preempted, told, victims, wants
 
 BOTH = pytest.mark.parametrize("release", ["1.20", "1.36"])
 

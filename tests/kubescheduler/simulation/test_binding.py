@@ -10,17 +10,17 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node
-from kubescheduler.config.algorithm import AlgorithmOptions, algorithm_for
-from kubescheduler.config.engine import FrameworkEngine
-from kubescheduler.config.spec import EngineSpec
-from kubescheduler.core.scheduler import GenericScheduler
+from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.engine.engines import FrameworkEngine
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender import HTTPExtender
 from kubescheduler.simulation.binding import bind, binder_of
-from kubescheduler.simulation.engine import Simulation
-from kubescheduler.simulation.report import Report
+from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, Workload
-from tests.build import make_pod, resources
-from tests.extender_asking import POD, Asking, asking_process, node
+from tests.support.build import make_pod, resources
+from tests.support.extender_asking import POD, Asking, asking_process, node
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider import reading
+from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
-from kubescheduler.config.engine import decide
-from kubescheduler.config.spec import EngineSpec
-from kubescheduler.simulation.engine import Simulation
-from kubescheduler.simulation.records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
-from kubescheduler.simulation.report import Report
+from kubescheduler.engine.engines import decide
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.simulation.pod_records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
+from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
-from tests.build import make_node, make_pod, resources
+from tests.support.build import make_node, make_pod, resources
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
 
@@ -47,7 +47,7 @@ def run(
     workload: Workload, *, release: str = "1.16", rests: bool = True, reuses: bool = True, **options: Any
 ) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
-    cache = ClusterCache.of([make_node("n", allocatable=amounts)], reading(release))
+    cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_view(release))
     scheduler = EngineSpec(release).engine(print).scheduler(cache)
     simulation = Simulation(scheduler, workload, **options)
     if not reuses:

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from clusterstate.errors import InputError
+from kubescheduler.simulation.line_chart import Line, Panel, chart, nice, time_unit
 from kubescheduler.simulation.plot import check_plot, panels_of, write_plot
-from kubescheduler.simulation.report import Report
-from kubescheduler.simulation.svg import Line, Panel, chart, nice, time_unit
-from kubescheduler.simulation.usage import Sample
+from kubescheduler.simulation.simulation_report import Report
+from kubescheduler.simulation.utilisation import Sample
 
 SVG = "{http://www.w3.org/2000/svg}"
 

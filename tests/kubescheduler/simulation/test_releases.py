@@ -12,15 +12,15 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, Pod
-from kubescheduler.config.engine import ProfiledScheduler
-from kubescheduler.config.spec import EngineSpec
-from kubescheduler.framework.registration import with_plugin
-from kubescheduler.framework.status import Status
-from kubescheduler.simulation.engine import Simulation
-from kubescheduler.simulation.queues import order_of
-from kubescheduler.simulation.report import Report
+from kubescheduler.engine.engines import ProfiledScheduler
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.framework.contract.status import Status
+from kubescheduler.framework.profiles.plugin_registration import with_plugin
+from kubescheduler.simulation.release_queues import order_of
+from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
-from tests.build import labels, make_node, make_pod, resources
+from tests.support.build import labels, make_node, make_pod, resources
 
 
 def one_cpu(name: str, **fields: Any) -> Pod:
@@ -32,7 +32,7 @@ def small_node(name: str, cpus: int = 1) -> Any:
 
 
 def scheduler_of(spec: EngineSpec, cluster: Sequence[Any]) -> ProfiledScheduler:
-    scheduler = spec.engine(print).scheduler(ClusterCache.of(cluster, spec.reading()))
+    scheduler = spec.engine(print).scheduler(ClusterCache.of(cluster, spec.release_view()))
     assert isinstance(scheduler, ProfiledScheduler)
     return scheduler
 
@@ -157,7 +157,7 @@ def test_pods_that_err_are_tried_again_in_1_36(monkeypatch: pytest.MonkeyPatch) 
     spec = EngineSpec("1.36", plugins=(with_plugin("Erring", lambda args, handle: Erring()),))
     profile = "- schedulerName: default-scheduler\n  plugins: {multiPoint: {enabled: [{name: Erring}]}}\n"
     text = f"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n{profile}"
-    monkeypatch.setattr("kubescheduler.config.component.loading.read_text", lambda path: text)
+    monkeypatch.setattr("kubescheduler.config.component.load_config.read_text", lambda path: text)
     spec = attrs.evolve(spec, config_file="config.yaml")
     report = simulated(spec, [small_node("n", 2)], Arrival(bad), Arrival(one_cpu("late"), at=30.5))
     # after 1, 2, 4, 8 and 10 seconds, and the second in which each of these ends

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clusterstate.objects import ObjectMeta, Pod
-from kubescheduler.config.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing import assert_same_placements, compare_placements
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.testing.clusters import Cluster
-from kubescheduler.testing.given import spec_of, told
+from kubescheduler.testing.arguments import spec_of, told
+from kubescheduler.testing.cluster_argument import Cluster
 from tests.kubescheduler.testing.conftest import Project, node, pod
 
 POD = 'POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}\n'
@@ -93,7 +93,7 @@ def test_scheduler_decides_and_runs_on(shop: Project) -> None:
         pytest.param('@pytest.mark.scheduler("policy=packing.json")', "n1", "1.16", id="policy"),
         pytest.param('@pytest.mark.scheduler(release="1.20", policy="packing.json")', "n1", "1.20", id="keywords"),
         pytest.param(
-            'from kubescheduler.config.spec import EngineSpec\n@pytest.mark.scheduler(EngineSpec(release="1.36"))',
+            'from kubescheduler.engine.spec import EngineSpec\n@pytest.mark.scheduler(EngineSpec(release="1.36"))',
             "n2",
             "1.36",
             id="described",

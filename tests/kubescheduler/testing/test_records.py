@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clusterstate.errors import InputError
+from kubescheduler.testing.record_files import record_path
 from kubescheduler.testing.records import Placed, read, written
-from kubescheduler.testing.unused import record_path
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
 
 CHECK = 'def test(scheduler, placements):\n    placements.check(scheduler, "pods.json")'

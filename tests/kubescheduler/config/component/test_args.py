@@ -14,8 +14,8 @@ from clusterstate.objects import (
 )
 from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
-from kubescheduler.framework import args as a
-from tests.kubescheduler.config.component.build import args_of, document, entry, read
+from kubescheduler.framework.args import plugin_args as a
+from tests.support.component_build import args_of, document, entry, read
 
 TWO = (("cpu", 1), ("memory", 1))
 ZONE = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}

@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, default_config, merge_1_20, multipoint
-from kubescheduler.framework.intree import DEFAULT_MULTIPOINT_1_36, POINTS_BY_PLUGIN_1_36, PROVIDERS_1_20
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.profile import Enabled, PluginSet, Profile
-from tests.kubescheduler.config.component.build import document, names, plugin_set, plugins, problems, read, weights
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile
+from kubescheduler.framework.profiles.default_plugins import (
+    DEFAULT_MULTIPOINT_1_36,
+    POINTS_BY_PLUGIN_1_36,
+    PROVIDERS_1_20,
+)
+from tests.support.component_build import document, names, plugin_set, plugins, problems, read, weights
 
 ABC = (Enabled("A", 1), Enabled("B", 2), Enabled("C"))
 

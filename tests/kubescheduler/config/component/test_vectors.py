@@ -10,9 +10,9 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.framework.points import Point
+from kubescheduler.framework.contract.points import Point
 from tests.conftest import vectors_dir
-from tests.kubescheduler.config.component.build import document
+from tests.support.component_build import document
 
 READ_ERRORS = ("extenders", "profiles", "[extenders", "[profiles", "couldn't build")
 """How errors begin that are told when a configuration is read."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.status import Code
 from kubescheduler.framework.plugins.default_binder import default_binder
-from kubescheduler.framework.state import CycleState
-from kubescheduler.framework.status import Code
-from tests.build import make_pod
-from tests.node_plugins import HANDLE
+from tests.support.build import make_pod
+from tests.support.node_plugins import HANDLE
 
 
 class Client:

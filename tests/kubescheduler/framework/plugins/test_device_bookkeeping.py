@@ -7,10 +7,10 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects.resource import DeviceConfig, PendingAllocation
-from kubescheduler.framework.status import Code, Status
-from tests.build import resources
-from tests.device_world import HELD, ON_A, UID, world
-from tests.devices import (
+from kubescheduler.framework.contract.status import Code, Status
+from tests.support.build import resources
+from tests.support.device_world import HELD, ON_A, UID, world
+from tests.support.devices import (
     DRIVER,
     exactly,
     make_claim,

@@ -11,22 +11,22 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
-from kubescheduler.framework.args import NodeAffinityArgs
-from kubescheduler.framework.intree import POINTS_BY_PLUGIN_1_36
+from kubescheduler.framework.args.plugin_args import NodeAffinityArgs
+from kubescheduler.framework.contract.clocks import ManualTime
+from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.plugins.dynamic_resources import (
     NAME,
     STATE,
     dynamic_resources_1_36,
     timer_of,
 )
-from kubescheduler.framework.services import FrameworkHandle, Services
-from kubescheduler.framework.status import Status
-from kubescheduler.framework.timekeeping import ManualTime
+from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_36
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON, SKIP, PreFiltered
-from tests.build import resources
-from tests.device_world import HELD, UID, world
-from tests.devices import (
+from tests.support.build import resources
+from tests.support.device_world import HELD, UID, world
+from tests.support.devices import (
     READING,
     make_claim,
     pod_with,

@@ -10,18 +10,18 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.objects.resource import PodGroup
-from clusterstate.reading import READING_1_36
-from kubescheduler.framework.intree import POINTS_BY_PLUGIN_1_36
-from kubescheduler.framework.plugin import points_of
+from clusterstate.release_view import VIEW_1_36
+from kubescheduler.framework.contract.clocks import ManualTime
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.plugin import points_of
+from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.plugins.gang_scheduling import GangScheduling, gang_scheduling_1_36
 from kubescheduler.framework.plugins.pod_group_pods_count import pod_group_pods_count_1_36
 from kubescheduler.framework.plugins.topology_placement_generator import topology_placement_generator_1_36
-from kubescheduler.framework.services import FrameworkHandle, Services
-from kubescheduler.framework.state import CycleState
-from kubescheduler.framework.status import Code, Status
-from kubescheduler.framework.timekeeping import ManualTime
-from kubescheduler.framework.waiting import HeldPod
-from tests.build import make_node, make_pod
+from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_36
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.framework.running.waiting_pods import HeldPod
+from tests.support.build import make_node, make_pod
 
 NO_GROUP = Status.unresolvable('waiting for pods\'s pod group "g" to appear in scheduling queue')
 TOO_FEW = Status.unresolvable("waiting for minCount pods from a gang to appear in scheduling queue")
@@ -30,7 +30,7 @@ PASS = (None, 0.0)
 
 
 def services(*objects: object) -> Services:
-    return Services("1.36", ClusterCache.of([make_node("n"), *objects], READING_1_36), time=ManualTime())
+    return Services("1.36", ClusterCache.of([make_node("n"), *objects], VIEW_1_36), time=ManualTime())
 
 
 def plugin(given: Services) -> GangScheduling:

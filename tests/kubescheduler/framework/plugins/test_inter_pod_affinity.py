@@ -8,10 +8,10 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
-from kubescheduler.framework.args import InterPodAffinityArgs
+from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.inter_pod_affinity import inter_pod_affinity_1_20, inter_pod_affinity_1_36
-from kubescheduler.framework.points import Point
-from tests.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod
 
 HANDLE = SimpleNamespace(feature_gates={})
 FACTORIES = (inter_pod_affinity_1_20, inter_pod_affinity_1_36)

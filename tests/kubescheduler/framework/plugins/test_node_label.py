@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.args import NodeLabelArgs
+from kubescheduler.framework.args.plugin_args import NodeLabelArgs
 from kubescheduler.framework.plugins.node_label import node_label_1_20
-from tests.build import Cluster, make_node, make_pod
-from tests.node_plugins import HANDLE, check_of, refused, scores
+from tests.support.build import Cluster, make_node, make_pod
+from tests.support.node_plugins import HANDLE, check_of, refused, scores
 
 TEXT = "node(s) didn't have the requested labels"
 CLUSTER = Cluster([make_node("ab", {"a": "", "b": "x"}), make_node("a", {"a": "1"}), make_node("none")])

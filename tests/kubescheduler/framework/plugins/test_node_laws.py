@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.snapshot import PodChange
-from kubescheduler.framework.args import AddedAffinity, NodeAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
-from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.args.plugin_args import AddedAffinity, NodeAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
+from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.plugins import (
     node_affinity,
     node_declared_features,
@@ -25,9 +25,9 @@ from kubescheduler.framework.plugins import (
     service_affinity,
     taint_toleration,
 )
-from tests.build import Cluster, make_pod
-from tests.node_plugins import HANDLE, check_of, scores, scoring_of, verdict
 from tests.predicates.test_laws import POD_PARTS, clusters
+from tests.support.build import Cluster, make_pod
+from tests.support.node_plugins import HANDLE, check_of, scores, scoring_of, verdict
 
 HAS_ZONE = NodeSelectorTerm((Requirement("zone", "Exists"),))
 ADDED = NodeAffinityArgs(AddedAffinity((HAS_ZONE,), (PreferredSchedulingTerm(3, HAS_ZONE),)))

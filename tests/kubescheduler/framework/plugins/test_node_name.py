@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.framework.plugin import ColumnPlugin, PluginFactory
+from kubescheduler.framework.contract.plugin import ColumnPlugin, PluginFactory
 from kubescheduler.framework.plugins.node_name import node_name_1_20, node_name_1_36
-from tests.build import Cluster, make_node, make_pod
-from tests.node_plugins import HANDLE, check_of, refused
+from tests.support.build import Cluster, make_node, make_pod
+from tests.support.node_plugins import HANDLE, check_of, refused
 
 CLUSTER = Cluster([make_node("a"), make_node("b")])
 TEXTS = {

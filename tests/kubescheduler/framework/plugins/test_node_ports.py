@@ -6,10 +6,10 @@ import pytest
 
 from clusterstate.objects import Container, ContainerPort, Pod
 from clusterstate.snapshot import PodChange
-from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.plugins.node_ports import node_ports_1_20, node_ports_1_36
-from tests.build import Cluster, make_node, make_pod
-from tests.node_plugins import HANDLE, check_of, refused
+from tests.support.build import Cluster, make_node, make_pod
+from tests.support.node_plugins import HANDLE, check_of, refused
 
 TEXT = "node(s) didn't have free ports for the requested pod ports"
 OLD, NEW = node_ports_1_20(None, HANDLE), node_ports_1_36(None, HANDLE)

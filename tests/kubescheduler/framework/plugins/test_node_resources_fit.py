@@ -12,12 +12,12 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap, ObjectMeta
 from clusterstate.objects.resource import DeviceClass
-from clusterstate.reading import READING_1_20, READING_1_36
-from kubescheduler.framework.args import NodeResourcesFitArgs, ScoringStrategy
+from clusterstate.release_view import VIEW_1_20, VIEW_1_36
+from kubescheduler.framework.args.plugin_args import NodeResourcesFitArgs, ScoringStrategy
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.node_resources_fit import node_resources_fit_1_20, node_resources_fit_1_36
-from kubescheduler.framework.points import Point
-from tests.build import Cluster, make_node, make_pod, resources
-from tests.node_plugins import HANDLE, check_of, refused, scores, scoring_of
+from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.node_plugins import HANDLE, check_of, refused, scores, scoring_of
 
 GPU = "example.com/gpu"
 GPUS = FrozenMap({**resources(cpu=2000, memory=2000), GPU: 2000})
@@ -45,12 +45,12 @@ def test_reasons_and_codes() -> None:
     """1.36 knows which nodes are too small at all; 1.20 has one code."""
     pod = make_pod(requests=resources(cpu=2000))
     expected = {"Too many pods": ["full"], "Insufficient cpu": ["small", "large"]}
-    old, cluster = node_resources_fit_1_20(None, HANDLE), Cluster(NODES, RUNNING, reading=READING_1_20)
+    old, cluster = node_resources_fit_1_20(None, HANDLE), Cluster(NODES, RUNNING, view=VIEW_1_20)
     assert refused(old, cluster, pod) == expected
     assert check_of(old).beyond is None
     assert not any(map(check_of(old).unresolvable, expected))
 
-    new, cluster = node_resources_fit_1_36(None, HANDLE), Cluster(NODES, RUNNING, reading=READING_1_36)
+    new, cluster = node_resources_fit_1_36(None, HANDLE), Cluster(NODES, RUNNING, view=VIEW_1_36)
     assert refused(new, cluster, pod) == expected
     beyond = check_of(new).beyond
     assert beyond is not None
@@ -65,8 +65,8 @@ IGNORING = [NodeResourcesFitArgs((GPU,)), NodeResourcesFitArgs((), ("example.com
 def test_ignored_resources(args: NodeResourcesFitArgs) -> None:
     """They are asked for elsewhere."""
     pod = make_pod(requests=FrozenMap({GPU: 9000}))
-    for reading, make in ((READING_1_20, node_resources_fit_1_20), (READING_1_36, node_resources_fit_1_36)):
-        cluster = Cluster(NODES[:2], reading=reading)
+    for view, make in ((VIEW_1_20, node_resources_fit_1_20), (VIEW_1_36, node_resources_fit_1_36)):
+        cluster = Cluster(NODES[:2], view=view)
         assert refused(make(args, HANDLE), cluster, pod) == {}
         assert refused(make(None, HANDLE), cluster, pod) == {f"Insufficient {GPU}": ["small", "large"]}
 
@@ -76,7 +76,7 @@ def test_what_a_device_class_provides(gate: bool, refusing: list[str]) -> None:
     """A node without any of it natively may have devices, if the gate is on."""
     provider = DeviceClass(ObjectMeta("gpus"), extended_resource_name=GPU)
     handle: Any = SimpleNamespace(feature_gates={"DRAExtendedResource": gate})
-    cluster = Cluster(NODES[:2], others=[provider], reading=READING_1_36)
+    cluster = Cluster(NODES[:2], others=[provider], view=VIEW_1_36)
     pod = make_pod(requests=FrozenMap({GPU: 9000}))
     assert refused(node_resources_fit_1_36(None, handle), cluster, pod) == {f"Insufficient {GPU}": refusing}
 
@@ -85,7 +85,7 @@ def test_what_it_reads() -> None:
     """Each node alone; device classes only for pods that ask for scalar resources."""
     check = check_of(node_resources_fit_1_36(None, HANDLE))
     assert check.narrow is not None
-    cluster = Cluster(NODES, reading=READING_1_36)
+    cluster = Cluster(NODES, view=VIEW_1_36)
     plain, gpu = cluster.info(make_pod(requests=resources(cpu=1))), cluster.info(make_pod(requests=GPUS))
     assert (check.narrow(plain), check.narrow(gpu)) == (LOCAL, LOCAL | Reads.RESOURCES)
     assert check.by_row(gpu, cluster.snapshot)
@@ -107,7 +107,7 @@ def test_scoring_strategies(strategy: ScoringStrategy | None, expected: list[int
     args = None if strategy is None else NodeResourcesFitArgs(scoring_strategy=strategy)
     plugin = node_resources_fit_1_36(args, HANDLE)
     nodes = [make_node("small", allocatable=resources(cpu=1000)), make_node("large", allocatable=resources(cpu=4000))]
-    cluster, pod = Cluster(nodes, RUNNING, reading=READING_1_36), make_pod(requests=resources(cpu=0, memory=0))
+    cluster, pod = Cluster(nodes, RUNNING, view=VIEW_1_36), make_pod(requests=resources(cpu=0, memory=0))
     assert scores(plugin, cluster, pod) == (expected, expected)
     assert scoring_of(plugin).pre_score(cluster.info(pod), cluster.snapshot)
 
@@ -117,7 +117,7 @@ def test_devices_are_scored_when_they_are_known() -> None:
     args = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("MostAllocated", ((GPU, 1),)))
     plugin = node_resources_fit_1_36(args, HANDLE, devices=lambda _, __: (np.array([4, 8]), np.array([0, 8])))
     assert scoring_of(plugin).reads == LOCAL | Reads.RESOURCES
-    cluster, pod = Cluster(NODES[:2], reading=READING_1_36), make_pod(requests=FrozenMap({GPU: 1000}))
+    cluster, pod = Cluster(NODES[:2], view=VIEW_1_36), make_pod(requests=FrozenMap({GPU: 1000}))
     assert scores(plugin, cluster, pod)[0] == [25, 25]
 
 

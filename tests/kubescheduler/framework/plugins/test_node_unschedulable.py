@@ -6,8 +6,8 @@ import pytest
 
 from clusterstate.objects import Toleration
 from kubescheduler.framework.plugins.node_unschedulable import node_unschedulable
-from tests.build import Cluster, make_node, make_pod
-from tests.node_plugins import HANDLE, check_of, refused
+from tests.support.build import Cluster, make_node, make_pod
+from tests.support.node_plugins import HANDLE, check_of, refused
 
 TEXT = "node(s) were unschedulable"
 KEY = "node.kubernetes.io/unschedulable"

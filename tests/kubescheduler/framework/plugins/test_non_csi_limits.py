@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from clusterstate.csi_migration import MIGRATED_ANNOTATION
 from clusterstate.objects import (
     AWSElasticBlockStore,
     AzureDisk,
@@ -19,17 +18,18 @@ from clusterstate.objects import (
     ObjectMeta,
     VolumeSource,
 )
-from kubescheduler.framework.plugin import ColumnPlugin
+from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.non_csi_limits import (
     azure_disk_limits_1_20,
     cinder_limits_1_20,
     ebs_limits_1_20,
     gce_pd_limits_1_20,
 )
-from kubescheduler.framework.points import Point
-from tests.build import Cluster, labels, make_node, make_pod, resources
-from tests.node_plugins import check_of, refused
-from tests.storage import by_text, claiming, make_claim, make_class
+from tests.support.build import Cluster, labels, make_node, make_pod, resources
+from tests.support.node_plugins import check_of, refused
+from tests.support.storage import by_text, claiming, make_claim, make_class
 
 TEXT = "node(s) exceed max volume count"
 OLD_TYPE, TYPE = "beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"

@@ -9,11 +9,11 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import LabelSelector, ObjectMeta, Service, TopologySpreadConstraint
-from clusterstate.topologyspread_constraints import HOSTNAME
-from kubescheduler.framework.args import PodTopologySpreadArgs
+from clusterstate.topology.spread_constraints import HOSTNAME
+from kubescheduler.framework.args.plugin_args import PodTopologySpreadArgs
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.pod_topology_spread import pod_topology_spread_1_20, pod_topology_spread_1_36
-from kubescheduler.framework.points import Point
-from tests.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod
 
 HANDLE = SimpleNamespace(feature_gates={})
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubescheduler.framework.plugins.priority_sort import priority_sort
-from tests.build import make_pod
-from tests.node_plugins import HANDLE
+from tests.support.build import make_pod
+from tests.support.node_plugins import HANDLE
 
 
 def queued(priority: int | None, timestamp: float) -> Any:

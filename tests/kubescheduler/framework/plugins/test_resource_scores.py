@@ -9,14 +9,15 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerImage, Pod
-from clusterstate.reading import READING_1_20, READING_1_36
-from kubescheduler.framework.args import (
+from clusterstate.release_view import VIEW_1_20, VIEW_1_36
+from kubescheduler.framework.args.plugin_args import (
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesLeastAllocatedArgs,
     NodeResourcesMostAllocatedArgs,
     RequestedToCapacityRatioArgs,
 )
-from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.image_locality import image_locality_1_20, image_locality_1_36
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
     node_resources_balanced_allocation_1_20,
@@ -25,9 +26,8 @@ from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
 from kubescheduler.framework.plugins.node_resources_least_allocated import node_resources_least_allocated_1_20
 from kubescheduler.framework.plugins.node_resources_most_allocated import node_resources_most_allocated_1_20
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import requested_to_capacity_ratio_1_20
-from kubescheduler.framework.points import Point
-from tests.build import Cluster, make_node, make_pod, resources
-from tests.node_plugins import HANDLE, scores, scoring_of
+from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.node_plugins import HANDLE, scores, scoring_of
 
 NODES = [make_node("a", allocatable=resources(cpu=4000, memory=8000)), make_node("b", allocatable=resources(cpu=4000))]
 ASKED = make_pod(requests=resources(cpu=1000, memory=4000))
@@ -47,7 +47,7 @@ SCORES: dict[str, tuple[ColumnPlugin, list[int]]] = {
 @pytest.mark.parametrize(("plugin", "expected"), SCORES.values(), ids=SCORES)
 def test_scores_of_1_20(plugin: ColumnPlugin, expected: list[int]) -> None:
     """They are as they come, and every pod is scored."""
-    cluster = Cluster(NODES, reading=READING_1_20)
+    cluster = Cluster(NODES, view=VIEW_1_20)
     assert plugin.points == {Point.SCORE}
     assert plugin.check is None
     assert scores(plugin, cluster, ASKED) == (expected, expected)
@@ -56,7 +56,7 @@ def test_scores_of_1_20(plugin: ColumnPlugin, expected: list[int]) -> None:
 
 def test_balanced_allocation_of_1_36() -> None:
     """A pod that asks for none of its resources is skipped."""
-    cluster = Cluster(NODES, reading=READING_1_36)
+    cluster = Cluster(NODES, view=VIEW_1_36)
     plugin = node_resources_balanced_allocation_1_36(None, HANDLE)
     assert plugin.points == {Point.PRE_SCORE, Point.SCORE}
     assert scores(plugin, cluster, ASKED)[0] == [68, 75]
@@ -122,10 +122,10 @@ def with_image(image: str, init: str | None = None) -> Pod:
 def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
     """Init containers count since 1.36."""
     nodes = [make_node("a", images=(ContainerImage(("x:latest",), 523 * MIB),)), make_node("b")]
-    for make, reading, expected in (
-        (image_locality_1_20, READING_1_20, old),
-        (image_locality_1_36, READING_1_36, new),
+    for make, view, expected in (
+        (image_locality_1_20, VIEW_1_20, old),
+        (image_locality_1_36, VIEW_1_36, new),
     ):
         plugin = make(None, HANDLE)
         assert plugin.points == {Point.SCORE}
-        assert scores(plugin, Cluster(nodes, reading=reading), pod) == (expected, expected)
+        assert scores(plugin, Cluster(nodes, view=view), pod) == (expected, expected)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.plugins.scheduling_gates import scheduling_gates_1_36
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.status import Status
-from tests.build import make_pod
-from tests.node_plugins import HANDLE
+from tests.support.build import make_pod
+from tests.support.node_plugins import HANDLE
 
 
 def test_a_pod_waits_for_its_gates() -> None:

@@ -11,7 +11,6 @@ import attrs
 import pytest
 
 from clusterstate.cache import ClusterCache
-from clusterstate.csi_migration import MIGRATED_ANNOTATION
 from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import (
     AWSElasticBlockStore,
@@ -24,19 +23,20 @@ from clusterstate.objects import (
     PersistentVolumeClaim,
     Pod,
 )
-from clusterstate.reading import READING_1_20, READING_1_36
-from kubescheduler.framework.args import VolumeBindingArgs
-from kubescheduler.framework.cancellation import Cancellation, CancelledError
+from clusterstate.release_view import VIEW_1_20, VIEW_1_36
+from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
+from kubescheduler.framework.args.plugin_args import VolumeBindingArgs
+from kubescheduler.framework.contract.cancellation import Cancellation, CancelledError
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.plugins.volume_binding import (
     VolumeBinding,
     volume_binding_1_20,
     volume_binding_1_36,
 )
-from kubescheduler.framework.points import Point
-from kubescheduler.framework.state import CycleState
-from kubescheduler.framework.status import Code, Status
-from tests.build import labels, make_node
-from tests.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
+from tests.support.build import labels, make_node
+from tests.support.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
 
 SELECTED = "volume.kubernetes.io/selected-node"
 CONTROLLER = "pv.kubernetes.io/bound-by-controller"
@@ -60,11 +60,11 @@ class World:
 
     @classmethod
     def of(cls, release: str, *others: Any, api: bool = True, timeout: int = 600) -> World:
-        reading, make = {
-            "1.20": (READING_1_20, volume_binding_1_20),
-            "1.36": (READING_1_36, volume_binding_1_36),
+        view, make = {
+            "1.20": (VIEW_1_20, volume_binding_1_20),
+            "1.36": (VIEW_1_36, volume_binding_1_36),
         }[release]
-        world = cls(ClusterCache.of([*NODES, LATE, *others], reading))
+        world = cls(ClusterCache.of([*NODES, LATE, *others], view))
         handle: Any = SimpleNamespace(
             lock=nullcontext(),
             cache=world.cache,

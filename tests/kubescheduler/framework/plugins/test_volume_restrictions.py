@@ -9,13 +9,13 @@ import pytest
 from clusterstate.changes import Reads
 from clusterstate.objects import AWSElasticBlockStore, ClaimVolume, GCEPersistentDisk, Pod
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.framework.plugin import ColumnPlugin
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.volume_restrictions import volume_restrictions_1_20, volume_restrictions_1_36
-from kubescheduler.framework.points import Point
 from predicates.types import GO_ON, SKIP, PreFiltered
-from tests.build import Cluster, make_node, make_pod
-from tests.node_plugins import HANDLE, check_of, refused
-from tests.storage import claiming, make_claim
+from tests.support.build import Cluster, make_node, make_pod
+from tests.support.node_plugins import HANDLE, check_of, refused
+from tests.support.storage import claiming, make_claim
 
 DISK = "node(s) had no available disk"
 IN_USE = (

@@ -1,0 +1,1 @@
+"""Dynamic resource allocation: claims, device classes, slices, and the search for devices."""

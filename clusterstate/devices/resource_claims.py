@@ -1,0 +1,119 @@
+"""Which ResourceClaims a pod uses, and who else does. Release 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Pod, PodResourceClaim, PodSpec
+from clusterstate.objects.resource import ConsumerReference, ResourceClaim
+from clusterstate.podinfo import controller_of
+
+MOST_CONSUMERS = 256
+"""Pods that one claim can be reserved for."""
+
+
+class ClaimError(SchedulingError):
+    """A claim of a pod that is not there, or not for it; upstream's text."""
+
+
+@attrs.frozen
+class OwnClaim(PodResourceClaim):
+    """An entry of a pod's ``resourceClaims`` that knows whose it is.
+
+    settled: the pod's status has an entry for it; made: the claim named there, None: none is needed.
+    """
+
+    pod_name: str = ""
+    pod_uid: str = ""
+    settled: bool = False
+    made: str | None = None
+
+
+def own_claims(pod: Pod) -> tuple[OwnClaim, ...]:
+    """The entries of a pod, from its spec and its status."""
+    made = {status.name: status.resource_claim_name for status in pod.resource_claim_statuses}
+    return tuple(
+        OwnClaim(
+            entry.name,
+            entry.resource_claim_name,
+            entry.resource_claim_template_name,
+            pod.metadata.name,
+            pod.metadata.uid,
+            entry.name in made,
+            made.get(entry.name),
+        )
+        for entry in pod.spec.resource_claims
+    )
+
+
+def with_own_claims(spec: PodSpec, pod: Pod) -> PodSpec:
+    """A pod's spec as rules that look at claims need it: claims are one pod's own, so such pods are never replicas."""
+    return attrs.evolve(spec, resource_claims=own_claims(pod)) if spec.resource_claims else spec
+
+
+def resolve_claims(
+    namespace: str, entries: Iterable[PodResourceClaim], objects: ClusterObjects
+) -> tuple[ResourceClaim, ...]:
+    """The claims that a pod's entries stand for. Raises ClaimError for the first that cannot be used."""
+    found = (_resolve(namespace, entry, objects) for entry in entries)
+    return tuple(claim for claim in found if claim is not None)
+
+
+def _resolve(namespace: str, entry: PodResourceClaim, objects: ClusterObjects) -> ResourceClaim | None:
+    own = entry if isinstance(entry, OwnClaim) else OwnClaim(*attrs.astuple(entry))
+    name = own.resource_claim_name
+    if name is None:
+        if not own.settled:
+            raise ClaimError(f'pod "{namespace}/{own.pod_name}": ResourceClaim not created yet')
+        name = own.made
+        if name is None:
+            return None
+    claim = objects.resource_claims.get((namespace, name))
+    if claim is None:
+        raise ClaimError(f'could not find ResourceClaim "{namespace}/{name}"')
+    if claim.metadata.deletion_timestamp is not None:
+        raise ClaimError(f'resourceclaim "{name}" is being deleted')
+    if own.resource_claim_name is None and not _belongs(claim, own.pod_uid):
+        pod = f"{namespace}/{own.pod_name}"
+        raise ClaimError(f"ResourceClaim {claim.key} was not created for Pod {pod} (Pod is not owner)")
+    return claim
+
+
+def _belongs(claim: ResourceClaim, pod_uid: str) -> bool:
+    controller = controller_of(claim.metadata)
+    return controller is not None and controller[1] == pod_uid
+
+
+def consumer(pod: Pod) -> ConsumerReference:
+    """The pod as an entry of a claim's ``reservedFor``."""
+    return ConsumerReference("pods", pod.metadata.name, pod.metadata.uid)
+
+
+def is_reserved_for(claim: ResourceClaim, pod_uid: str) -> bool:
+    return any(entry.uid == pod_uid for entry in claim.reserved_for)
+
+
+def is_usable_by(claim: ResourceClaim, pod_uid: str) -> bool:
+    """The claim is reserved for the pod, or can be."""
+    return len(claim.reserved_for) < MOST_CONSUMERS or is_reserved_for(claim, pod_uid)
+
+
+def binding_failed(claim: ResourceClaim) -> bool:
+    """A device of the claim has reported one of its binding failure conditions."""
+    if claim.allocation is None:
+        return False
+    failing = {
+        (status.driver, status.pool, status.device, kind)
+        for status in claim.device_statuses
+        for kind, value in status.conditions
+        if value == "True"
+    }
+    return any(
+        (device.driver, device.pool, device.device, kind) in failing
+        for device in claim.allocation.devices
+        for kind in device.binding_failure_conditions
+    )

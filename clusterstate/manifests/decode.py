@@ -1,0 +1,187 @@
+"""Manifests (parsed JSON or YAML) and JSON bytes → objects, with every fault found before any is raised."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.decode_kinds import KINDS, Kind
+from clusterstate.manifests.decode_pods import PodDecoder
+from clusterstate.manifests.documents import Item, Manifest, parse_json, split
+from clusterstate.manifests.fields import Fields, describe
+from clusterstate.objects import ClusterObject, Node, Pod
+
+Prepare = Callable[[Manifest], Manifest]
+"""Defaulting or admission: manifest → manifest, by what the manifest says alone. It may raise DecodeError
+with problems that start with a path."""
+
+
+@attrs.frozen
+class Decoded:
+    """Objects in the order of their manifests, and notes on what was left out."""
+
+    objects: list[ClusterObject]
+    notes: list[str]
+
+
+class UnknownKindError(DecodeError):
+    """A kind that scheduling does not read."""
+
+    def __init__(self, name: str, group: str, where: str) -> None:
+        self.name = f'"{name}" of {group}' if group and name in KINDS else f'"{name}"'
+        known = ", ".join(KINDS)
+        super().__init__(f"{where}: kind {self.name} is not read by a scheduler; kinds that are: {known}")
+
+
+class Decoder:
+    """Decodes objects one by one; what many share (pod specs, label sets, taints) becomes one object.
+
+    keep_manifests: keep the manifest of every pod, not only of the pending ones. Nodes always keep theirs.
+    prepare: applied to each manifest first. For pods it is called once per distinct spec.
+    """
+
+    def __init__(self, *, keep_manifests: bool = False, prepare: Prepare | None = None) -> None:
+        self._keep_manifests = keep_manifests
+        self._prepare = prepare
+        self._pods = PodDecoder(prepare)
+
+    def decode_object(self, manifest: Manifest, *, source: str = "", keep_manifest: bool = False) -> ClusterObject:
+        """One object. Raises DecodeError with every fault in it."""
+        if not isinstance(manifest, Mapping):
+            raise DecodeError(f"{source or 'manifest'}: must be a Kubernetes object, not {describe(manifest)}")
+        return self.decode_item(Item(source, manifest), keep_manifest=keep_manifest)
+
+    def decode_item(self, item: Item, *, keep_manifest: bool = False) -> ClusterObject:
+        """One item of a document. Raises DecodeError with every fault in it."""
+        kind = _kind(item)
+        keep = keep_manifest or self._keep_manifests
+        if kind.name == "Pod":
+            pod = self._pods.decode(item.content)
+            if pod is not None:
+                if keep or not pod.node_name:
+                    return attrs.evolve(pod, manifest=self._prepared(_manifest(item, kind)))
+                return pod
+        return self._decode(item, kind, keep)
+
+    def _prepared(self, manifest: Manifest) -> Manifest:
+        return manifest if self._prepare is None else self._prepare(manifest)
+
+    def _decode(self, item: Item, kind: Kind, keep: bool) -> ClusterObject:
+        """The long way, which finds every fault."""
+        manifest: Manifest = _manifest(item, kind)
+        faults: list[str] = []
+        try:
+            manifest = self._prepared(manifest)
+        except DecodeError as error:
+            faults += error.problems
+        obj = kind.decode(Fields(manifest, faults))
+        if faults:
+            name = identity(kind.name, manifest)
+            where = item.source if name != kind.name else _where(item)
+            raise DecodeError(f"{where}: {name}: {fault}" if where else f"{name}: {fault}" for fault in faults)
+        if isinstance(obj, Node):
+            return self._pods.share_node(obj, manifest)
+        if isinstance(obj, Pod):
+            return self._pods.share_pod(obj, manifest if keep or not obj.node_name else None)
+        return obj
+
+    def decode_all(self, items: Iterable[Item | tuple[str, Manifest]]) -> Decoded:
+        """Objects of all items, which may be lists themselves. Raises one DecodeError with the faults of all."""
+        objects: list[ClusterObject] = []
+        problems: list[str] = []
+        unknown: Counter[str] = Counter()
+        for item in _expand(items, problems):
+            try:
+                objects.append(self.decode_item(item))
+            except UnknownKindError as error:
+                unknown[error.name] += 1
+            except DecodeError as error:
+                problems += error.problems
+        if problems:
+            raise DecodeError(problems)
+        return Decoded(objects, notes_on(unknown))
+
+
+def notes_on(unknown: Mapping[str, int]) -> list[str]:
+    """One note for each kind that was left out."""
+    return [f"unknown kind {kind} ignored ({n} object{'s' * (n != 1)})" for kind, n in unknown.items()]
+
+
+def _expand(items: Iterable[Item | tuple[str, Manifest]], problems: list[str]) -> Iterable[Item]:
+    for item in items:
+        if isinstance(item, Item):
+            yield item
+            continue
+        try:
+            yield from split(*item)
+        except DecodeError as error:
+            problems += error.problems
+
+
+def _kind(item: Item) -> Kind:
+    """The kind of an item. Raises DecodeError when it has none, UnknownKindError when it is of no use here."""
+    name: object = item.kind
+    version: object = item.api_version
+    if not isinstance(item.content, msgspec.Raw):
+        name = item.content.get("kind") or name
+        version = item.content.get("apiVersion") or version
+    if not isinstance(name, str) or not isinstance(version, str):
+        key, value = ("kind", name) if not isinstance(name, str) else ("apiVersion", version)
+        raise DecodeError(f"{_where(item)}: {key}: must be text, not {describe(value)}")
+    if not name:
+        raise DecodeError(f"{_where(item)}: kind: missing; an object needs apiVersion and kind")
+    kind = KINDS.get(name)
+    if kind is None or not kind.in_group(version):
+        raise UnknownKindError(name, version.rpartition("/")[0], _where(item))
+    return kind
+
+
+def _where(item: Item) -> str:
+    """File and place of an item that cannot be told by its name."""
+    return ": ".join(part for part in (item.source, item.place) if part) or "manifest"
+
+
+def _manifest(item: Item, kind: Kind) -> dict[str, Any]:
+    """The whole manifest, with apiVersion and kind."""
+    raw = item.content
+    content = parse_json(_where(item), raw) if isinstance(raw, msgspec.Raw) else raw
+    given = {key: value for key, value in content.items() if value is not None or key not in ("apiVersion", "kind")}
+    return {"apiVersion": item.api_version or kind.api_version, "kind": kind.name, **given}
+
+
+def identity(kind: str, manifest: Manifest) -> str:
+    """``Pod default/web-1``: an object as errors name it."""
+    meta = manifest.get("metadata")
+    if not isinstance(meta, Mapping) or not isinstance(meta.get("name"), str):
+        return kind
+    namespace = meta.get("namespace")
+    return f"{kind} {namespace}/{meta['name']}" if namespace else f"{kind} {meta['name']}"
+
+
+def decode_object(manifest: Manifest, *, source: str = "", keep_manifest: bool = False) -> ClusterObject:
+    """One object from its manifest. Raises DecodeError that lists every fault with file, object and path."""
+    return Decoder().decode_object(manifest, source=source, keep_manifest=keep_manifest)
+
+
+def decode_all(manifests: Iterable[tuple[str, Manifest]], *, keep_manifests: bool = False) -> Decoded:
+    """Objects from (file name, manifest) pairs; lists and exports are taken apart.
+
+    Kinds that scheduling does not read are left out with a note. Raises one DecodeError with the faults of all.
+    """
+    return Decoder(keep_manifests=keep_manifests).decode_all(manifests)
+
+
+def decode_cluster(cluster: Manifest, *, decoder: Decoder | None = None, source: str = "") -> list[ClusterObject]:
+    """Objects of a dictionary of lists (``nodes``, ``pods``, ``services`` …); the key says the kind where it is absent.
+
+    Raises one DecodeError with the faults of all.
+    """
+    document = {key: value for key, value in cluster.items() if key != "kind"}
+    if not document:
+        return []
+    return (decoder or Decoder()).decode_all([(source or "cluster", {"nodes": None, **document})]).objects

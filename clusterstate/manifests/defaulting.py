@@ -1,0 +1,261 @@
+"""What an API server fills in before it stores an object: defaults, and admission of pods.
+
+Manifest → manifest. Nothing is changed in place: what needs no change is returned as it is. What has
+the wrong type is left alone for decoding to report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.decode_kinds import KINDS
+from clusterstate.manifests.documents import Manifest
+from clusterstate.objects import PriorityClass
+
+DEFAULT_NAMESPACE = "default"
+DEFAULT_SCHEDULER = "default-scheduler"
+DEFAULT_POOL = "rbd"
+TOLERATION_SECONDS = 300
+TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+"""Taints that every pod tolerates for ``TOLERATION_SECONDS``."""
+
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""Priority classes that every cluster has."""
+
+Change = Callable[[Any], Any]
+
+
+# --- changing without changing in place ------------------------------------------------------
+
+
+def _with(data: Manifest, **changes: Any) -> Manifest:
+    """``data`` with other values; itself when they are the ones it has."""
+    changed = {key: value for key, value in changes.items() if value is not data.get(key)}
+    return {**data, **changed} if changed else data
+
+
+def _at(data: Any, key: str, change: Change) -> Any:
+    """``data`` with the object at ``key`` changed, if there is one."""
+    if not isinstance(data, Mapping) or not isinstance(data.get(key), Mapping):
+        return data
+    return _with(data, **{key: change(data[key])})
+
+
+def _each(data: Any, key: str, change: Change) -> Any:
+    """``data`` with every object in the list at ``key`` changed."""
+    if not isinstance(data, Mapping) or not isinstance(data.get(key), list):
+        return data
+    items = data[key]
+    changed = [change(item) if isinstance(item, Mapping) else item for item in items]
+    return _with(data, **{key: changed}) if any(a is not b for a, b in zip(changed, items, strict=True)) else data
+
+
+def _filled(data: Manifest, key: str, value: Any) -> Manifest:
+    """``data`` with ``value`` at ``key`` when that is absent or empty."""
+    return {**data, key: value} if data.get(key) in (None, "") else data
+
+
+# --- defaults --------------------------------------------------------------------------------
+
+
+def default_manifest(manifest: Manifest) -> Manifest:
+    """The manifest with the defaults that matter to scheduling (release 1.16), a namespace and a uid.
+
+    A uid that is missing is derived from kind, namespace and name, so that it is always the same.
+    """
+    kind = manifest.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        return manifest
+    manifest = _at(manifest, "metadata", lambda meta: _metadata(kind, meta))
+    change = _BY_KIND.get(kind)
+    return manifest if change is None else change(manifest)
+
+
+def _metadata(kind: str, meta: Manifest) -> Manifest:
+    if KINDS[kind].namespaced:
+        meta = _filled(meta, "namespace", DEFAULT_NAMESPACE)
+    if meta.get("uid") in (None, ""):
+        meta = {**meta, "uid": _uid(kind, meta)}
+    return meta
+
+
+def _uid(kind: str, meta: Manifest) -> str:
+    import uuid
+
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}/{meta.get('namespace') or ''}/{meta.get('name')}"))
+
+
+def _default_pod(manifest: Manifest) -> Any:
+    return _at(manifest, "spec", _pod_spec)
+
+
+def _pod_spec(spec: Manifest) -> Any:
+    host = spec.get("hostNetwork") is True
+    spec = _filled(spec, "schedulerName", DEFAULT_SCHEDULER)
+    for key in ("containers", "initContainers"):
+        spec = _containers(spec, key, host)
+    return _each(spec, "volumes", _rbd)
+
+
+def _containers(spec: Manifest, key: str, host: bool) -> Any:
+    return _each(spec, key, lambda c: _each(_at(c, "resources", _requests), "ports", lambda p: _port(p, host)))
+
+
+def _requests(resources: Manifest) -> Manifest:
+    """Every resource with a limit and without a request gets request := limit."""
+    limits, requests = resources.get("limits"), resources.get("requests")
+    if not isinstance(limits, Mapping) or not isinstance(requests, Mapping | None):
+        return resources
+    missing = {name: amount for name, amount in limits.items() if name not in (requests or {})}
+    return {**resources, "requests": {**(requests or {}), **missing}} if missing else resources
+
+
+def _port(port: Manifest, host: bool) -> Manifest:
+    if host and port.get("hostPort") in (None, 0) and port.get("containerPort"):
+        port = {**port, "hostPort": port["containerPort"]}
+    return _filled(port, "protocol", "TCP")
+
+
+def _rbd(data: Manifest) -> Any:
+    return _at(data, "rbd", lambda rbd: _filled(rbd, "pool", DEFAULT_POOL))
+
+
+def _default_node(manifest: Manifest) -> Any:
+    return _at(manifest, "status", _allocatable)
+
+
+def _allocatable(status: Manifest) -> Manifest:
+    if status.get("allocatable") is None and status.get("capacity") is not None:
+        return {**status, "allocatable": status["capacity"]}
+    return status
+
+
+def _default_volume(manifest: Manifest) -> Any:
+    return _at(manifest, "spec", _rbd)
+
+
+def _default_class(manifest: Manifest) -> Any:
+    return _filled(manifest, "volumeBindingMode", "Immediate")
+
+
+def _default_controller(manifest: Manifest) -> Any:
+    return _at(manifest, "spec", _selector)
+
+
+def _selector(spec: Manifest) -> Manifest:
+    """Without a selector a ReplicationController has its template's labels."""
+    template = spec.get("template")
+    meta = template.get("metadata") if isinstance(template, Mapping) else None
+    labels = meta.get("labels") if isinstance(meta, Mapping) else None
+    return {**spec, "selector": labels} if labels and not spec.get("selector") else spec
+
+
+_BY_KIND: dict[str, Change] = {
+    "Pod": _default_pod,
+    "Node": _default_node,
+    "PersistentVolume": _default_volume,
+    "StorageClass": _default_class,
+    "ReplicationController": _default_controller,
+}
+
+
+def default_manifest_1_4(manifest: Manifest) -> Manifest:
+    """The manifest as the decoder of release 1.4 itself fills it in, whoever wrote it: no namespace, no uid.
+
+    Init containers are no field there and get nothing.
+    """
+    kind = manifest.get("kind")
+    change = _BY_KIND_1_4.get(kind) if isinstance(kind, str) else None
+    return manifest if change is None else change(manifest)
+
+
+def named_manifest_1_4(manifest: Manifest) -> Manifest:
+    """The same with a namespace and a uid."""
+    kind = manifest.get("kind")
+    if isinstance(kind, str) and kind in KINDS:
+        manifest = _at(manifest, "metadata", lambda meta: _metadata(kind, meta))
+    return default_manifest_1_4(manifest)
+
+
+def _default_pod_1_4(manifest: Manifest) -> Any:
+    return _at(manifest, "spec", _pod_spec_1_4)
+
+
+def _pod_spec_1_4(spec: Manifest) -> Any:
+    return _each(_containers(spec, "containers", spec.get("hostNetwork") is True), "volumes", _rbd)
+
+
+_BY_KIND_1_4: dict[str, Change] = {
+    "Pod": _default_pod_1_4,
+    "Node": _default_node,
+    "PersistentVolume": _default_volume,
+    "ReplicationController": _default_controller,
+}
+
+
+# --- admission -------------------------------------------------------------------------------
+
+
+def global_default_of(classes: Iterable[PriorityClass]) -> PriorityClass | None:
+    """The class with ``globalDefault``; of several the one with the lowest value, as upstream takes it."""
+    return min((c for c in classes if c.global_default), key=lambda c: c.value, default=None)
+
+
+def admit_pod(
+    manifest: Manifest,
+    priority_classes: Mapping[str, int | PriorityClass],
+    global_default: PriorityClass | None = None,
+) -> Manifest:
+    """The pod with its priority and the two tolerations that every pod gets; other kinds as they are.
+
+    A pod that has a priority keeps it. Raises DecodeError for a priority class that does not exist.
+    Upstream: the admission plugins Priority and DefaultTolerationSeconds.
+    """
+    if manifest.get("kind") != "Pod" or not isinstance(manifest.get("spec"), Mapping):
+        return manifest
+    spec = _prioritised(manifest["spec"], priority_classes, global_default)
+    return _with(manifest, spec=_tolerant(spec))
+
+
+def _prioritised(
+    spec: Manifest, classes: Mapping[str, int | PriorityClass], global_default: PriorityClass | None
+) -> Manifest:
+    name = spec.get("priorityClassName")
+    if spec.get("priority") is not None or not isinstance(name, str | None):
+        return spec
+    found: int | PriorityClass | None = global_default
+    if name:
+        found = classes.get(name, SYSTEM_CLASSES.get(name))
+        if found is None:
+            raise DecodeError(f"spec.priorityClassName: {_unknown_class(name, classes)}")
+    if found is None or isinstance(found, int):
+        return {**spec, "priority": found or 0}
+    policy = {"preemptionPolicy": found.preemption_policy} if found.preemption_policy else {}
+    return {**policy, **spec, "priority": found.value, "priorityClassName": found.metadata.name}
+
+
+def _unknown_class(name: str, classes: Mapping[str, object]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, [*classes, *SYSTEM_CLASSES], 1)
+    hint = f'did you mean "{close[0]}"?' if close else "add the class to the cluster, or set spec.priority"
+    return f'there is no PriorityClass "{name}"; {hint}'
+
+
+def _tolerant(spec: Manifest) -> Manifest:
+    tolerations = spec.get("tolerations")
+    if not isinstance(tolerations, list | None):
+        return spec
+    given = [t for t in tolerations or () if isinstance(t, Mapping)]
+    added = [_toleration(key) for key in TOLERATED if not any(_tolerates(t, key) for t in given)]
+    return {**spec, "tolerations": [*(tolerations or ()), *added]} if added else spec
+
+
+def _tolerates(toleration: Manifest, key: str) -> bool:
+    return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
+
+
+def _toleration(key: str) -> dict[str, Any]:
+    return {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS}

@@ -1,0 +1,139 @@
+"""The part of a pod's JSON that decoding reads, for parsing pods without building the rest.
+
+These shapes are looser than the API's and check nothing: what they cannot hold is read the long way,
+which finds the faults.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from clusterstate.manifests.decode_volumes import POD_SOURCES
+
+
+class OwnerProjection(msgspec.Struct, frozen=True):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+    apiVersion: str = ""  # noqa: N815
+
+
+class MetadataProjection(msgspec.Struct):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    ownerReferences: list[OwnerProjection] | None = None  # noqa: N815
+    creationTimestamp: str | None = None  # noqa: N815
+    deletionTimestamp: str | None = None  # noqa: N815
+
+
+class ContainerProjection(msgspec.Struct, omit_defaults=True):
+    name: Any = None
+    image: Any = None
+    resources: Any = None
+    ports: Any = None
+    restartPolicy: Any = None  # noqa: N815
+    restartPolicyRules: Any = None  # noqa: N815
+
+
+VolumeProjection: Any = msgspec.defstruct(
+    "VolumeProjection", [(key, Any, None) for key in ("name", *POD_SOURCES)], omit_defaults=True
+)
+EMPTY_VOLUME = VolumeProjection()
+
+
+class SpecProjection(msgspec.Struct, omit_defaults=True):
+    nodeName: str | None = None  # noqa: N815
+    containers: list[ContainerProjection] | None = None
+    initContainers: list[ContainerProjection] | None = None  # noqa: N815
+    volumes: list[VolumeProjection] | None = None
+    nodeSelector: Any = None  # noqa: N815
+    affinity: Any = None
+    tolerations: Any = None
+    topologySpreadConstraints: Any = None  # noqa: N815
+    priority: Any = None
+    priorityClassName: Any = None  # noqa: N815
+    preemptionPolicy: Any = None  # noqa: N815
+    schedulerName: Any = None  # noqa: N815
+    hostNetwork: Any = None  # noqa: N815
+    overhead: Any = None
+    resources: Any = None
+    schedulingGates: Any = None  # noqa: N815
+    hostUsers: Any = None  # noqa: N815
+    schedulingGroup: Any = None  # noqa: N815
+    resourceClaims: Any = None  # noqa: N815
+
+
+class ConditionProjection(msgspec.Struct, frozen=True, gc=False):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+
+
+ABSENT = msgspec.Raw()
+
+
+class ContainerStatusProjection(msgspec.Struct):
+    name: str = ""
+    resources: msgspec.Raw = ABSENT
+    allocatedResources: msgspec.Raw = ABSENT  # noqa: N815
+
+
+class StatusProjection(msgspec.Struct):
+    phase: str | None = None
+    nominatedNodeName: str | None = None  # noqa: N815
+    startTime: str | None = None  # noqa: N815
+    conditions: tuple[ConditionProjection, ...] | None = None
+    containerStatuses: list[ContainerStatusProjection] | None = None  # noqa: N815
+    initContainerStatuses: list[ContainerStatusProjection] | None = None  # noqa: N815
+    resources: Any = None
+    allocatedResources: Any = None  # noqa: N815
+    resourceClaimStatuses: Any = None  # noqa: N815
+
+
+class PodProjection(msgspec.Struct):
+    metadata: MetadataProjection
+    spec: SpecProjection = msgspec.field(default_factory=SpecProjection)
+    status: StatusProjection = msgspec.field(default_factory=StatusProjection)
+
+
+def reports_grants(status: StatusProjection) -> bool:
+    """Whether a status may say what was granted."""
+    if status.resources is not None:
+        return True
+    for statuses in (status.containerStatuses, status.initContainerStatuses):
+        if statuses:
+            for one in statuses:
+                if one.resources is not ABSENT:
+                    return True
+    return False
+
+
+Granted = tuple[str, bytes, bytes]
+"""Name of a container, JSON of its ``resources`` and its ``allocatedResources``."""
+
+
+def granted(status: StatusProjection) -> tuple[Granted, ...]:
+    """What the statuses of containers say was granted, of those that do."""
+    statuses = (*(status.containerStatuses or ()), *(status.initContainerStatuses or ()))
+    return tuple(
+        (one.name, resources, bytes(one.allocatedResources) or NULL)
+        for one in statuses
+        if (resources := bytes(one.resources) or NULL) != NULL
+    )
+
+
+NULL = b"null"
+
+
+def drop_unread_volumes(volumes: list[Any]) -> list[Any] | None:
+    """The volumes with a type that decoding reads; their names only where they matter."""
+    for volume in volumes:
+        if volume.ephemeral is None and volume.awsElasticBlockStore is None:
+            volume.name = None
+    return [volume for volume in volumes if volume != EMPTY_VOLUME] or None

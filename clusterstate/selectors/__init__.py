@@ -1,0 +1,1 @@
+"""Selectors: label and node selectors, tolerations, and which services and controllers a pod belongs to."""

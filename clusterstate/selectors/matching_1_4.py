@@ -1,0 +1,168 @@
+"""Selectors, affinity terms and tolerations where release 1.4 matches them otherwise than 1.16."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import attrs
+import numpy as np
+
+from clusterstate.api_names import go_quote, label_value_errors, qualified_name_errors
+from clusterstate.growable import IntArray, Mask
+from clusterstate.manifests.annotations_1_4 import affinity_error
+from clusterstate.objects import NodeSelectorTerm, PodAffinityTerm, Requirement, Taint, Toleration
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.matching import (
+    NOTHING,
+    Matcher,
+    SelectorError,
+    compile_label_selector,
+    compile_requirements,
+)
+from clusterstate.selectors.node_selection import node_selector_mask, requirements_mask
+from clusterstate.snapshot import Snapshot
+
+VALUE_RULE = (
+    "must match the regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])? (e.g. 'MyValue' or 'my_value' or '12345')"
+)
+
+
+# --- node affinity -------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8192)
+def _compile(term: NodeSelectorTerm) -> Matcher | str:
+    """A term's matcher, or the text of its first fault."""
+    try:
+        return compile_requirements(term.match_expressions)
+    except SelectorError as error:
+        return next((text for r in term.match_expressions if (text := value_error_1_4(r))), str(error))
+
+
+def value_error_1_4(requirement: Requirement) -> str | None:
+    """The text for a requirement whose only fault is a value that no label can have.
+
+    Upstream: 1.4 validateLabelValue.
+    """
+    if qualified_name_errors(requirement.key):
+        return None
+    wrong = next((value for value in requirement.values if label_value_errors(value)), None)
+    return None if wrong is None else f"invalid label value: {go_quote(wrong)}: {VALUE_RULE}"
+
+
+def selects_nodes_1_4(pod: PodInfo) -> bool:
+    """Whether the pod has a nodeSelector, a required node affinity, or an affinity that cannot be read."""
+    spec = pod.spec
+    return bool(spec.node_selector) or _required(pod) is not None or affinity_error(spec) is not None
+
+
+def _required(pod: PodInfo) -> tuple[NodeSelectorTerm, ...] | None:
+    affinity = pod.spec.affinity
+    return affinity.node_affinity.required if affinity and affinity.node_affinity else None
+
+
+def pod_matches_nodes_1_4(pod: PodInfo, snapshot: Snapshot) -> Mask:
+    """(n,) bool: the rows that the pod's nodeSelector and its required node affinity both pick.
+
+    The terms count in order up to the first invalid one; an affinity that cannot be read picks no row.
+    Upstream: 1.4 podMatchesNodeLabels.
+    """
+    if affinity_error(pod.spec) is not None:
+        return np.zeros(len(snapshot), np.bool_)
+    terms = _required(pod)
+    out = None if terms is None else _any_term(snapshot, terms)
+    if out is None or pod.spec.node_selector:
+        picked = node_selector_mask(snapshot, pod.spec.node_selector)
+        out = picked if out is None else out & picked
+    return out
+
+
+def _any_term(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> Mask:
+    out: Mask = np.zeros(len(snapshot), np.bool_)
+    for term in terms:
+        matcher = _compile(term)
+        if isinstance(matcher, str):
+            break
+        if not matcher.never:
+            out = out | requirements_mask(snapshot, matcher.requirements)
+    return out
+
+
+def preferred_weights_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: Σ weight of the pod's preferred node affinity terms that the row meets.
+
+    Terms of weight 0 are passed over, one without matchExpressions picks no row.
+    Raises SelectorError with the text of the first invalid expression. Upstream: 1.4 CalculateNodeAffinityPriority.
+    """
+    out = np.zeros(len(snapshot), np.int64)
+    affinity = pod.spec.affinity
+    for preferred in affinity.node_affinity.preferred if affinity and affinity.node_affinity else ():
+        if preferred.weight:
+            matcher = _compile(preferred.preference)
+            if isinstance(matcher, str):
+                raise SelectorError(matcher)
+            if not matcher.never:
+                out += preferred.weight * requirements_mask(snapshot, matcher.requirements)
+    return out
+
+
+# --- pod affinity terms --------------------------------------------------------------------
+
+
+@attrs.frozen
+class TermMatcher14:
+    """The test whether a pod class is one that a term picks.
+
+    namespaces: None for all of them. error: the selector's fault; it shows only on pods of the term's namespaces.
+    """
+
+    namespaces: frozenset[str] | None
+    labels: Matcher
+    error: str | None = None
+
+    def __call__(self, pod: PodInfo) -> bool:
+        return self.reaches(pod) and self.labels(pod.labels)
+
+    def reaches(self, pod: PodInfo) -> bool:
+        """The pod is in one of the namespaces."""
+        return self.namespaces is None or pod.namespace in self.namespaces
+
+    def errs(self, pod: PodInfo) -> bool:
+        """Trying the term on the pod is an error."""
+        return self.error is not None and self.reaches(pod)
+
+
+@lru_cache(maxsize=16384)
+def compile_term_1_4(term: PodAffinityTerm, owner_namespace: str) -> TermMatcher14:
+    """The test of one term of a pod in ``owner_namespace``; an empty list of namespaces means all of them.
+
+    Upstream: 1.4 PodMatchesPodAffinityTerm.
+    """
+    if term.namespaces is None:
+        namespaces: frozenset[str] | None = frozenset((owner_namespace,))
+    else:
+        namespaces = frozenset(term.namespaces) or None
+    try:
+        return TermMatcher14(namespaces, compile_label_selector(term.label_selector))
+    except SelectorError as error:
+        return TermMatcher14(namespaces, NOTHING, str(error))
+
+
+# --- tolerations ---------------------------------------------------------------------------
+
+
+def tolerates_1_4(toleration: Toleration, taint: Taint) -> bool:
+    """Whether a toleration covers a taint: keys have to be equal. Upstream: 1.4 TolerationToleratesTaint."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal") and toleration.value == taint.value:
+        return True
+    return toleration.operator == "Exists"
+
+
+def any_tolerates_1_4(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    """Whether one of the tolerations covers the taint."""
+    return any(tolerates_1_4(toleration, taint) for toleration in tolerations)

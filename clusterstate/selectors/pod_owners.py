@@ -1,0 +1,252 @@
+"""Which services and controllers a pod belongs to, and the selectors they spread it by.
+
+Only labels count, never owner references. Everything is looked up in an index by namespace that lives until a
+service or controller changes; asking again for equal pods is one look-up.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import chain
+from typing import TypeVar
+
+import attrs
+
+from clusterstate.changes import Reads
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.growable import IntArray, constant_row
+from clusterstate.objects import Labels, LabelSelector, ReplicaSet, ReplicationController, Service, StatefulSet
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector, compile_map
+from clusterstate.snapshot import Snapshot
+
+Selector = Labels | LabelSelector
+"""A selector by content, so that it can be part of a key: a plain map, or a label selector."""
+
+MOST_REMEMBERED = 8192
+
+
+class Kinds(enum.Flag):
+    """Who selects pods."""
+
+    SERVICES = enum.auto()
+    REPLICATION_CONTROLLERS = enum.auto()
+    REPLICA_SETS = enum.auto()
+    STATEFUL_SETS = enum.auto()
+
+
+ALL_KINDS = Kinds.SERVICES | Kinds.REPLICATION_CONTROLLERS | Kinds.REPLICA_SETS | Kinds.STATEFUL_SETS
+
+
+def services_of(pod: PodInfo, snapshot: Snapshot) -> list[Service]:
+    """The services whose selector matches the pod, in order of arrival. Upstream: 1.4 and 1.16 GetPodServices.
+
+    A service without a selector has no pods, one with an empty selector all of its namespace. Labels are
+    compared as they are written, valid or not.
+    """
+    return list(_index(snapshot).of(pod).services)
+
+
+def selectors_of(pod: PodInfo, snapshot: Snapshot, kinds: Kinds = ALL_KINDS) -> tuple[Selector, ...]:
+    """The distinct selectors of the pod's services and controllers of some kinds. Upstream: 1.16 getSelectors.
+
+    Controllers are looked at only if the pod has labels, and theirs must not be empty. One invalid selector
+    among a namespace's ReplicaSets (or StatefulSets) hides all of that kind.
+    """
+    owners = _index(snapshot).of(pod)
+    selectors = owners.selectors.get(kinds)
+    if selectors is None:
+        parts = [part for kind, part in owners.parts.items() if kind in kinds]
+        selectors = owners.selectors[kinds] = tuple(dict.fromkeys(s for part in parts for s in part))
+    return selectors
+
+
+def controller_selectors_of(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
+    """The distinct selectors of the pod's controllers, found by labels; an invalid one matches no pod. Release 1.20."""
+    namespace = _index(snapshot).namespace(pod)
+    return () if namespace is None or not pod.labels else namespace.controllers_of(pod.labels)
+
+
+def matcher_of(selector: Selector) -> Matcher:
+    """The test that counts a selector's pods; a map with an invalid key or value matches everything."""
+    return compile_label_selector(selector) if isinstance(selector, LabelSelector) else compile_map(selector)
+
+
+def count_matching(namespace: str, selectors: tuple[Selector, ...], snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of a namespace on each row, not being deleted, that every selector matches.
+
+    Without selectors 0 everywhere. Raises SelectorError for an invalid label selector.
+    Upstream: 1.16 countMatchingPods.
+    """
+    if not selectors:
+        return constant_row(0, len(snapshot))
+    matchers = [matcher_of(selector) for selector in selectors]
+
+    def weight(info: PodInfo) -> int:
+        if info.namespace != namespace or info.terminating:
+            return 0
+        return int(all(matcher(info.labels) for matcher in matchers))
+
+    return snapshot.counts(snapshot.tally(("matching pods", namespace, selectors), None, weight)).copy()
+
+
+def count_matching_any(namespace: str, selectors: tuple[Selector, ...], snapshot: Snapshot) -> IntArray:
+    """(n,) int64: pods of a namespace on each row, not being deleted, that at least one selector matches.
+
+    Raises SelectorError for an invalid label selector. Upstream: 1.4 CalculateSpreadPriority.
+    """
+    if not selectors:
+        return constant_row(0, len(snapshot))
+    matchers = [matcher_of(selector) for selector in selectors]
+
+    def weight(info: PodInfo) -> int:
+        if info.namespace != namespace or info.terminating:
+            return 0
+        return int(any(matcher(info.labels) for matcher in matchers))
+
+    return snapshot.counts(snapshot.tally(("pods of any", namespace, selectors), None, weight)).copy()
+
+
+# --- the index -----------------------------------------------------------------------------
+
+Owner = TypeVar("Owner", Service, ReplicationController, ReplicaSet, StatefulSet)
+
+
+class _Finder:
+    """Finds the entries whose plain pairs are all among some labels; each is filed under one of its pairs."""
+
+    __slots__ = ("_entries", "_filed", "_unfiled")
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[Labels, Matcher | None, Service | None, Selector]] = []
+        self._filed: dict[tuple[str, str], list[int]] = {}
+        self._unfiled: list[int] = []
+
+    def add(self, selector: Selector, service: Service | None = None) -> None:
+        """Raises SelectorError for an invalid label selector, which is then not kept."""
+        pairs = selector.match_labels if isinstance(selector, LabelSelector) else selector
+        matcher = compile_label_selector(selector) if isinstance(selector, LabelSelector) else None
+        place = self._unfiled if not pairs else self._filed.setdefault(next(iter(pairs.items())), [])
+        place.append(len(self._entries))
+        self._entries.append((pairs, matcher, service, selector))
+
+    def find(self, labels: Labels) -> list[tuple[Service | None, Selector]]:
+        """(service, selector) of the entries that match, in the order they were added."""
+        numbers = list(self._unfiled)
+        for pair in labels.items():
+            numbers += self._filed.get(pair, ())
+        out = []
+        for number in sorted(numbers):
+            pairs, matcher, service, selector = self._entries[number]
+            if matcher(labels) if matcher else pairs.items() <= labels.items():
+                out.append((service, selector))
+        return out
+
+
+@attrs.frozen
+class _Owners:
+    """What one (namespace, labels) belongs to."""
+
+    services: tuple[Service, ...]
+    parts: dict[Kinds, tuple[Selector, ...]]
+    selectors: dict[Kinds, tuple[Selector, ...]] = attrs.field(factory=dict)
+
+
+class _Namespace:
+    """The services and controllers of one namespace; a finder is built when it is first asked for."""
+
+    def __init__(self) -> None:
+        self.services: list[Service] = []
+        self.controllers: dict[Kinds, list[Labels | LabelSelector | None]] = {
+            Kinds.REPLICATION_CONTROLLERS: [],
+            Kinds.REPLICA_SETS: [],
+            Kinds.STATEFUL_SETS: [],
+        }
+        self._finders: dict[Kinds, _Finder] = {}
+        self._valid: _Finder | None = None
+
+    def controllers_of(self, labels: Labels) -> tuple[Selector, ...]:
+        """The valid selectors of controllers that match some labels."""
+        if self._valid is None:
+            self._valid = _Finder()
+            for selector in chain.from_iterable(self.controllers.values()):
+                if selector is not None and not _is_empty(selector):
+                    with suppress(SelectorError):
+                        self._valid.add(selector)
+        return tuple(dict.fromkeys(selector for _, selector in self._valid.find(labels)))
+
+    def owners(self, labels: Labels) -> _Owners:
+        found = self._finder(Kinds.SERVICES).find(labels)
+        services = tuple(service for service, _ in found if service is not None)
+        parts: dict[Kinds, tuple[Selector, ...]] = {Kinds.SERVICES: tuple(selector for _, selector in found)}
+        if labels:
+            for kind in self.controllers:
+                parts[kind] = tuple(selector for _, selector in self._finder(kind).find(labels))
+        return _Owners(services, parts)
+
+    def _finder(self, kind: Kinds) -> _Finder:
+        finder = self._finders.get(kind)
+        if finder is None:
+            finder = self._finders[kind] = self._build(kind)
+        return finder
+
+    def _build(self, kind: Kinds) -> _Finder:
+        finder = _Finder()
+        if kind is Kinds.SERVICES:
+            for service in self.services:
+                if service.selector is not None:
+                    finder.add(service.selector, service)
+            return finder
+        try:
+            for selector in self.controllers[kind]:
+                if selector is not None and not _is_empty(selector):
+                    finder.add(selector)
+        except SelectorError:
+            return _Finder()
+        return finder
+
+
+def _is_empty(selector: Selector) -> bool:
+    if isinstance(selector, LabelSelector):
+        return not selector.match_labels and not selector.match_expressions
+    return not selector
+
+
+class _Index:
+    """Every namespace's services and controllers."""
+
+    def __init__(self, objects: ClusterObjects) -> None:
+        self._namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
+        self._memo: dict[tuple[str, Labels], _Owners] = {}
+        for service in objects.services.values():
+            self._namespaces[service.metadata.namespace].services.append(service)
+        self._file(Kinds.REPLICATION_CONTROLLERS, objects.replication_controllers.values(), lambda rc: rc.selector)
+        self._file(Kinds.REPLICA_SETS, objects.replica_sets.values(), lambda rs: rs.selector)
+        self._file(Kinds.STATEFUL_SETS, objects.stateful_sets.values(), lambda ss: ss.selector)
+
+    def _file(
+        self, kind: Kinds, owners: Iterable[Owner], selector: Callable[[Owner], Labels | LabelSelector | None]
+    ) -> None:
+        for owner in owners:
+            self._namespaces[owner.metadata.namespace].controllers[kind].append(selector(owner))
+
+    def namespace(self, pod: PodInfo) -> _Namespace | None:
+        return self._namespaces.get(pod.namespace)
+
+    def of(self, pod: PodInfo) -> _Owners:
+        key = (pod.namespace, pod.labels)
+        owners = self._memo.get(key)
+        if owners is None:
+            if len(self._memo) >= MOST_REMEMBERED:
+                self._memo.clear()
+            namespace = self.namespace(pod)
+            owners = _Owners((), {}) if namespace is None else namespace.owners(pod.labels)
+            self._memo[key] = owners
+        return owners
+
+
+def _index(snapshot: Snapshot) -> _Index:
+    return snapshot.derived("services and controllers", Reads.SERVICES, lambda: _Index(snapshot.objects))

@@ -1,0 +1,1 @@
+"""Inter-pod affinity and topology spreading over columns: terms, constraints, domains and their counts."""

@@ -1,0 +1,127 @@
+"""Pod affinity terms as both the predicate and the priority need them.
+
+A term belongs to an owner pod and picks other pods by namespace and labels; a topology key then says how far it
+reaches. The keys that running pods use are counted as their classes come and go, so a decision looks at those only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from clusterstate.changes import Reads
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import PodAffinityTerm
+from clusterstate.selectors.matching import NOTHING, Matcher, SelectorError, compile_label_selector, term_namespaces
+
+if TYPE_CHECKING:
+    from clusterstate.growable import Mask
+    from clusterstate.podinfo import PodInfo
+    from clusterstate.snapshot import Snapshot
+    from clusterstate.tally import Tally, Weight
+
+REPEL: Final = "required anti-affinity"
+HARD: Final = "required affinity"
+SOFT: Final = "preferred affinity or anti-affinity"
+
+Use = tuple[str, str | None]
+"""(REPEL, HARD or SOFT; topology key). The key None says that a term of that sort has an invalid selector."""
+
+
+@attrs.frozen
+class TermMatcher:
+    """The test whether a pod class is one that a term picks. ``error``: the selector's fault; it picks nothing then."""
+
+    namespaces: frozenset[str]
+    labels: Matcher
+    error: str | None = None
+
+    def __call__(self, pod: PodInfo) -> bool:
+        return pod.namespace in self.namespaces and self.labels(pod.labels)
+
+
+@lru_cache(maxsize=16384)
+def compile_term(term: PodAffinityTerm, owner_namespace: str) -> TermMatcher:
+    """The test of one term of a pod in ``owner_namespace``. Upstream: 1.16 PodMatchesTermsNamespaceAndSelector."""
+    namespaces = term_namespaces(term, owner_namespace)
+    try:
+        return TermMatcher(namespaces, compile_label_selector(term.label_selector))
+    except SelectorError as error:
+        return TermMatcher(namespaces, NOTHING, str(error))
+
+
+def first_error(terms: Iterable[PodAffinityTerm], owner_namespace: str) -> str | None:
+    """The text of the first invalid selector among some terms."""
+    return next((error for term in terms if (error := compile_term(term, owner_namespace).error)), None)
+
+
+def affinity_reads(pod: PodInfo) -> Reads:
+    """What the rules of pod affinity depend on for one pod; without terms of its own only pods that have some count."""
+    return Reads.ALL_NODES | (Reads.ALL_PODS if pod.has_pod_affinity else Reads.AFFINITY_PODS)
+
+
+# --- what running pods use -----------------------------------------------------------------
+
+
+def terms_of(info: PodInfo, sort: str) -> tuple[PodAffinityTerm, ...]:
+    """A class's terms of one sort (REPEL, HARD or SOFT), weights left out."""
+    if sort == REPEL:
+        return info.required_anti_affinity
+    if sort == HARD:
+        return info.required_affinity
+    return tuple(weighted.term for weighted in (*info.preferred_affinity, *info.preferred_anti_affinity))
+
+
+def affinity_uses(info: PodInfo) -> tuple[Use, ...]:
+    """The distinct uses a class makes of topologies; a term without a topology key makes none."""
+    if not info.has_pod_affinity:
+        return ()
+    uses: dict[Use, None] = {}
+    for sort in (REPEL, HARD, SOFT):
+        terms = terms_of(info, sort)
+        uses.update(((sort, term.topology_key), None) for term in terms if term.topology_key)
+        if first_error(terms, info.namespace):
+            uses[sort, None] = None
+    return tuple(uses)
+
+
+def topology_keys(snapshot: Snapshot, *sorts: str) -> list[str]:
+    """The distinct topology keys that terms of these sorts use, of running and of thought-on pods."""
+    uses = [use for use in snapshot.affinity_uses if use[0] in sorts]
+    for change in snapshot.changes:
+        uses += [use for use in affinity_uses(change.info) if use[0] in sorts]
+    return list(dict.fromkeys(key for _, key in uses if key))
+
+
+def running_error(snapshot: Snapshot, *sorts: str) -> str | None:
+    """The text of an invalid selector in a term of these sorts of a pod that runs on a known node."""
+    broken = {sort for sort, key in snapshot.affinity_uses if key is None and sort in sorts}
+    if not broken:
+        return None
+    for info in snapshot.running():
+        for sort in broken:
+            error = first_error(terms_of(info, sort), info.namespace)
+            if error and any(snapshot.node(row) for row in info.rows):
+                return error
+    return None
+
+
+# --- where pods are ------------------------------------------------------------------------
+
+
+def domain_tally(snapshot: Snapshot, rule: Hashable, topology_key: str, weight: Weight) -> Tally:
+    """The running count of a rule over the domains of a topology key; ``rule`` is all that ``weight`` depends on."""
+    return snapshot.tally((rule, topology_key), topology_key, weight)
+
+
+def occupied_domains(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -> Mask | None:
+    """(D,) bool by domain code: the tally is above 0 there; None when it is nowhere. Code 0 (no key) is False."""
+    sums = snapshot.domain_sums(tally, nominated=nominated)
+    if not sums.any():
+        return None
+    occupied: Mask = sums > 0
+    occupied[ABSENT] = False
+    return occupied

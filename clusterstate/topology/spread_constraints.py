@@ -1,0 +1,131 @@
+"""Spread constraints as releases 1.20 and 1.36 read them: the pod's own, or the profile's defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from clusterstate.changes import Reads
+from clusterstate.objects import Labels, Requirement, TopologySpreadConstraint
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.default_selector import default_selector_1_20, default_selector_1_36
+from clusterstate.selectors.label_selectors_framework import compile_selector
+from clusterstate.selectors.matching import NOTHING, Matcher
+from clusterstate.snapshot import Snapshot
+from clusterstate.topology.spread_counts import SOFT
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+HONOR = "Honor"
+SYSTEM = "System"
+MOST_REMEMBERED = 4096
+
+SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(3, HOSTNAME, SOFT),
+    TopologySpreadConstraint(5, ZONE, SOFT),
+)
+"""The defaults of a profile that names none."""
+
+
+@attrs.frozen(cache_hash=True)
+class SpreadConstraint:
+    """A constraint ready to count by.
+
+    min_domains: with fewer domains the emptiest one counts as empty. honours_affinity, honours_taints: nodes that the
+    pod's node affinity does not pick, or whose taints it does not tolerate, do not count. All of these since 1.36.
+    """
+
+    max_skew: int
+    topology_key: str
+    selector: Matcher
+    min_domains: int = 1
+    honours_affinity: bool = True
+    honours_taints: bool = False
+
+
+Constraints = tuple[SpreadConstraint, ...]
+
+
+@attrs.frozen(eq=False)
+class SpreadRules:
+    """Where a profile's pods get their constraints from.
+
+    defaults: for pods that have none. system: these are the built-in ones. compile: a constraint of a pod with some
+    labels. default_selector: what default constraints count for a pod, None: nothing, and they do not hold.
+    """
+
+    defaults: tuple[TopologySpreadConstraint, ...]
+    system: bool
+    compile: Callable[[TopologySpreadConstraint, Labels], SpreadConstraint]
+    default_selector: Callable[[PodInfo, Snapshot], Matcher | None]
+
+    def may_have(self, pod: PodInfo, action: str) -> bool:
+        """Whether there may be constraints of one sort (HARD or SOFT), for all that the pod alone tells."""
+        return any(c.when_unsatisfiable == action for c in pod.spec.topology_spread_constraints or self.defaults)
+
+    def constraints(self, pod: PodInfo, snapshot: Snapshot, action: str) -> Constraints:
+        """The constraints of one sort, HARD or SOFT. Raises SelectorError for an invalid selector."""
+        memo = snapshot.derived("spread constraints", Reads.SERVICES, _memo)
+        key = (self, pod, action)
+        found = memo.get(key)
+        if found is None:
+            if len(memo) >= MOST_REMEMBERED:
+                memo.clear()
+            found = memo[key] = self._constraints(pod, snapshot, action)
+        return found
+
+    def _constraints(self, pod: PodInfo, snapshot: Snapshot, action: str) -> Constraints:
+        own = pod.spec.topology_spread_constraints
+        if own:
+            return tuple(self.compile(c, pod.labels) for c in own if c.when_unsatisfiable == action)
+        defaults = [c for c in self.defaults if c.when_unsatisfiable == action]
+        selector = self.default_selector(pod, snapshot) if defaults else None
+        if selector is None:
+            return ()
+        return tuple(attrs.evolve(self.compile(c, pod.labels), selector=selector) for c in defaults)
+
+    def requires_all(self, pod: PodInfo) -> bool:
+        """Whether a node that lacks one of the topology keys of soft constraints is passed over when scoring."""
+        return bool(pod.spec.topology_spread_constraints) or not self.system
+
+
+def _memo() -> dict[tuple[SpreadRules, PodInfo, str], Constraints]:
+    return {}
+
+
+def spread_rules_1_20(defaults: tuple[TopologySpreadConstraint, ...], defaulting_type: str) -> SpreadRules:
+    """The rules of a profile with these PodTopologySpreadArgs."""
+    system = defaulting_type == SYSTEM
+    return SpreadRules(SYSTEM_DEFAULTS if system else defaults, system, compile_1_20, default_selector_1_20)
+
+
+def spread_rules_1_36(defaults: tuple[TopologySpreadConstraint, ...], defaulting_type: str) -> SpreadRules:
+    """The rules of a profile with these PodTopologySpreadArgs."""
+    system = defaulting_type == SYSTEM
+    return SpreadRules(SYSTEM_DEFAULTS if system else defaults, system, compile_1_36, default_selector_1_36)
+
+
+def compile_1_20(constraint: TopologySpreadConstraint, _: Labels) -> SpreadConstraint:
+    """Raises SelectorError for an invalid selector."""
+    selector = compile_selector(constraint.label_selector)
+    return SpreadConstraint(constraint.max_skew, constraint.topology_key, selector, min_domains=0)
+
+
+def compile_1_36(constraint: TopologySpreadConstraint, labels: Labels) -> SpreadConstraint:
+    """With the labels that ``matchLabelKeys`` names, where the pod has them, added to the selector.
+
+    Raises SelectorError for an invalid selector. Upstream: 1.36 filterTopologySpreadConstraints.
+    """
+    selector = compile_selector(constraint.label_selector)
+    wanted = {key: labels[key] for key in sorted(constraint.match_label_keys) if key in labels}
+    if wanted and selector != NOTHING:
+        more = tuple(Requirement(key, "In", (value,)) for key, value in wanted.items())
+        selector = Matcher(more + selector.requirements)
+    return SpreadConstraint(
+        max_skew=constraint.max_skew,
+        topology_key=constraint.topology_key,
+        selector=selector,
+        min_domains=1 if constraint.min_domains is None else constraint.min_domains,
+        honours_affinity=constraint.node_affinity_policy in (None, HONOR),
+        honours_taints=constraint.node_taints_policy == HONOR,
+    )

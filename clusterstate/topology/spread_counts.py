@@ -1,0 +1,108 @@
+"""How the pods that spread constraints count are spread over the domains of their topology keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import LabelSelector, TopologySpreadConstraint
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.matching import Matcher, compile_label_selector
+from clusterstate.selectors.node_selection import pod_matches_nodes, selects_nodes
+from clusterstate.snapshot import Snapshot
+from clusterstate.tally import Tally
+
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+
+Constraints = tuple[TopologySpreadConstraint, ...]
+Selectors = tuple[LabelSelector | None, ...]
+
+
+@attrs.frozen
+class Spread:
+    """Counts over the domains of one topology key, by domain code.
+
+    totals: (D,) int64 pods on the eligible nodes, meaningless at code 0.
+    present: (D,) bool, some eligible node is there.
+    """
+
+    totals: IntArray
+    present: Mask
+
+
+def constraints_of(pod: PodInfo, when_unsatisfiable: str) -> Constraints:
+    """The pod's constraints of one sort, HARD or SOFT."""
+    return tuple(c for c in pod.spec.topology_spread_constraints if c.when_unsatisfiable == when_unsatisfiable)
+
+
+def carrying(snapshot: Snapshot, keys: Iterable[str]) -> Mask:
+    """(n,) bool: the rows whose node has every one of these labels; ``keys`` must not be empty."""
+    out: Mask | None = None
+    for key in keys:
+        has = snapshot.label_codes(key)[0] != ABSENT
+        out = has if out is None else out & has
+    assert out is not None
+    return out
+
+
+def eligible_rows(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) -> Mask:
+    """(n,) bool: the rows that carry every key and that the pod's nodeSelector and node affinity pick."""
+    out = carrying(snapshot, (constraint.topology_key for constraint in constraints))
+    return out & pod_matches_nodes(pod, snapshot) if selects_nodes(pod) else out
+
+
+def spread_over(
+    pod: PodInfo, snapshot: Snapshot, constraints: Constraints, namespace: str | None
+) -> dict[str, Spread] | None:
+    """Topology key → the spread of the pods that the key's constraints select; None when no row is eligible.
+
+    A pod counts once for each constraint of the key that selects it. The whole cluster is looked at, whatever
+    rows the snapshot is over. namespace: where pods are counted, None for everywhere.
+    Raises SelectorError for an invalid selector.
+    """
+    whole = snapshot.whole()
+    selectors: dict[str, Selectors] = {}
+    for constraint in constraints:
+        selectors[constraint.topology_key] = (*selectors.get(constraint.topology_key, ()), constraint.label_selector)
+    eligible = eligible_rows(pod, whole, constraints)
+    if not eligible.any():
+        return None
+    return {key: _spread(whole, key, namespace, wanted, eligible) for key, wanted in selectors.items()}
+
+
+def _spread(whole: Snapshot, key: str, namespace: str | None, selectors: Selectors, eligible: Mask) -> Spread:
+    """The spread over one key. The key's running sums are the answer where every row that carries it is eligible."""
+    codes = whole.label_codes(key)[0]
+    if np.array_equal(eligible, codes != ABSENT):
+        totals = whole.domain_sums(_tally(whole, namespace, selectors, key))
+    else:
+        codes = codes * eligible
+        counts = whole.counts(_tally(whole, namespace, selectors, None))
+        totals = np.bincount(codes, weights=counts, minlength=len(whole.label_values(key))).astype(np.int64)
+    present = np.bincount(codes, minlength=len(totals)) > 0
+    present[ABSENT] = False
+    return Spread(totals, present)
+
+
+def _tally(snapshot: Snapshot, namespace: str | None, selectors: Selectors, topology_key: str | None) -> Tally:
+    """The running count of the pods that ``selectors`` select, once for each that does."""
+    matchers: list[Matcher] = [compile_label_selector(selector) for selector in selectors]
+
+    def weight(info: PodInfo) -> int:
+        if namespace is not None and info.namespace != namespace:
+            return 0
+        return sum(matcher(info.labels) for matcher in matchers)
+
+    return snapshot.tally(("topology spread", namespace, selectors, topology_key), topology_key, weight)
+
+
+def any_pods(pod: PodInfo, snapshot: Snapshot, constraints: Constraints, namespace: str | None) -> bool:
+    """Whether any pod at all (of a namespace) runs on an eligible row: a selector would be tried on it."""
+    everything: Selectors = (LabelSelector(),)
+    whole = snapshot.whole()
+    counts = whole.counts(_tally(whole, namespace, everything, None))
+    return bool(counts[eligible_rows(pod, whole, constraints)].any())

@@ -1,0 +1,208 @@
+"""The hard spread constraints of a pod against the pods that run: releases 1.20 and 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.growable import IntArray, Mask
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.topology.spread_constraints import Constraints
+from clusterstate.topology.spread_counts import carrying
+from clusterstate.topology.spread_domains import (
+    Counter,
+    both,
+    counted_1_20,
+    counted_1_36,
+    counter,
+    included_nodes,
+    picked_nodes,
+)
+from clusterstate.topology.spread_minimum import NO_PODS_ANYWHERE, Tracked
+
+MOST_GROUNDS = 256
+MOST_MASKS = 64
+FEW_DOMAINS = 64
+
+
+@attrs.frozen(eq=False)
+class Ground:
+    """What one or more constraints count by.
+
+    domains: the codes of the domains that count, ascending. every: these are all there are.
+    takes: (N,) bool, rows whose added and removed pods count; None: those of the domains that count (1.20).
+    """
+
+    counter: Counter
+    domains: IntArray
+    every: bool
+    takes: Mask | None
+
+    def totals(self, whole: Snapshot) -> IntArray:
+        """(D,) int64 by domain code, 0 for domains that do not count; meaningless at code 0."""
+        totals = self.counter.totals(whole)
+        if self.every:
+            return totals
+        out = np.zeros(len(totals), np.int64)
+        out[self.domains] = totals[self.domains]
+        return out
+
+    def least(self, totals: IntArray) -> int:
+        """The count of the emptiest domain."""
+        if not len(self.domains):
+            return NO_PODS_ANYWHERE
+        return int((totals[1:] if self.every else totals[self.domains]).min())
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What the hard constraints of a pod class mean as long as the nodes stay as they are.
+
+    grounds, own, lacking: by constraint: what it counts by, 1 if the pod counts itself, and the (N,) bool of the rows
+    that lack its topology key, None when no row does. qualified: (N,) bool, the rows that have every key.
+    masks: the rows of some sets of domains that were asked for.
+    """
+
+    constraints: Constraints
+    grounds: tuple[Ground, ...]
+    own: tuple[int, ...]
+    lacking: tuple[Mask | None, ...]
+    qualified: Mask
+    masks: dict[tuple[str, bytes], Mask] = attrs.field(factory=dict)
+
+    def rows_in(self, key: str, domains: Mask, codes: IntArray) -> Mask:
+        """(N,) bool: the rows in some domains; the same object when they are asked for again."""
+        if len(domains) > FEW_DOMAINS:
+            return domains[codes]
+        name = (key, domains.tobytes())
+        mask = self.masks.get(name)
+        if mask is None:
+            if len(self.masks) >= MOST_MASKS:
+                self.masks.clear()
+            mask = self.masks[name] = domains[codes]
+            mask.flags.writeable = False
+        return mask
+
+
+Grounds = Callable[[PodInfo, Snapshot, Constraints, Mask], tuple[Ground, ...]]
+
+
+def grounds_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, qualified: Mask) -> tuple[Ground, ...]:
+    """One ground for all constraints of a key.
+
+    The domains are those of nodes that have every key and that the pod's node affinity picks, but every node in one of
+    them counts. Upstream: 1.20 calPreFilterState.
+    """
+    eligible = both(qualified, picked_nodes(pod, whole))
+    assert eligible is not None
+    grounds: dict[str, Ground] = {}
+    for key in dict.fromkeys(c.topology_key for c in constraints):
+        selectors = tuple(s for c in constraints if c.topology_key == key for s in counted_1_20(c.selector))
+        domains, every = _domains(whole, key, eligible)
+        grounds[key] = Ground(counter(whole, pod.namespace, key, selectors, None), domains, every, None)
+    return tuple(grounds[c.topology_key] for c in constraints)
+
+
+def grounds_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, qualified: Mask) -> tuple[Ground, ...]:
+    """A ground for each constraint: the nodes that have every key and that its inclusion policies let count.
+
+    Upstream: 1.36 calPreFilterState.
+    """
+    grounds = []
+    for c in constraints:
+        takes = both(qualified, included_nodes(pod, whole, c))
+        assert takes is not None
+        domains, every = _domains(whole, c.topology_key, takes)
+        counting = counter(whole, pod.namespace, c.topology_key, counted_1_36(c.selector), takes)
+        grounds.append(Ground(counting, domains, every, takes))
+    return tuple(grounds)
+
+
+def _domains(whole: Snapshot, key: str, rows: Mask) -> tuple[IntArray, bool]:
+    """(the codes of the domains that some rows are in, whether these are all there are)."""
+    codes, index = whole.label_codes(key)
+    present = np.bincount(codes[rows], minlength=len(index) + 1)
+    present[ABSENT] = 0
+    domains = np.flatnonzero(present)
+    return domains, len(domains) == len(index) > 0
+
+
+def plan_of(pod: PodInfo, whole: Snapshot, constraints: Constraints, grounds: Grounds) -> Plan:
+    """The plan of a pod class, made once while the nodes stay as they are."""
+    memo = whole.derived("hard spread constraints", Reads.ALL_NODES, _memo)
+    name = (grounds, pod, constraints, len(whole))
+    plan = memo.get(name)
+    if plan is None:
+        if len(memo) >= MOST_GROUNDS:
+            memo.clear()
+        plan = memo[name] = _make_plan(pod, whole, constraints, grounds)
+    return plan
+
+
+def _memo() -> dict[tuple[Grounds, PodInfo, Constraints, int], Plan]:
+    return {}
+
+
+def _make_plan(pod: PodInfo, whole: Snapshot, constraints: Constraints, grounds: Grounds) -> Plan:
+    qualified = carrying(whole, (c.topology_key for c in constraints))
+    lacks = [whole.label_codes(c.topology_key)[0] == ABSENT for c in constraints]
+    return Plan(
+        constraints=constraints,
+        grounds=grounds(pod, whole, constraints, qualified),
+        own=tuple(int(c.selector(pod.labels)) for c in constraints),
+        lacking=tuple(mask if mask.any() else None for mask in lacks),
+        qualified=qualified,
+    )
+
+
+# --- counting with pods thought on and away ------------------------------------------------
+
+Counts = list[tuple[IntArray, int]]
+"""By constraint: (D,) int64 pods by domain code, and the count that it is compared with."""
+
+
+def counts_of(pod: PodInfo, snapshot: Snapshot, plan: Plan) -> Counts:
+    """The counts with the snapshot's changes, whatever rows it is over."""
+    whole = snapshot.whole()
+    if snapshot.changes:
+        return _changed_counts(pod, snapshot, plan, whole.until(0))
+    out: Counts = []
+    for constraint, ground in zip(plan.constraints, plan.grounds, strict=True):
+        totals = ground.totals(whole)
+        enough = len(ground.domains) >= constraint.min_domains
+        out.append((totals, ground.least(totals) if enough else 0))
+    return out
+
+
+def _changed_counts(pod: PodInfo, snapshot: Snapshot, plan: Plan, before: Snapshot) -> Counts:
+    """The counts after the changes, in the order they happened; pods being deleted count like others.
+
+    Upstream: updateWithPod.
+    """
+    memo = before.derived("tracked spread counts", Reads.ALL_NODES | Reads.ALL_PODS, _tracked_memo)
+    kept = memo.get(plan)
+    if kept is None:
+        distinct = {id(g): Tracked.of(g.totals(before), g.domains) for g in plan.grounds}
+        kept = memo[plan] = tuple(distinct[id(g)] for g in plan.grounds)
+    copies = {id(tracked): tracked.copy() for tracked in kept}
+    tracked = [copies[id(t)] for t in kept]
+    for change in snapshot.changes:
+        row, info = change.row, change.info
+        if info.namespace != pod.namespace or not plan.qualified[row]:
+            continue
+        for constraint, ground, counts in zip(plan.constraints, plan.grounds, tracked, strict=True):
+            if constraint.selector(info.labels) and (ground.takes is None or ground.takes[row]):
+                code = int(before.label_codes(constraint.topology_key)[0][row])
+                counts.add(code, change.sign, create=ground.takes is not None)
+    return [
+        (t.array(), t.least if t.size >= c.min_domains else 0) for c, t in zip(plan.constraints, tracked, strict=True)
+    ]
+
+
+def _tracked_memo() -> dict[Plan, tuple[Tracked, ...]]:
+    return {}

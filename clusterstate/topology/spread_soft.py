@@ -1,0 +1,154 @@
+"""The soft spread constraints of a pod against the nodes: releases 1.20 and 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.growable import IntArray, Mask
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.topology.spread_constraints import HOSTNAME, Constraints, SpreadConstraint
+from clusterstate.topology.spread_counts import carrying
+from clusterstate.topology.spread_domains import (
+    Counter,
+    Selectors,
+    both,
+    counted_1_20,
+    counted_1_36,
+    counter,
+    included_nodes,
+    picked_nodes,
+    pod_tally,
+)
+
+MOST_PLANS = 256
+
+
+@attrs.frozen(eq=False)
+class SoftPart:
+    """One constraint.
+
+    counter: None for the hostname key, whose pods are those on the node itself. lacking: (N,) bool, the rows that lack
+    the topology key, None when no row does. sized: False where an earlier constraint of the key has the domains (1.20).
+    """
+
+    constraint: SpreadConstraint
+    selectors: Selectors
+    counter: Counter | None
+    lacking: Mask | None
+    sized: bool = True
+
+
+@attrs.frozen(eq=False)
+class SoftPlan:
+    """What soft constraints mean as long as the nodes stay as they are.
+
+    ignored: (N,) bool, the rows that are passed over because they lack a key that all must have; None: no row.
+    """
+
+    parts: tuple[SoftPart, ...]
+    ignored: Mask | None
+    _sizes: dict[int, int] = attrs.field(factory=dict)
+
+    def ignored_among(self, snapshot: Snapshot) -> Mask:
+        """(n,) bool; there must be ignored rows."""
+        assert self.ignored is not None
+        return self.ignored if snapshot.rows is None else self.ignored[snapshot.rows]
+
+    def nodes_among(self, snapshot: Snapshot) -> int:
+        """How many rows are not passed over."""
+        return len(snapshot) - (0 if self.ignored is None else int(self.ignored_among(snapshot).sum()))
+
+    def size(self, snapshot: Snapshot, at: int) -> int:
+        """How many domains a constraint's key has among rows that are not passed over."""
+        if not self.parts[at].sized:
+            return 0
+        if snapshot.rows is not None:
+            return self._size(snapshot, at)
+        size = self._sizes.get(at)
+        if size is None:
+            size = self._sizes[at] = self._size(snapshot, at)
+        return size
+
+    def _size(self, snapshot: Snapshot, at: int) -> int:
+        """Rows without the key form a domain together with those that have the empty value."""
+        key = self.parts[at].constraint.topology_key
+        codes, index = snapshot.label_codes(key)
+        if self.ignored is not None:
+            codes = codes[~self.ignored_among(snapshot)]
+        present = np.bincount(codes, minlength=len(index) + 1) > 0
+        both_empty = "" in index and present[ABSENT] and present[index[""]]
+        return int(np.count_nonzero(present)) - int(both_empty)
+
+
+MakePlan = Callable[[PodInfo, Snapshot, Constraints, bool], SoftPlan]
+
+
+@attrs.frozen(eq=False)
+class SoftPlans:
+    """Plans, each made once while the nodes stay as they are."""
+
+    make: MakePlan
+
+    def of(self, pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
+        """all_keys: rows that lack a key are passed over."""
+        memo = whole.derived(("soft spread constraints", self.make), Reads.ALL_NODES, _memo)
+        name = (pod, constraints, all_keys, len(whole))
+        plan = memo.get(name)
+        if plan is None:
+            if len(memo) >= MOST_PLANS:
+                memo.clear()
+            plan = memo[name] = self.make(pod, whole, constraints, all_keys)
+        return plan
+
+
+def _memo() -> dict[tuple[PodInfo, Constraints, bool, int], SoftPlan]:
+    return {}
+
+
+def soft_plan_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
+    """Constraints of one key add into the same counts; only nodes that the pod's node affinity picks count."""
+    keys = [c.topology_key for c in constraints]
+    qualified = carrying(whole, keys) if all_keys else None
+    counted = both(picked_nodes(pod, whole), qualified)
+    parts = []
+    for at, c in enumerate(constraints):
+        key = c.topology_key
+        selectors = tuple(s for other in constraints if other.topology_key == key for s in counted_1_20(other.selector))
+        own = counted_1_20(c.selector)
+        counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, selectors, counted)
+        parts.append(SoftPart(c, own, counting, _lacking(whole, key), key not in keys[:at]))
+    return SoftPlan(tuple(parts), _ignored(qualified))
+
+
+def soft_plan_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
+    """Each constraint counts by itself, over the nodes that its inclusion policies let count."""
+    qualified = carrying(whole, [c.topology_key for c in constraints]) if all_keys else None
+    parts = []
+    for c in constraints:
+        key, own = c.topology_key, counted_1_36(c.selector)
+        counted = both(included_nodes(pod, whole, c), qualified)
+        counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, own, counted)
+        parts.append(SoftPart(c, own, counting, _lacking(whole, key)))
+    return SoftPlan(tuple(parts), _ignored(qualified))
+
+
+def _lacking(whole: Snapshot, key: str) -> Mask | None:
+    lacking = whole.label_codes(key)[0] == ABSENT
+    return lacking if lacking.any() else None
+
+
+def _ignored(qualified: Mask | None) -> Mask | None:
+    return None if qualified is None or qualified.all() else ~qualified
+
+
+def pods_on(snapshot: Snapshot, namespace: str, selectors: Selectors) -> IntArray:
+    """(n,) int64: the pods on each row itself. Not to be written to."""
+    if not selectors:
+        return np.zeros(len(snapshot), np.int64)
+    return snapshot.counts(pod_tally(snapshot, namespace, selectors, None))

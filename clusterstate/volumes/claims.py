@@ -1,0 +1,264 @@
+"""Claims, classes and volumes: what the volumes of a pod lead to. Pure functions of the pod and the objects.
+
+Release 1.16 unless said otherwise; see also ``volumes_framework``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+from clusterstate.api_names import go_quote
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import (
+    CSI,
+    AWSElasticBlockStore,
+    AzureDisk,
+    Cinder,
+    ClaimVolume,
+    GCEPersistentDisk,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodSpec,
+    StorageClass,
+)
+from clusterstate.podinfo import PodInfo
+from clusterstate.volumes.csi_migration import PLUGINS, TranslationError, plugin_of, translated_source
+
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+BIND_COMPLETED_ANNOTATION = "pv.kubernetes.io/bind-completed"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
+
+CSI_LIMIT_PREFIX = "attachable-volumes-csi-"
+LONGEST_LIMIT_KEY = 63
+
+Plugins = frozenset[str]
+NO_PLUGINS: Plugins = frozenset()
+
+UNMIGRATED_PROVISIONERS = frozenset(
+    f"kubernetes.io/{plugin}" for plugin in ("aws-ebs", "gce-pd", "cinder", "azure-disk", "azure-file")
+)
+"""In-tree plugins that have a CSI driver, but are not handed over to it unless said so."""
+
+
+class VolumeError(SchedulingError):
+    """A claim or volume that gives up the whole attempt; the release's text."""
+
+
+# --- claims --------------------------------------------------------------------------------
+
+
+def claim_names(spec: PodSpec) -> tuple[str, ...]:
+    """The claims of a pod's volumes, in order, as written."""
+    return tuple(volume.claim_name for volume in spec.volumes if isinstance(volume, ClaimVolume))
+
+
+def has_claims(pod: PodInfo) -> bool:
+    return any(isinstance(volume, ClaimVolume) for volume in pod.spec.volumes)
+
+
+def unnamed_claims(pod: PodInfo) -> int:
+    """How many of the pod's volumes are claims with an empty name."""
+    return claim_names(pod.spec).count("")
+
+
+def claim_class(claim: PersistentVolumeClaim) -> str:
+    """The claim's class, the beta annotation first; empty for none."""
+    annotated = claim.metadata.annotations.get(CLASS_ANNOTATION)
+    return (claim.storage_class_name or "") if annotated is None else annotated
+
+
+def volume_class(volume: PersistentVolume) -> str:
+    """The volume's class, the beta annotation first; empty for none."""
+    return volume.metadata.annotations.get(CLASS_ANNOTATION, volume.storage_class_name)
+
+
+def label_zones(value: str) -> frozenset[str]:
+    """The zones of a volume's label, separated by ``__``; none at all if one of them is empty.
+
+    Upstream: 1.16 LabelZonesToSet.
+    """
+    zones = frozenset(zone.strip() for zone in value.split("__"))
+    return frozenset() if "" in zones else zones
+
+
+def missing_claim_error(pod: PodInfo, objects: ClusterObjects) -> str | None:
+    """Why the pod cannot be scheduled at all yet: a claim is not there or on its way out; None when all are there.
+
+    Upstream: 1.16 podPassesBasicChecks.
+    """
+    for name in claim_names(pod.spec):
+        claim = objects.persistent_volume_claims.get((pod.namespace, name))
+        if claim is None:
+            return f"persistentvolumeclaim {go_quote(name)} not found"
+        if claim.metadata.deletion_timestamp is not None:
+            return f"persistentvolumeclaim {go_quote(name)} is being deleted"
+    return None
+
+
+def waits_for_consumer(class_name: str, objects: ClusterObjects) -> bool:
+    """Whether claims of a class are bound once a pod that uses them is scheduled; False for a class that is not there.
+
+    Raises VolumeError for a class without a mode. Upstream: 1.16 IsDelayBindingMode.
+    """
+    found = objects.storage_classes.get(class_name)
+    if found is None:
+        return False
+    if found.volume_binding_mode is None:
+        raise VolumeError(f"VolumeBindingMode not set for StorageClass {go_quote(class_name)}")
+    return found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+@attrs.frozen
+class PodClaims:
+    """A pod's claims by how they are bound, each in the order of the volumes.
+
+    delayed: claims to bind once a node is chosen, with their class. immediate: not yet bound, but should be.
+    """
+
+    bound: tuple[PersistentVolumeClaim, ...]
+    delayed: tuple[tuple[PersistentVolumeClaim, StorageClass], ...]
+    immediate: tuple[PersistentVolumeClaim, ...]
+
+
+def pod_claims(pod: PodInfo, objects: ClusterObjects, names: Iterable[str] | None = None) -> PodClaims:
+    """Raises VolumeError for a missing claim and for a class without a mode. Upstream: 1.16 getPodVolumes.
+
+    names: of the claims; by default those of the pod's claim volumes.
+    """
+    bound: list[PersistentVolumeClaim] = []
+    delayed: list[tuple[PersistentVolumeClaim, StorageClass]] = []
+    immediate: list[PersistentVolumeClaim] = []
+    for name in claim_names(pod.spec) if names is None else names:
+        claim = objects.persistent_volume_claims.get((pod.namespace, name))
+        if claim is None:
+            key = go_quote(f"{pod.namespace}/{name}")
+            raise VolumeError(f"error getting PVC {key}: could not find v1.PersistentVolumeClaim {key}")
+        class_name = claim_class(claim)
+        if claim.volume_name and BIND_COMPLETED_ANNOTATION in claim.metadata.annotations:
+            bound.append(claim)
+        elif waits_for_consumer(class_name, objects) and not claim.volume_name:
+            delayed.append((claim, objects.storage_classes[class_name]))
+        else:
+            immediate.append(claim)
+    return PodClaims(tuple(bound), tuple(delayed), tuple(immediate))
+
+
+# --- in-tree disks -------------------------------------------------------------------------
+
+
+@attrs.frozen
+class DiskType:
+    """A kind of disk that nodes can attach a limited number of. limit_key: its name in a node's allocatable."""
+
+    source: type[Any]
+    id_of: Callable[[Any], str]
+    provisioner: str
+    limit_key: str
+
+
+EBS = DiskType(AWSElasticBlockStore, lambda s: s.volume_id, "kubernetes.io/aws-ebs", "attachable-volumes-aws-ebs")
+GCE_PD = DiskType(GCEPersistentDisk, lambda s: s.pd_name, "kubernetes.io/gce-pd", "attachable-volumes-gce-pd")
+AZURE_DISK = DiskType(AzureDisk, lambda s: s.disk_name, "kubernetes.io/azure-disk", "attachable-volumes-azure-disk")
+CINDER = DiskType(Cinder, lambda s: s.volume_id, "kubernetes.io/cinder", "attachable-volumes-cinder")
+
+
+def placeholder_id(namespace: str, claim_name: str) -> str:
+    """The id of a claim whose volume is not known (yet); no volume has such an id."""
+    return f"\0{namespace}/{claim_name}"
+
+
+def disk_ids(pod: PodInfo, objects: ClusterObjects, disk: DiskType) -> frozenset[str]:
+    """The distinct disks of a type that the pod uses, directly or through claims.
+
+    Upstream: 1.16 MaxPDVolumeCountChecker.filterVolumes.
+    """
+    out: set[str] = set()
+    for volume in pod.spec.volumes:
+        if isinstance(volume, disk.source):
+            out.add(disk.id_of(volume))
+        elif isinstance(volume, ClaimVolume):
+            found = _disk_of_claim(pod.namespace, volume.claim_name, objects, disk)
+            if found is not None:
+                out.add(found)
+    return frozenset(out)
+
+
+def _disk_of_claim(namespace: str, name: str, objects: ClusterObjects, disk: DiskType) -> str | None:
+    claim = objects.persistent_volume_claims.get((namespace, name))
+    if claim is None:
+        return None
+    volume = objects.persistent_volumes.get(claim.volume_name)
+    if volume is not None:
+        return disk.id_of(volume.source) if isinstance(volume.source, disk.source) else None
+    found = objects.storage_classes.get(claim.storage_class_name or "")
+    if found is None or found.provisioner != disk.provisioner:
+        return None
+    return placeholder_id(namespace, name)
+
+
+def is_nitro(instance_type: str | None) -> bool:
+    """Whether an AWS instance type is one that attaches fewer disks. Upstream: 1.16 EBSNitroLimitRegex."""
+    if instance_type is None:
+        return False
+    return instance_type.startswith(("c5", "m5", "r5")) or "t3" in instance_type or "z1d" in instance_type
+
+
+# --- CSI -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def csi_limit_key(driver: str) -> str:
+    """A driver's name in a node's allocatable; the tail of a long one is hashed. Upstream: GetCSIAttachLimitKey."""
+    if len(CSI_LIMIT_PREFIX) + len(driver.encode()) < LONGEST_LIMIT_KEY:
+        return CSI_LIMIT_PREFIX + driver
+    digest = hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()
+    return CSI_LIMIT_PREFIX + driver[: len(CSI_LIMIT_PREFIX)] + digest[:16]
+
+
+def csi_volume(claim: PersistentVolumeClaim, objects: ClusterObjects, migrated: Plugins = NO_PLUGINS) -> CSI | None:
+    """The CSI volume behind a claim, or the one its class will make; None for any other volume.
+
+    migrated: the in-tree plugins that are handed over to drivers.
+    Upstream: 1.16, 1.20 and 1.36 getCSIDriverInfo.
+    """
+    volume = objects.persistent_volumes.get(claim.volume_name)
+    if volume is not None:
+        return volume.source if isinstance(volume.source, CSI) else _translated(volume, migrated)
+    found = objects.storage_classes.get(claim_class(claim))
+    if found is None:
+        return None
+    handle = placeholder_id(claim.metadata.namespace, claim.metadata.name)
+    if found.provisioner in migrated:
+        return CSI(PLUGINS[found.provisioner].driver, handle)
+    return None if found.provisioner in UNMIGRATED_PROVISIONERS else CSI(found.provisioner, handle)
+
+
+def _translated(volume: PersistentVolume, migrated: Plugins) -> CSI | None:
+    plugin = plugin_of(volume.source)
+    if plugin is None or plugin.name not in migrated:
+        return None
+    try:
+        return translated_source(volume, plugin)
+    except TranslationError:
+        return None
+
+
+def csi_volumes(pod: PodInfo, objects: ClusterObjects, migrated: Plugins = NO_PLUGINS) -> dict[str, frozenset[str]]:
+    """Limit key → the distinct CSI volumes (``driver/handle``) that the pod's claims lead to.
+
+    migrated: the in-tree plugins that are handed over to drivers.
+    """
+    out: dict[str, set[str]] = {}
+    for name in claim_names(pod.spec):
+        claim = objects.persistent_volume_claims.get((pod.namespace, name))
+        found = None if claim is None else csi_volume(claim, objects, migrated)
+        if found is not None and found.driver and found.volume_handle:
+            out.setdefault(csi_limit_key(found.driver), set()).add(f"{found.driver}/{found.volume_handle}")
+    return {key: frozenset(names) for key, names in out.items()}

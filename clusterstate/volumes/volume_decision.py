@@ -1,0 +1,46 @@
+"""What is to be done about the volumes of a pod on the node that was chosen for it."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.volumes.claim_matching import BindingRules, could_hold, could_hold_1_36, decide, volumes_of_class
+from clusterstate.volumes.claims import PodClaims, pod_claims
+from clusterstate.volumes.claims_framework import claim_volumes
+from clusterstate.volumes.storage_capacity import capacity_for
+
+RULES_1_20 = BindingRules(volumes_of_class, could_hold)
+RULES_1_20_WITH_CAPACITY = BindingRules(volumes_of_class, could_hold, capacity=capacity_for)
+"""With gate CSIStorageCapacity."""
+RULES_1_36 = BindingRules(volumes_of_class, could_hold_1_36, capacity=capacity_for)
+
+
+@attrs.frozen
+class PodVolumes:
+    """bindings: claims with the volumes chosen for them. provisions: claims for which a volume is to be made."""
+
+    bindings: tuple[tuple[PersistentVolumeClaim, PersistentVolume], ...] = ()
+    provisions: tuple[PersistentVolumeClaim, ...] = ()
+
+
+def all_claims(pod: PodInfo, objects: ClusterObjects) -> PodClaims:
+    """The pod's claims, those of ephemeral volumes included. Raises VolumeError as ``pod_claims`` does."""
+    return pod_claims(pod, objects, (volume.claim_name for volume in claim_volumes(pod.spec)))
+
+
+def bindings_for(pod: PodInfo, snapshot: Snapshot, row: int, rules: BindingRules) -> PodVolumes:
+    """What binding the pod to a row that fits means for its claims. Raises VolumeError as ``pod_claims`` does."""
+    delayed = all_claims(pod, snapshot.objects).delayed
+    if not delayed:
+        return PodVolumes()
+    there = snapshot.take(np.array([row]))
+    decision = decide(delayed, there, np.ones(1, np.bool_), rules)
+    return PodVolumes(
+        tuple((claim, volume) for claim, volume, where in decision.bindings if where[0]),
+        tuple(provision.claim for provision in decision.provisions if provision.rows[0]),
+    )

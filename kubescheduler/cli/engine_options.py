@@ -1,0 +1,226 @@
+"""The options that choose what decides, for commands that run a scheduler, and the scheduler they make."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from kubescheduler.cli.common_options import FAILURE_DOMAINS, FEATURE_GATES, FILE, PLUGIN, RELEASE, OneOf
+
+if TYPE_CHECKING:
+    from clusterstate.objects import ClusterObject
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.engine.engines import Engine, Scheduler
+    from kubescheduler.engine.spec import EngineSpec
+
+
+@attrs.frozen
+class EngineFlags:
+    """What the options say, by their names."""
+
+    release: str
+    algorithm_provider: str | None
+    policy_config_file: str | None
+    policy_configmap: str | None
+    use_legacy_policy_config: bool
+    config: str | None
+    write_config_to: str | None
+    feature_gates: str
+    hard_pod_affinity_symmetric_weight: int | None
+    failure_domains: str
+    plugin: tuple[str, ...]
+    percentage_of_nodes_to_score: int = 100
+    tie_break: str = "first"
+    seed: int | None = None
+
+    def spec(self) -> EngineSpec:
+        """What the options describe; plugins are loaded first. Raises ConfigError with every one that cannot be."""
+        import os
+
+        from kubescheduler.cli.plugin_options import plugins_for
+        from kubescheduler.engine.legacy_algorithm import max_pd_volumes
+        from kubescheduler.engine.spec import EngineSpec
+
+        return EngineSpec(
+            release=self.release,
+            provider=self.algorithm_provider,
+            policy_file=self.policy_config_file,
+            policy_configmap=self.policy_configmap,
+            config_file=self.config,
+            feature_gates=self.feature_gates,
+            hard_pod_affinity_symmetric_weight=self.hard_pod_affinity_symmetric_weight,
+            failure_domains=tuple(self.failure_domains.split(",")),
+            percentage_of_nodes_to_score=self.percentage_of_nodes_to_score,
+            use_legacy_policy_config=self.use_legacy_policy_config,
+            max_pd_volumes=max_pd_volumes(os.environ),
+            plugins=plugins_for(self.release, self.plugin),
+        )
+
+    def engine(self) -> Engine:
+        """Raises ConfigError with every problem."""
+        return self.spec().engine(remark)
+
+    def scheduler(self, engine: Engine, objects: Iterable[ClusterObject]) -> Scheduler:
+        """A scheduler over a cluster of these objects, seen as the release sees them."""
+        from algorithmprovider import release_view
+        from clusterstate.cache import ClusterCache
+        from kubescheduler.config.gates import parse_gates
+
+        eyes = release_view(self.release, parse_gates(self.release, self.feature_gates))
+        return engine.scheduler(ClusterCache.of(objects, eyes), self._tie_break(engine))
+
+    def _tie_break(self, engine: Engine) -> TieBreak:
+        import random
+
+        from kubescheduler.core.selection import FirstByName, RandomTie
+
+        rng = random.Random(self.seed)
+        if self.tie_break == "first":
+            return FirstByName()
+        return RandomTie(rng) if self.tie_break == "random" else engine.upstream_tie(rng)
+
+    def write_config(self) -> None:
+        """Writes the completed configuration where ``--write-config-to`` says. Raises InputError."""
+        from pathlib import Path
+
+        from clusterstate.errors import InputError
+        from kubescheduler.config.component import write_component_config
+        from kubescheduler.engine.spec import CONFIGS
+
+        assert self.write_config_to is not None
+        if self.release not in CONFIGS:
+            raise InputError(
+                f"--write-config-to: release {self.release} has no component configuration; "
+                f"choose --release {' or '.join(CONFIGS)}"
+            )
+        spec = self.spec()
+        spec.engine(remark)
+        text = write_component_config(spec.component_config(_unsaid))
+        if self.write_config_to == "-":
+            click.echo(text, nl=False)
+            return
+        try:
+            Path(self.write_config_to).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"--write-config-to {self.write_config_to}: cannot be written: {error.strerror}"
+            ) from error
+
+
+def remark(text: str) -> None:
+    """On standard error; no error."""
+    click.echo(f"note: {text}", err=True)
+
+
+def _unsaid(_: str) -> None:
+    """It has been said before."""
+
+
+class _NotForWriting(click.Parameter):
+    """A parameter that a command needs, but not when it only writes the configuration."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter:
+            if not isinstance(ctx.params.get("write_config_to"), str):
+                raise
+            return ()
+
+
+class NeededArgument(_NotForWriting, click.Argument):
+    """See the base."""
+
+
+class NeededOption(_NotForWriting, click.Option):
+    """See the base."""
+
+
+_SELECTION = (
+    RELEASE,
+    click.option("--algorithm-provider", metavar="NAME", help="A provider.  [not in 1.36; default: DefaultProvider]"),
+    click.option(
+        "--policy-config-file", metavar="FILE", type=FILE, help="A Policy: JSON, YAML or TOML.  [not in 1.36]"
+    ),
+    click.option(
+        "--policy-configmap",
+        metavar="FILE",
+        type=FILE,
+        help="A ConfigMap manifest with the Policy under policy.cfg.  [not in 1.36]",
+    ),
+    click.option(
+        "--use-legacy-policy-config", is_flag=True, help="The policy file goes before the ConfigMap.  [1.16, 1.20]"
+    ),
+    click.option(
+        "--config", metavar="FILE", type=FILE, help="A KubeSchedulerConfiguration: YAML, JSON or TOML.  [1.20, 1.36]"
+    ),
+    click.option(
+        "--write-config-to",
+        metavar="FILE",
+        type=FILE,
+        is_eager=True,
+        help="Only write the configuration with all defaults; - is standard output.  [1.20, 1.36]",
+    ),
+    FEATURE_GATES,
+    click.option(
+        "--hard-pod-affinity-symmetric-weight",
+        type=int,
+        metavar="1-100",
+        help="What a running pod's required affinity to the new pod counts.  [not in 1.36; default: 1]",
+    ),
+    click.option(
+        "--failure-domains",
+        default=FAILURE_DOMAINS,
+        show_default=True,
+        metavar="KEY,KEY",
+        help="What an empty topologyKey stands for, in release 1.4.",
+    ),
+)
+_CHOICE = (
+    click.option(
+        "--percentage-of-nodes-to-score",
+        type=click.IntRange(0, 100),
+        default=100,
+        show_default=True,
+        metavar="0-100",
+        help="Below 100 stop looking once enough nodes fit; 0 is upstream's adaptive share.",
+    ),
+    click.option(
+        "--tie-break",
+        type=OneOf(["first", "random", "upstream"]),
+        default="first",
+        show_default=True,
+        help="Among equal totals: the first by name, any, or as the release does it.",
+    ),
+    click.option("--seed", type=int, metavar="NUMBER", help="Makes random and upstream ties repeatable."),
+)
+
+
+def engine_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command the options, as one argument ``engine``. With --write-config-to the command does not run."""
+    return _with_options(command, (*_SELECTION, *_CHOICE, PLUGIN))
+
+
+def selection_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The same without what only matters for decisions."""
+    return _with_options(command, (*_SELECTION, PLUGIN))
+
+
+def _with_options(command: Callable[..., int], options: Iterable[Callable[..., Any]]) -> Callable[..., int]:
+    @functools.wraps(command)
+    def called(**given: Any) -> int:
+        names = [field.name for field in attrs.fields(EngineFlags)]
+        flags = EngineFlags(**{name: given.pop(name) for name in names if name in given})
+        if flags.write_config_to is not None:
+            flags.write_config()
+            return 0
+        return command(engine=flags, **given)
+
+    decorated: Callable[..., int] = called
+    for option in reversed(tuple(options)):
+        decorated = option(decorated)
+    return decorated

@@ -1,0 +1,158 @@
+"""Loading a user's own algorithms before anything is configured."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from clusterstate.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+GROUP = "kubescheduler.algorithms"
+"""Entry points of this group are called like ``--plugin``."""
+
+FRAMEWORK_RELEASES = ("1.20", "1.36")
+"""Spelled out so that little is imported; a test holds them to those of the configuration."""
+
+
+def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
+    """What ``--plugin`` and installed packages bring to a release: algorithms that are registered, or plugins.
+
+    Raises ConfigError with every one that cannot be loaded.
+    """
+    if release not in FRAMEWORK_RELEASES:
+        load_plugins(names)
+        return ()
+    from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
+
+    _look_here()
+    options: list[PluginOption] = []
+    problems: list[str] = []
+
+    def installed() -> None:
+        options.extend(entry_point_plugins())
+
+    def named(name: str) -> None:
+        try:
+            options.append(load_factory(name))
+        except ConfigError as error:
+            raise ConfigError(problem.removeprefix(f"{name}: ") for problem in error.problems) from error
+
+    _attempt("", installed, problems)
+    for name in names:
+        _attempt(f"--plugin {name}: ", partial(named, name), problems)
+    if problems:
+        raise ConfigError(problems)
+    return tuple(options)
+
+
+def plugins_for_all(releases: Collection[str], names: Iterable[str]) -> tuple[PluginOption, ...]:
+    """What they bring to several releases at once: the framework plugins; algorithms are registered.
+
+    Raises ConfigError with every one that cannot be loaded.
+    """
+    _look_here()
+    named = list(names)
+    makers = [name for name in named if _makes_a_plugin(name)]
+    load_plugins(name for name in named if name not in makers)
+    framework = next((release for release in releases if release in FRAMEWORK_RELEASES), None)
+    return () if framework is None else plugins_for(framework, makers)
+
+
+def _makes_a_plugin(name: str) -> bool:
+    """Whether a name is that of a framework plugin, as far as it can be told without a fault."""
+    module_name, _, attribute = name.rpartition("=")[2].partition(":")
+    if "=" in name:
+        return True
+    try:
+        found = getattr(importlib.import_module(module_name), attribute, None)
+    except Exception:  # whatever a stranger's code raises is told when the module is loaded
+        return False
+    return isinstance(found, type) or (callable(found) and _needs_arguments(found))
+
+
+NO_PLUGINS = (
+    "predicates and priorities decide in releases 1.4 and 1.16: name a function that registers some, "
+    "or choose --release 1.20 or 1.36"
+)
+
+
+def load_plugins(names: Iterable[str]) -> None:
+    """Calls every installed entry point of the group, and every ``module:function`` named.
+
+    A function takes no argument and registers what it brings with ``algorithmprovider.register_…``. Modules are
+    also looked for in the current folder. Raises ConfigError with every one that cannot be loaded.
+    """
+    _look_here()
+    installed = entry_points(group=GROUP)
+    loaders = {f"entry point {entry.name} = {entry.value}": entry.load for entry in installed}
+    loaders |= {f"--plugin {name}": partial(_function, name) for name in names}
+    problems: list[str] = []
+    for source, load in loaders.items():
+        _attempt(f"{source}: ", partial(_called, load), problems)
+    if problems:
+        raise ConfigError(problems)
+
+
+def _called(load: Callable[[], Callable[[], Any]]) -> None:
+    load()()
+
+
+def _look_here() -> None:
+    """Modules are looked for in the current folder too."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def _attempt(source: str, action: Callable[[], None], problems: list[str]) -> None:
+    """``problems`` gets what goes wrong, with the source before it."""
+    try:
+        action()
+    except InputError as error:
+        problems += (f"{source}{problem}" for problem in error.problems)
+    except Exception as error:  # whatever a stranger's code raises
+        problems.append(f"{source}{type(error).__name__}: {error}{_place(error)}")
+
+
+def _function(name: str) -> Callable[[], Any]:
+    if "=" in name:
+        raise ConfigError(f"a name belongs to a framework plugin; {NO_PLUGINS}")
+    module_name, _, function_name = name.partition(":")
+    if not module_name or not function_name:
+        raise ConfigError("write it as module:function")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise ConfigError(f"there is no module {error.name} here; run this in its folder, or install it") from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        from algorithmprovider.registry import nearest
+
+        functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise ConfigError(f"module {module_name} has no function {function_name}{nearest(function_name, functions)}")
+    if isinstance(function, type) or _needs_arguments(function):
+        raise ConfigError(f"{function_name} makes a framework plugin; {NO_PLUGINS}")
+    called: Callable[[], Any] = function
+    return called
+
+
+def _needs_arguments(function: Callable[..., Any]) -> bool:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(p.kind in positional and p.default is p.empty for p in inspect.signature(function).parameters.values())
+
+
+def _place(error: BaseException) -> str:
+    """Where in the plugin an exception was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if f.filename not in (__file__, importlib.__file__) and not f.filename.startswith("<")]
+    return f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""

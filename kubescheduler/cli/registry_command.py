@@ -1,0 +1,126 @@
+"""``kubescheduler registry``: what can be named in a policy, a provider or a profile, and what runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kubescheduler.cli.common_options import OneOf
+from kubescheduler.cli.engine_options import EngineFlags, selection_options
+
+if TYPE_CHECKING:
+    from algorithmprovider.registry import Registry
+
+
+@click.command()
+@selection_options
+@click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="json and yaml say more.",
+)
+def registry(engine: EngineFlags, output: str) -> int:
+    """List the predicates, priorities and providers of a release, or its plugins and where they run.
+
+    \b
+    Examples:
+      kubescheduler registry
+      kubescheduler registry --feature-gates EvenPodsSpread=true -o json
+      kubescheduler registry --release 1.36 --config scheduler.yaml
+      kubescheduler registry --release 1.20 --policy-config-file policy.json
+    """
+    from kubescheduler.cli.plugin_options import FRAMEWORK_RELEASES
+
+    if engine.release in FRAMEWORK_RELEASES:
+        from kubescheduler.cli.registry_of_plugins import plugins_document, plugins_table, profiles_of
+
+        found = profiles_of(engine)
+        shown = plugins_table(found) if output == "table" else _text(plugins_document(found), output)
+    else:
+        known = _algorithms(engine)
+        shown = registry_table(known) if output == "table" else _text(registry_document(engine.release, known), output)
+    click.echo(shown)
+    return 0
+
+
+def _text(document: dict[str, Any], output: str) -> str:
+    if output == "json":
+        import msgspec
+
+        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    from kubescheduler.cli.list_documents import yaml_dumper
+
+    return yaml_dumper()(document).rstrip("\n")
+
+
+# --- predicates, priorities, providers -------------------------------------------------------
+
+
+def _algorithms(engine: EngineFlags) -> Registry:
+    """Raises ConfigError for options that choose among what is listed anyway."""
+    from algorithmprovider import registry as registry_of
+    from clusterstate.errors import ConfigError
+    from kubescheduler.cli.plugin_options import load_plugins
+    from kubescheduler.config.gates import parse_gates
+
+    flags = {
+        "--algorithm-provider": engine.algorithm_provider,
+        "--policy-config-file": engine.policy_config_file,
+        "--policy-configmap": engine.policy_configmap,
+        "--config": engine.config,
+    }
+    given = [flag for flag, value in flags.items() if value is not None]
+    if given:
+        text = "release {} lists all that there is; leave this out, or choose --release 1.20 or 1.36"
+        raise ConfigError(f"{flag}: {text.format(engine.release)}" for flag in given)
+    load_plugins(engine.plugin)
+    return registry_of(engine.release, parse_gates(engine.release, engine.feature_gates))
+
+
+def registry_table(registry: Registry) -> str:
+    """What a policy or provider can name, with who has it by default."""
+    from kubescheduler.cli.decision_output import NONE, table
+
+    rows = [("KIND", "NAME", "WEIGHT", "PROVIDERS")]
+    for kind, names in (("predicate", registry.fit_predicates), ("priority", registry.priorities)):
+        for name in sorted(names):
+            weight = str(registry.priorities[name].weight) if kind == "priority" else ""
+            rows.append((kind, name, weight, ",".join(_providers(registry, kind, name)) or NONE))
+    rows += [("provider", name, "", "") for name in sorted(registry.providers)]
+    return table(rows)
+
+
+def _providers(registry: Registry, kind: str, name: str) -> list[str]:
+    return sorted(
+        key
+        for key, provider in registry.providers.items()
+        if name in (provider.predicates if kind == "predicate" else provider.priorities)
+    )
+
+
+def registry_document(release: str, registry: Registry) -> dict[str, Any]:
+    return {
+        "release": release,
+        "predicates": [
+            {
+                "name": name,
+                "mandatory": name in registry.mandatory,
+                "runs": name in registry.ordering,
+                "providers": _providers(registry, "predicate", name),
+            }
+            for name in sorted(registry.fit_predicates)
+        ],
+        "priorities": [
+            {"name": name, "weight": factory.weight, "providers": _providers(registry, "priority", name)}
+            for name, factory in sorted(registry.priorities.items())
+        ],
+        "providers": [
+            {"name": name, "predicates": sorted(p.predicates), "priorities": sorted(p.priorities)}
+            for name, p in sorted(registry.providers.items())
+        ],
+        "ordering": list(registry.ordering),
+    }

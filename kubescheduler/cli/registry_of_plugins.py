@@ -1,0 +1,90 @@
+"""The plugins of a framework release: which run where in every profile, and which there are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from kubescheduler.cli.decision_output import NONE, table
+from kubescheduler.cli.engine_options import EngineFlags, remark
+from kubescheduler.engine.engines import FrameworkEngine
+from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
+from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20
+from kubescheduler.framework.profiles.profile_map import Profiles
+from kubescheduler.framework.running.framework_runtime import Framework
+
+POINTS: dict[str, tuple[Point, ...]] = {"1.20": POINTS_1_20, "1.36": POINTS_1_36}
+"""Release → its points, in the order they run."""
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """profiles: as configured. known: every plugin there is → the points it takes part in."""
+
+    release: str
+    profiles: Profiles
+    known: Mapping[str, Collection[Point]]
+
+    def rows(self, frame: Framework) -> Iterator[tuple[Point, str, int | None]]:
+        """(point, plugin, its weight where that counts) in the order they run."""
+        weights = {Point.SCORE: frame.score_weights, Point.PLACEMENT_SCORE: frame.placement_weights}
+        for point in POINTS[self.release]:
+            for plugin in frame.at(point):
+                yield point, plugin.name, weights[point].get(plugin.name) if point in weights else None
+
+    def points(self, name: str) -> list[str]:
+        """Where a plugin takes part, in the order in which points run."""
+        return [point.value for point in POINTS[self.release] if point in self.known[name]]
+
+    def enabled(self, name: str) -> list[str]:
+        """The profiles that enable a plugin."""
+        return [profile for profile, frame in self.profiles.items() if name in frame.instances]
+
+
+def profiles_of(flags: EngineFlags) -> Found:
+    """What the options configure. Raises ConfigError with every problem."""
+    spec = flags.spec()
+    engine = spec.engine(remark)
+    assert isinstance(engine, FrameworkEngine), type(engine)
+    profiles = engine.profiles(engine.services(ClusterCache(spec.release_view())))
+    return Found(flags.release, profiles, spec.points())
+
+
+def plugins_table(found: Found) -> str:
+    """A line for every plugin of every point, then one for every plugin there is."""
+    running = [("PROFILE", "POINT", "PLUGIN", "WEIGHT")]
+    for profile, frame in found.profiles.items():
+        for point, name, weight in found.rows(frame):
+            running.append((profile, point.value, name, "" if weight is None else str(weight)))
+    known = [("PLUGIN", "POINTS", "PROFILES")]
+    for name in sorted(found.known):
+        known.append((name, ",".join(found.points(name)), ",".join(found.enabled(name)) or NONE))
+    return f"{table(running)}\n\n{table(known)}"
+
+
+def plugins_document(found: Found) -> dict[str, Any]:
+    """The same as data; providers where the release has some."""
+    document: dict[str, Any] = {
+        "release": found.release,
+        "profiles": [
+            {"schedulerName": profile, "points": _points(found, frame)} for profile, frame in found.profiles.items()
+        ],
+        "plugins": [
+            {"name": name, "points": found.points(name), "profiles": found.enabled(name)}
+            for name in sorted(found.known)
+        ],
+    }
+    if found.release == "1.20":
+        document["providers"] = sorted(PROVIDERS_1_20)
+    return document
+
+
+def _points(found: Found, frame: Framework) -> dict[str, list[dict[str, Any]]]:
+    points: dict[str, list[dict[str, Any]]] = {}
+    for point, name, weight in found.rows(frame):
+        entry = {"name": name} if weight is None else {"name": name, "weight": weight}
+        points.setdefault(point.value, []).append(entry)
+    return points

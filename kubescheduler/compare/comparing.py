@@ -1,0 +1,132 @@
+"""Two or more configured schedulers on the same cluster and pods: who goes elsewhere, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from algorithmprovider import VIEWS
+from algorithmprovider.registry import nearest
+from clusterstate.errors import ConfigError, InputError
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.compare.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
+from kubescheduler.compare.outcomes import (
+    INDEPENDENT,
+    MEANINGS,
+    MODES,
+    SEQUENCE,
+    Cause,
+    Change,
+    Comparison,
+    Contribution,
+    Outcome,
+    PodComparison,
+    Step,
+)
+from kubescheduler.compare.tracks import Run
+from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.spec import EngineSpec
+
+__all__ = [
+    "INDEPENDENT",
+    "MEANINGS",
+    "MODES",
+    "SEQUENCE",
+    "Cause",
+    "Change",
+    "Comparison",
+    "Contribution",
+    "Effects",
+    "NodeUse",
+    "Outcome",
+    "PodComparison",
+    "ServiceSpread",
+    "Step",
+    "Utilisation",
+    "column_names",
+    "compare",
+]
+
+
+def compare(  # noqa: PLR0913
+    objects: Iterable[ClusterObject],
+    pods: Sequence[Pod],
+    old: EngineSpec,
+    news: Sequence[EngineSpec],
+    *,
+    mode: str = INDEPENDENT,
+    names: Sequence[str] | None = None,
+    preempt: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    notice: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Decides every pod by every configuration, and explains each that goes elsewhere.
+
+    names: of the columns, the old one first; by default the releases, told apart. preempt: a pod that fits nowhere
+    takes the place of lower ones: in a sequence they leave at once and it is decided anew, else they are only named.
+    progress: told (done, total). notice: told what a reader of a configuration would not expect.
+    Raises ConfigError with every fault of every configuration.
+    """
+    specs = [old, *news]
+    problems: list[str] = []
+    if not news:
+        problems.append("there is nothing to compare with: give one new configuration or more")
+    if mode not in MODES:
+        problems.append(f"mode {mode} is not known; known are {', '.join(MODES)}{nearest(mode, MODES)}")
+    columns = tuple(names or column_names(specs))
+    if len(set(columns)) != len(specs):
+        problems.append(f"{len(specs)} configurations need as many different names, found {', '.join(columns)}")
+    engines = _engines(specs, columns, problems, notice or _nothing)
+    if problems:
+        raise ConfigError(problems)
+    cluster = list(objects)
+    run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
+    results = run.pods(pods, progress)
+    eyes = max(specs, key=lambda spec: list(VIEWS).index(spec.release)).release_view()
+    return Comparison(
+        names=columns,
+        releases=tuple(spec.release for spec in specs),
+        mode=mode,
+        pods=results,
+        effects=tuple(
+            effects(cluster, pods, hosts, evicted, eyes, leave=mode == SEQUENCE)
+            for hosts, evicted in zip(run.hosts, run.evicted, strict=True)
+        ),
+        before=effects(cluster, (), (), (), eyes, leave=False),
+    )
+
+
+def _engines(
+    specs: Sequence[EngineSpec], names: Sequence[str], problems: list[str], notice: Callable[[str], None]
+) -> list[Engine]:
+    engines: list[Engine] = []
+    for spec, name in zip(specs, names, strict=False):
+        try:
+            engines.append(spec.engine(notice))
+        except InputError as error:
+            problems += (f"{name}: {problem}" for problem in error.problems)
+    return engines
+
+
+def _nothing(_: str) -> None:
+    """Nobody is told."""
+
+
+def column_names(specs: Sequence[EngineSpec]) -> tuple[str, ...]:
+    """The releases, with what else tells configurations apart, and numbers where nothing does."""
+    names: list[str] = [spec.release for spec in specs]
+    if len(set(names)) < len(names):
+        names = [" ".join((spec.release, *_said(spec))) for spec in specs]
+    counts = Counter(names)
+    seen: Counter[str] = Counter()
+    for at, name in enumerate(names):
+        seen[name] += 1
+        if counts[name] > 1:
+            names[at] = f"{name} #{seen[name]}"
+    return tuple(names)
+
+
+def _said(spec: EngineSpec) -> list[str]:
+    files = (spec.policy_file, spec.policy_configmap, spec.config_file)
+    return [spec.provider or "", *(Path(file).name for file in files if file)][0 if spec.provider else 1 :]

@@ -1,0 +1,176 @@
+"""The difference of two hosts' totals, taken apart into what each priority and each extender adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray
+from kubescheduler.compare.fine_scores import STEPS, fine_scores
+from kubescheduler.compare.outcomes import Contribution
+from kubescheduler.compare.pairing import EXTENDER, Pair, paired, rule_of
+from kubescheduler.core.decision import Decision
+from kubescheduler.engine.engines import Scheduler
+from kubescheduler.framework.deciding.extender_statuses import SCALE
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+
+OVERFLOW = "wrapping at 64 bits"
+"""The term of totals that do not fit in 64 bits."""
+
+
+@attrs.frozen(eq=False)
+class Judgement:
+    """A decision and who made it, while the cluster is still what it was then."""
+
+    scheduler: Scheduler
+    decision: Decision
+
+    @property
+    def fine(self) -> bool:
+        """Whether scores go from 0 to 100."""
+        return isinstance(self.decision, FrameworkDecision)
+
+    @property
+    def step(self) -> int:
+        """How many steps of a scale of 0-100 one of a score's is."""
+        return 1 if self.fine else STEPS
+
+    def place(self, host: str) -> int | None:
+        """Where a node is among the feasible ones; None if it is not."""
+        row = self.scheduler.cache.columns.row_of.get(host)
+        if row is None:
+            return None
+        found = np.flatnonzero(self.decision.feasible == row)
+        return int(found[0]) if len(found) else None
+
+    def difference(self, hosts: tuple[str, str]) -> int:
+        """The second host's total minus the first one's."""
+        first, second = self.places(hosts)
+        return int(self.decision.totals[second]) - int(self.decision.totals[first])
+
+    def places(self, hosts: tuple[str, str]) -> tuple[int, int]:
+        """Where two feasible nodes are among those that are."""
+        first, second = self.place(hosts[0]), self.place(hosts[1])
+        assert first is not None
+        assert second is not None
+        return first, second
+
+
+@attrs.frozen
+class Term:
+    """One priority on two hosts: the first and the second one's score, before the weight.
+
+    fine: the same on a scale of 0-100. step: how many fine steps one of ``scores`` is. raw: before normalisation, None
+    where that is not known.
+    """
+
+    name: str
+    rule: str
+    weight: int
+    scores: tuple[int, int]
+    fine: tuple[int, int]
+    step: int = 1
+    raw: tuple[int, int] | None = None
+
+    @property
+    def value(self) -> int:
+        """What it adds to the difference of the totals."""
+        return self.weight * (self.scores[1] - self.scores[0])
+
+    def fine_on(self, *, finest: bool) -> int:
+        """The same without coarse rounding. finest: on a scale of 0-100, else on that of ``scores``."""
+        return self.weight * (self.fine[1] - self.fine[0]) if finest else self.value
+
+    def rounding(self, *, finest: bool) -> int:
+        """What coarse rounding adds to the difference."""
+        return self.value * self.step - self.fine_on(finest=True) if finest else 0
+
+
+def terms(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, Term]:
+    """Name → what adds to the totals of two feasible hosts; the values sum to the difference of the totals."""
+    found = _framework_terms(judgement, hosts) if judgement.fine else _legacy_terms(judgement, hosts)
+    found += _extender_terms(judgement, hosts)
+    missing = judgement.difference(hosts) - sum(term.value for term in found)
+    if missing:
+        found.append(Term(OVERFLOW, OVERFLOW, 1, (0, missing), (0, missing * judgement.step), judgement.step))
+    named: dict[str, Term] = {}
+    for term in found:
+        count = sum(other.name == term.name for other in named.values())
+        named[f"{term.name} #{count + 1}" if count else term.name] = term
+    return named
+
+
+def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
+    decision, cache = judgement.decision, judgement.scheduler.cache
+    both = judgement.places(hosts)
+    info, snapshot = cache.info(decision.pod), cache.snapshot()
+    view = snapshot.take(decision.feasible)
+    here = snapshot.take(decision.feasible[list(both)])
+    found: list[Term] = []
+    for priority in judgement.scheduler.algorithm.priorities:
+        config, weight = priority.config, priority.weight
+        scores = decision.scores[config.name]
+        coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
+        fine = fine_scores(config, decision.release, info, view, coarse)
+        raw = None if config.reduce is None else config.map(info, here)
+        term = Term(config.name, rule_of(config.name, config), weight, _at(coarse, both), _at(fine, both), STEPS)
+        found.append(term if raw is None else attrs.evolve(term, raw=_at(raw, (0, 1))))
+    return found
+
+
+def _framework_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
+    """A plugin that has nothing to score adds nothing."""
+    decision = judgement.decision
+    assert isinstance(decision, FrameworkDecision)
+    both = judgement.places(hosts)
+    found: list[Term] = []
+    for name, weight in decision.weights.items():
+        values, raw = (0, 0), None
+        if name in decision.scores:
+            values, raw = _pick(decision.scores[name], both), _pick(decision.raws[name], both)
+        found.append(Term(name, rule_of(name), weight, values, values, raw=raw))
+    return found
+
+
+def _extender_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
+    scale, found = SCALE if judgement.fine else 1, []
+    for trace in judgement.decision.extenders:
+        if trace.scores is None:
+            continue
+        first, second = (sum(score for host, score in trace.scores if host == name) for name in hosts)
+        name, scores = EXTENDER + trace.name, (first * scale, second * scale)
+        fine = (first * SCALE, second * SCALE)
+        found.append(Term(name, name, trace.weight, scores, fine, judgement.step))
+    return found
+
+
+def _pick(scores: IntArray | int, places: tuple[int, int]) -> tuple[int, int]:
+    return (scores, scores) if isinstance(scores, int) else _at(scores, places)
+
+
+def _at(scores: IntArray, places: tuple[int, int]) -> tuple[int, int]:
+    return int(scores[places[0]]), int(scores[places[1]])
+
+
+# --- both engines --------------------------------------------------------------------------
+
+
+def contributions(old: Mapping[str, Term], new: Mapping[str, Term]) -> list[tuple[Pair, Contribution]]:
+    """Old terms beside their new counterparts."""
+    pairs = paired({n: t.rule for n, t in old.items()}, {n: t.rule for n, t in new.items()})
+    return [(pair, _contribution(pair, [old[n] for n in pair.old], [new[n] for n in pair.new])) for pair in pairs]
+
+
+def _contribution(pair: Pair, old: Sequence[Term], new: Sequence[Term]) -> Contribution:
+    return Contribution(
+        old_name=" + ".join(pair.old) or None,
+        new_name=" + ".join(pair.new) or None,
+        old=sum(term.value for term in old),
+        new=sum(term.value for term in new),
+        old_weight=old[0].weight if len(old) == 1 else None,
+        new_weight=new[0].weight if len(new) == 1 else None,
+        old_scores=old[0].scores if len(old) == 1 else None,
+        new_scores=new[0].scores if len(new) == 1 else None,
+    )

@@ -1,0 +1,215 @@
+"""What the choices of one column do to the cluster: utilisation, packing, spread, evictions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterstate.cache import ClusterCache
+from clusterstate.nodetree import STABLE_ZONE, ZONE
+from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.release_view import ReleaseView
+from clusterstate.selectors.matching import compile_map
+from clusterstate.usage import CPU, MEMORY
+
+NOT_SHOWN = frozenset({"pods", "ephemeral-storage"})
+"""Resources that are left out as long as only cpu, memory and what pods ask for besides is of interest."""
+
+
+@attrs.frozen
+class Utilisation:
+    """Requested by allocatable of one resource over the nodes that have any; 1.0 is full."""
+
+    resource: str
+    mean: float
+    least: float
+    most: float
+    deviation: float
+
+
+@attrs.frozen
+class NodeUse:
+    """pods: running there. used: resource → requested by allocatable, of those that the node has."""
+
+    name: str
+    zone: str
+    pods: int
+    used: Mapping[str, float]
+
+
+@attrs.frozen
+class ServiceSpread:
+    """The pods of one service (``namespace/name``).
+
+    zones: zone → pods, of every zone there is. zone_skew: most minus least over the zones. host_skew: likewise over
+    the nodes. hosts: on how many nodes there are some.
+    """
+
+    service: str
+    pods: int
+    zones: Mapping[str, int]
+    zone_skew: int
+    hosts: int
+    host_skew: int
+
+
+@attrs.frozen
+class Effects:
+    """The cluster with the pods where one column puts them.
+
+    In the mode ``independent`` every pod is put, beside all others, where it goes on its own: a node may come out more
+    than full. placed, unplaced: of the compared pods. fullest_half: the share of all pods that is on the fuller half of
+    the nodes. spread: of services that have pods. evicted: pods that preemption takes away.
+    """
+
+    placed: int
+    unplaced: int
+    nodes: tuple[NodeUse, ...]
+    utilisation: tuple[Utilisation, ...]
+    fullest_half: float
+    spread: tuple[ServiceSpread, ...]
+    evicted: int = 0
+
+    @property
+    def nodes_used(self) -> int:
+        """Nodes with pods."""
+        return sum(1 for node in self.nodes if node.pods)
+
+    @property
+    def nodes_empty(self) -> int:
+        """Nodes without."""
+        return len(self.nodes) - self.nodes_used
+
+
+def effects(
+    objects: Iterable[ClusterObject],
+    pods: Sequence[Pod],
+    hosts: Sequence[str | None],
+    evicted: Sequence[Pod],
+    view: ReleaseView,
+    *,
+    leave: bool,
+) -> Effects:
+    """What the cluster comes to.
+
+    hosts: of ``pods``, in their order. leave: the ``evicted`` are gone; else they are counted. view: by which
+    amounts are counted, the same for every column.
+    """
+    gone = {pod.metadata.uid for pod in evicted} if leave else set()
+    kept = [obj for obj in objects if not isinstance(obj, Pod) or obj.metadata.uid not in gone]
+    cache = ClusterCache.of(kept, view)
+    placed = 0
+    for pod, host in zip(pods, hosts, strict=True):
+        if host is not None and pod.metadata.uid not in gone:
+            cache.assume_pod(pod, host)
+            placed += 1
+    return _of(cache, placed, len(pods) - placed, len(evicted))
+
+
+def _of(cache: ClusterCache, placed: int, unplaced: int, evicted: int) -> Effects:
+    there = [node for node in cache.columns.nodes if node is not None]
+    rows = [cache.columns.row_of[node.name] for node in there]
+    shares = _shares(cache, rows)
+    counts = Counter(pod.node_name for pod in cache.pods())
+    zones = {node.name: _zone(node) for node in there}
+    nodes = [
+        NodeUse(node.name, zones[node.name], counts[node.name], _used(shares, at)) for at, node in enumerate(there)
+    ]
+    return Effects(
+        placed=placed,
+        unplaced=unplaced,
+        nodes=tuple(sorted(nodes, key=lambda node: node.name.encode())),
+        utilisation=tuple(filter(None, (_utilisation(name, values) for name, values in shares.items()))),
+        fullest_half=_fullest_half(shares, [counts[node.name] for node in there]),
+        spread=tuple(_spread(cache, zones)),
+        evicted=evicted,
+    )
+
+
+# --- utilisation ---------------------------------------------------------------------------
+
+Shares = dict[str, NDArray[np.float64]]
+"""Resource → (n,) requested by allocatable, NaN where a node has none."""
+
+
+def _shares(cache: ClusterCache, rows: list[int]) -> Shares:
+    """Of cpu, memory and all that some pod asks for."""
+    snapshot = cache.snapshot()
+    asked = {name for pod in cache.pods() for name in cache.info(pod).usage.used}
+    out: Shares = {}
+    for name in (CPU, MEMORY, *sorted(asked - {CPU, MEMORY} - NOT_SHOWN)):
+        index = snapshot.resource(name)
+        if index is None:
+            continue
+        requested, allocatable = snapshot.requested[index][rows], snapshot.allocatable[index][rows]
+        out[name] = np.where(allocatable > 0, requested / np.maximum(allocatable, 1), np.nan)
+    return out
+
+
+def _used(shares: Shares, at: int) -> dict[str, float]:
+    return {name: round(float(values[at]), 6) for name, values in shares.items() if not np.isnan(values[at])}
+
+
+def _utilisation(name: str, values: NDArray[np.float64]) -> Utilisation | None:
+    there = values[~np.isnan(values)]
+    if not len(there):
+        return None
+    numbers = (there.mean(), there.min(), there.max(), there.std())
+    return Utilisation(name, *(round(float(number), 6) for number in numbers))
+
+
+def _fullest_half(shares: Shares, counts: Sequence[int]) -> float:
+    """Nodes are ordered by the mean of their shares of cpu and memory."""
+    total = sum(counts)
+    if not total:
+        return 0.0
+    zero = np.zeros(len(counts))
+    fullness = sum((np.nan_to_num(shares.get(name, zero)) for name in (CPU, MEMORY)), zero)
+    order = np.argsort(-fullness, kind="stable")[: (len(counts) + 1) // 2]
+    inside: int = sum(counts[at] for at in order.tolist())
+    return round(inside / total, 6)
+
+
+# --- spread --------------------------------------------------------------------------------
+
+
+def _zone(node: Node) -> str:
+    labels = node.metadata.labels
+    return labels.get(STABLE_ZONE) or labels.get(ZONE, "")
+
+
+def _spread(cache: ClusterCache, zones: Mapping[str, str]) -> Iterator[ServiceSpread]:
+    """Every service with pods, by name. Pods that are equal in namespace and labels are matched once."""
+    kinds: dict[str, dict[object, Counter[str]]] = {}
+    for pod in cache.pods():
+        hosts = kinds.setdefault(pod.metadata.namespace, {}).setdefault(pod.metadata.labels, Counter())
+        hosts[pod.node_name] += 1
+    for (namespace, name), service in sorted(cache.objects.services.items()):
+        if not service.selector:
+            continue
+        matches = compile_map(service.selector)
+        hosts = Counter()
+        for labels, found in kinds.get(namespace, {}).items():
+            if matches(labels):  # type: ignore[arg-type]
+                hosts.update(found)
+        if hosts:
+            yield _service(f"{namespace}/{name}", hosts, zones)
+
+
+def _service(name: str, hosts: Counter[str], zones: Mapping[str, str]) -> ServiceSpread:
+    per_zone = Counter(dict.fromkeys(sorted(set(zones.values())), 0))
+    for host, count in hosts.items():
+        per_zone[zones.get(host, "")] += count
+    per_host = [hosts[node] for node in zones]
+    return ServiceSpread(
+        service=name,
+        pods=sum(hosts.values()),
+        zones=dict(per_zone),
+        zone_skew=max(per_zone.values()) - min(per_zone.values()),
+        hosts=len(hosts),
+        host_skew=max(per_host, default=0) - min(per_host, default=0),
+    )

@@ -1,0 +1,201 @@
+"""Engines that decide the same pods, each on the same cluster or on what its own choices have made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.compare.causes import explained
+from kubescheduler.compare.contributions import Judgement
+from kubescheduler.compare.outcomes import Change, Outcome, PodComparison
+from kubescheduler.core.decision import Decision
+from kubescheduler.engine.engines import Engine, Scheduler
+from kubescheduler.engine.spec import EngineSpec
+
+Progress = Callable[[int, int], None]
+"""Told (done, total)."""
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """A decision, and whom preemption takes from which node; it may already have."""
+
+    decision: Decision
+    victims: tuple[Pod, ...] = ()
+    node: str | None = None
+
+
+@attrs.define(eq=False)
+class Track:
+    """One engine over one cluster of its own.
+
+    moves: pods are placed, and victims leave, as the engine decides.
+    """
+
+    scheduler: Scheduler
+    preempts: bool
+    moves: bool
+    evicted: list[Pod] = attrs.field(factory=list)
+
+    @classmethod
+    def of(
+        cls, engine: Engine, spec: EngineSpec, objects: Iterable[ClusterObject], *, preempts: bool, moves: bool
+    ) -> Track:
+        return cls(engine.scheduler(ClusterCache.of(objects, spec.release_view())), preempts, moves)
+
+    def decide(self, pod: Pod) -> Found:
+        """A decision. A pod that preempts takes the place of the victims at once, if its cluster moves."""
+        found = self._found(pod)
+        if self.moves and found.node is not None:
+            self.evict(found.victims)
+            return attrs.evolve(found, decision=self.decided(pod, preempt=False))
+        return found
+
+    def _found(self, pod: Pod) -> Found:
+        decision = self.decided(pod, preempt=self.preempts)
+        if decision.host is not None or decision.preemption is None or not decision.preemption.chosen:
+            return Found(decision)
+        node = decision.preemption.chosen[0]
+        return Found(decision, decision.preemption.candidates[node].pods, node)
+
+    def decided(self, pod: Pod, *, preempt: bool) -> Decision:
+        """A decision that changes nothing; a pod that the scheduler does not take is an error in it."""
+        try:
+            return self.scheduler.schedule(pod, preempt=preempt)
+        except SchedulingError as error:
+            names, listed = self.scheduler.cache.columns.published
+            release = self.scheduler.algorithm.release
+            return Decision(pod, release, names, listed, self.scheduler.cache.columns.node_count, error=str(error))
+
+    def evict(self, victims: Iterable[Pod]) -> None:
+        """Takes pods away."""
+        cache = self.scheduler.cache
+        for victim in victims:
+            self.evicted.append(victim)
+            if cache.is_assumed(victim):
+                cache.forget_pod(victim)
+            else:
+                cache.remove_pod(victim)
+
+    def place(self, pod: Pod, host: str | None) -> None:
+        if host is not None:
+            self.scheduler.cache.assume_pod(pod, host)
+
+
+@attrs.frozen(eq=False)
+class Lane:
+    """A new engine's track; in a sequence also the old engine's on the new one's cluster."""
+
+    track: Track
+    shadow: Track | None = None
+
+
+class Run:
+    """All pods through all engines.
+
+    results: what was found, in the pods' order. hosts: per column the host of every pod. evicted: per column the pods
+    that had to leave.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[ClusterObject],
+        specs: Sequence[EngineSpec],
+        engines: Sequence[Engine],
+        *,
+        sequence: bool,
+        preempts: bool,
+    ) -> None:
+        def track(at: int) -> Track:
+            return Track.of(engines[at], specs[at], objects, preempts=preempts, moves=sequence)
+
+        self._old = track(0)
+        self._lanes = [Lane(track(at), track(0) if sequence else None) for at in range(1, len(specs))]
+        self._apart = [False] * len(self._lanes)
+        self._ties: dict[tuple[int, bytes], tuple[str, ...]] = {}
+        self._sequence = sequence
+        self.hosts: list[list[str | None]] = [[] for _ in specs]
+        self.evicted: list[list[Pod]] = [[] for _ in specs]
+
+    def pods(self, pods: Sequence[Pod], progress: Progress | None) -> tuple[PodComparison, ...]:
+        """Decides and explains every pod."""
+        results = []
+        for done, pod in enumerate(pods):
+            if progress is not None:
+                progress(done, len(pods))
+            results.append(self._pod(pod))
+        if progress is not None:
+            progress(len(pods), len(pods))
+        return tuple(results)
+
+    def _pod(self, pod: Pod) -> PodComparison:
+        founds = [self._old.decide(pod), *(lane.track.decide(pod) for lane in self._lanes)]
+        changes = [self._change(pod, at, founds[0], found) for at, found in enumerate(founds[1:])]
+        outcomes = []
+        for at, (track, found) in enumerate(zip(self._tracks(), founds, strict=True)):
+            host = found.decision.host
+            outcomes.append(self._outcome(track, found))
+            self.hosts[at].append(host)
+            self.evicted[at] += found.victims
+            if self._sequence:
+                track.place(pod, host)
+        for at, lane in enumerate(self._lanes):
+            if lane.shadow is not None:
+                lane.shadow.place(pod, founds[at + 1].decision.host)
+        return PodComparison(pod.key, tuple(outcomes), tuple(changes))
+
+    def _tracks(self) -> list[Track]:
+        return [self._old, *(lane.track for lane in self._lanes)]
+
+    def _change(self, pod: Pod, at: int, before: Found, after: Found) -> Change:
+        lane = self._lanes[at]
+        old, new = Judgement(self._old.scheduler, before.decision), Judgement(lane.track.scheduler, after.decision)
+        if lane.shadow is None:
+            return explained(old, new)
+        lane.shadow.evict(after.victims)
+        victims = [{pod.key for pod in found.victims} for found in (before, after)]
+        self._apart[at] |= victims[0] != victims[1]
+        moved = before.decision.host != after.decision.host
+        shadow = None
+        if self._apart[at] and moved:
+            shadow = Judgement(lane.shadow.scheduler, lane.shadow.decided(pod, preempt=False))
+        self._apart[at] |= moved
+        return explained(old, new, shadow)
+
+    def _outcome(self, track: Track, found: Found) -> Outcome:
+        decision = found.decision
+        totals, feasible, host = decision.totals, decision.feasible, decision.host
+        total: int | None = None
+        tied: tuple[str, ...] = () if host is None else (host,)
+        if host is not None and len(totals):
+            best = int(totals.max())
+            row = track.scheduler.cache.columns.row_of[host]
+            total = int(totals[np.flatnonzero(feasible == row)[0]])
+            if total == best:
+                tied = self._names(track, decision, feasible[totals == best])
+        return Outcome(
+            host=host,
+            tied=tied,
+            total=total,
+            fits=len(feasible),
+            nodes=decision.nodes_total,
+            message=decision.message,
+            error=decision.error is not None,
+            evicts=tuple(pod.key for pod in found.victims),
+            evicts_from=found.node,
+        )
+
+    def _names(self, track: Track, decision: Decision, rows: IntArray) -> tuple[str, ...]:
+        """Sorted names; many pods have the same ties, which are kept once."""
+        key = id(track), rows.tobytes()
+        names = self._ties.get(key)
+        if names is None:
+            ranks = track.scheduler.cache.columns.ranks
+            names = self._ties[key] = tuple(decision.names[row] for row in rows[ranks[rows].argsort()].tolist())
+        return names

@@ -1,0 +1,118 @@
+"""What a configuration does not say, filled in; the profiles are still as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.component.written_config import Written, WrittenProfile
+from kubescheduler.config.go_decoding import Struct
+from kubescheduler.framework.contract.profile import (
+    DEFAULT_SCHEDULER_NAME,
+    ClientConnection,
+    LeaderElection,
+    Profile,
+    SchedulerConfig,
+)
+
+DEFAULT_ADDRESS = "0.0.0.0:10251"
+DEFAULT_PORT = "10251"
+ANY_HOST = "0.0.0.0"
+
+
+def complete(written: Written, release: str) -> SchedulerConfig:
+    """The configuration with its defaults; ``Profile.sets`` holds what the profiles say, nothing is merged yet."""
+    profiling = True if written.enable_profiling is None else written.enable_profiling
+    contention = written.enable_contention_profiling
+    return SchedulerConfig(
+        release=release,
+        profiles=_profiles(written.profiles),
+        extenders=written.extenders,
+        percentage_of_nodes_to_score=written.percentage_of_nodes_to_score or 0,
+        pod_initial_backoff_seconds=_or(written.pod_initial_backoff_seconds, 1),
+        pod_max_backoff_seconds=_or(written.pod_max_backoff_seconds, 10),
+        parallelism=_or(written.parallelism, 16),
+        leader_election=LeaderElection(**_said(written.leader_election)),
+        client_connection=ClientConnection(**_said(written.client_connection)),
+        enable_profiling=profiling,
+        enable_contention_profiling=profiling if contention is None else contention,
+        healthz_bind_address=bind_address(written.healthz_bind_address),
+        metrics_bind_address=bind_address(written.metrics_bind_address),
+        delay_cache_until_active=written.delay_cache_until_active,
+    )
+
+
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are no zero values; whether to elect a leader counts when it is false, too."""
+    return {name: value for name, value in values.items() if value or isinstance(value, bool)}
+
+
+def _profiles(written: tuple[WrittenProfile, ...]) -> tuple[Profile, ...]:
+    """A single profile without a name gets the default one."""
+    profiles = written or (WrittenProfile(),)
+    unnamed = DEFAULT_SCHEDULER_NAME if len(profiles) == 1 else ""
+    return tuple(
+        Profile(
+            scheduler_name=unnamed if profile.scheduler_name is None else profile.scheduler_name,
+            sets=dict(profile.plugins or {}),
+            plugin_config=tuple((entry.name, entry.args) for entry in profile.plugin_config),
+            percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+        )
+        for profile in profiles
+    )
+
+
+def with_default_args(profile: Profile, names: list[str], keys: Mapping[str, Struct]) -> Profile:
+    """The profile with args also for those of the named plugins that have none but could."""
+    given = {name for name, _ in profile.plugin_config}
+    added = ((name, keys[name].build()) for name in names if name in keys and name not in given)
+    return attrs.evolve(profile, plugin_config=(*profile.plugin_config, *added))
+
+
+# --- addresses, release 1.20 -----------------------------------------------------------------
+
+
+def bind_address(text: str | None) -> str:
+    """Where to listen: a port alone is on every address, an address alone on port 10251, else the default."""
+    if text is None:
+        return DEFAULT_ADDRESS
+    parts = split_host_port(text)
+    if parts is not None:
+        return _joined(parts[0] or ANY_HOST, parts[1])
+    return _joined(text, DEFAULT_PORT) if is_address(text) else DEFAULT_ADDRESS
+
+
+def _joined(host: str, port: str) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def split_host_port(text: str) -> tuple[str, str] | None:
+    """``host:port`` or ``[host]:port`` in two, None for anything else."""
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        return None
+    if host.startswith("["):
+        host = host.removeprefix("[")
+        if not host.endswith("]"):
+            return None
+        host = host.removesuffix("]")
+    elif ":" in host:
+        return None
+    return None if set("[]") & set(host + port) else (host, port)
+
+
+def is_address(text: str) -> bool:
+    """Whether this is an IP address."""
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text

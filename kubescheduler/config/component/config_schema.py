@@ -1,0 +1,153 @@
+"""The keys of a KubeSchedulerConfiguration in each version of its API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.component.written_config import MULTI_POINT, PluginConfig, Written, WrittenProfile
+from kubescheduler.config.go_decoding import (
+    BOOL,
+    FLOAT,
+    GO_DURATION,
+    INT32,
+    INT64,
+    TEXT,
+    Anything,
+    Field,
+    ListOf,
+    Struct,
+)
+from kubescheduler.config.policy.policy_schema import EXTENDER
+from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
+from kubescheduler.framework.contract.profile import Enabled, PluginSet
+
+GROUP = "kubescheduler.config.k8s.io"
+KIND = "KubeSchedulerConfiguration"
+V1BETA1, V1BETA2, V1BETA3, V1 = (f"{GROUP}/{version}" for version in ("v1beta1", "v1beta2", "v1beta3", "v1"))
+
+NATIVE = {"1.20": V1BETA1, "1.36": V1}
+"""Release → the version it writes."""
+
+READ = {"1.20": (V1BETA1,), "1.36": (V1, V1BETA3, V1BETA2)}
+"""Release → the versions that are read for it."""
+
+_POINTS = tuple(point.value for point in POINTS_1_20)
+MEMBERS = {
+    V1BETA1: _POINTS,
+    V1BETA2: (Point.PRE_ENQUEUE.value, *_POINTS),
+    V1BETA3: (Point.PRE_ENQUEUE.value, *_POINTS, MULTI_POINT),
+    V1: (*(point.value for point in POINTS_1_36), MULTI_POINT),
+}
+"""Version → the members of a profile's ``plugins``."""
+
+
+def _given(**given: Any) -> dict[str, Any]:
+    return given
+
+
+def _enabled(name: str = "", weight: int = 0) -> Enabled:
+    return Enabled(name, weight)
+
+
+def _disabled(name: str = "", weight: int = 0) -> str:  # noqa: ARG001  the type is that of enabled plugins
+    return name
+
+
+_PLUGIN_FIELDS = (Field("name", "name", TEXT), Field("weight", "weight", INT32))
+
+_PLUGIN_SET = Struct(
+    "PluginSet",
+    PluginSet,
+    (
+        Field("enabled", "enabled", ListOf(Struct("Plugin", _enabled, _PLUGIN_FIELDS))),
+        Field("disabled", "disabled", ListOf(Struct("Plugin", _disabled, _PLUGIN_FIELDS))),
+    ),
+)
+
+_LEADER_ELECTION = Struct(
+    "LeaderElectionConfiguration",
+    _given,
+    (
+        Field("leaderElect", "leader_elect", BOOL),
+        Field("leaseDuration", "lease_duration_ns", GO_DURATION),
+        Field("renewDeadline", "renew_deadline_ns", GO_DURATION),
+        Field("retryPeriod", "retry_period_ns", GO_DURATION),
+        Field("resourceLock", "resource_lock", TEXT),
+        Field("resourceName", "resource_name", TEXT),
+        Field("resourceNamespace", "resource_namespace", TEXT),
+    ),
+)
+
+_CLIENT_CONNECTION = Struct(
+    "ClientConnectionConfiguration",
+    _given,
+    (
+        Field("kubeconfig", "kubeconfig", TEXT),
+        Field("acceptContentTypes", "accept_content_types", TEXT),
+        Field("contentType", "content_type", TEXT),
+        Field("qps", "qps", FLOAT),
+        Field("burst", "burst", INT32),
+    ),
+)
+
+_OTHERWISE = {
+    "weight": Field("weight", "weight", INT64),
+    "enableHttps": Field("enableHTTPS", "enable_https", BOOL),
+    "httpTimeout": Field("httpTimeout", "http_timeout_ns", GO_DURATION),
+}
+COMPONENT_EXTENDER = attrs.evolve(
+    EXTENDER,
+    name="Extender",
+    fields=tuple(_OTHERWISE.get(field.key, field) for field in EXTENDER.fields),
+    fold_case=False,
+)
+"""An extender: as in policies, but for durations in Go's form and keys in their exact case."""
+
+_ADDRESSES = (
+    Field("healthzBindAddress", "healthz_bind_address", TEXT),
+    Field("metricsBindAddress", "metrics_bind_address", TEXT),
+)
+
+
+def _profile(version: str) -> Struct:
+    fields = (
+        Field("schedulerName", "scheduler_name", TEXT),
+        Field(
+            "plugins",
+            "plugins",
+            Struct("Plugins", _given, tuple(Field(member, member, _PLUGIN_SET) for member in MEMBERS[version])),
+        ),
+        Field(
+            "pluginConfig",
+            "plugin_config",
+            ListOf(
+                Struct("PluginConfig", PluginConfig, (Field("name", "name", TEXT), Field("args", "args", Anything())))
+            ),
+        ),
+    )
+    percentage = Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32)
+    return Struct("KubeSchedulerProfile", WrittenProfile, (*fields, percentage) if version == V1 else fields)
+
+
+def _configuration(version: str) -> Struct:
+    fields = (
+        Field("parallelism", "parallelism", INT32),
+        Field("leaderElection", "leader_election", _LEADER_ELECTION),
+        Field("clientConnection", "client_connection", _CLIENT_CONNECTION),
+        *(_ADDRESSES if version in (V1BETA1, V1BETA2) else ()),
+        Field("enableProfiling", "enable_profiling", BOOL),
+        Field("enableContentionProfiling", "enable_contention_profiling", BOOL),
+        Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32),
+        Field("podInitialBackoffSeconds", "pod_initial_backoff_seconds", INT64),
+        Field("podMaxBackoffSeconds", "pod_max_backoff_seconds", INT64),
+        Field("profiles", "profiles", ListOf(_profile(version))),
+        Field("extenders", "extenders", ListOf(COMPONENT_EXTENDER)),
+        *((Field("delayCacheUntilActive", "delay_cache_until_active", BOOL),) if version == V1 else ()),
+    )
+    return Struct(KIND, Written, fields)
+
+
+CONFIGURATION = {version: _configuration(version) for version in MEMBERS}
+"""Version → its keys."""

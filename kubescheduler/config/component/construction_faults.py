@@ -1,0 +1,102 @@
+"""Faults of a configuration that the releases find only when they build the plugins, told with all the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from algorithmprovider.registry import nearest
+from kubescheduler.config.component.config_versions import GONE
+from kubescheduler.config.component.written_config import MULTI_POINT, WrittenProfile
+from kubescheduler.framework.args.args_checks_1_20 import args_errors_1_20
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
+
+def construction_problems(
+    written: Sequence[WrittenProfile],
+    completed: Sequence[Profile],
+    points: PluginPoints,
+    release: str,
+    told: Collection[str] = (),
+) -> Iterator[str]:
+    """written, completed: the same profiles, as written and after merging. points: of all plugins there are.
+
+    told: unknown plugins that are told of elsewhere.
+    """
+    for at, (before, after) in enumerate(zip(written, completed, strict=True)):
+        path = f"profiles[{at}]"
+        problems = _enabled_problems(before, path, points, release)
+        yield from (problem for name, problem in problems if name not in told)
+        if release == "1.20":
+            yield from _repeated(before, after, path)
+            yield from _needed_args(before, after, path)
+        yield from _list_problems(after, path)
+
+
+def _enabled_problems(
+    profile: WrittenProfile, path: str, points: PluginPoints, release: str
+) -> Iterator[tuple[str, str]]:
+    for member, plugins in (profile.plugins or {}).items():
+        for at, plugin in enumerate(plugins.enabled):
+            where = f"{path}.plugins.{member}.enabled[{at}].name"
+            known = points.get(plugin.name)
+            if known is None:
+                yield plugin.name, f"{where}: {_unknown(plugin.name, points, release)}"
+            elif member != MULTI_POINT and Point(member) not in known:
+                there = ", ".join(point.value for point in Point if point in known)
+                kind = Point(member).kind.removesuffix("Plugin")
+                yield (
+                    plugin.name,
+                    f"{where}: plugin {plugin.name} does not extend {kind} plugin; it takes part in {there}",
+                )
+
+
+def _unknown(name: str, known: Collection[str], release: str) -> str:
+    hint = nearest(name, known)
+    if release != "1.20" and name in GONE:
+        hint = f"; {GONE[name]}"
+    return f"there is no plugin {name or 'without a name'}{hint or '; one of your own comes by --plugin'}"
+
+
+def _repeated(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
+    counts = Counter(name for name, _ in after.plugin_config)
+    for name in (name for name, times in counts.items() if times > 1):
+        at = [at for at, entry in enumerate(before.plugin_config) if entry.name == name]
+        hint = "keep one entry"
+        if len(at) == 1:
+            hint = "the resources that extenders have ignoredByScheduler are another one; take this one out"
+        yield f"{path}.pluginConfig[{at[-1]}]: repeated config for plugin {name}; {hint}"
+
+
+def _needed_args(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
+    """Plugins that cannot do with the default args."""
+    given = {entry.name for entry in before.plugin_config}
+    for name, args in after.plugin_config:
+        if name not in given:
+            yield from (f"{path}.pluginConfig: {name} needs args: {error}" for error in args_errors_1_20(name, args))
+
+
+def _list_problems(profile: Profile, path: str) -> Iterator[str]:
+    for point, plugins in profile.plugins.items():
+        for name, times in Counter(plugin.name for plugin in plugins).items():
+            if times > 1:
+                hint = "disable it there before you enable it, or take one of them out"
+                yield f"{path}.plugins.{point.value}: plugin {name} is listed {times} times, defaults included; {hint}"
+    sorts = profile.plugins.get(Point.QUEUE_SORT, ())
+    if (count := len({plugin.name for plugin in sorts})) != 1:
+        yield f"{path}.plugins.queueSort: exactly one queue sort plugin is needed, found {count}"
+    if not profile.plugins.get(Point.BIND):
+        yield f"{path}.plugins.bind: at least one bind plugin is needed; enable DefaultBinder"
+
+
+def unused_notes(written: Sequence[WrittenProfile], completed: Sequence[Profile]) -> Iterator[str]:
+    """Args of plugins that do not run."""
+    for at, (before, after) in enumerate(zip(written, completed, strict=True)):
+        running = {plugin.name for plugins in after.plugins.values() for plugin in plugins}
+        for number, entry in enumerate(before.plugin_config):
+            if entry.name not in running:
+                hint = nearest(entry.name, running)
+                where = f"profiles[{at}].pluginConfig[{number}]"
+                yield f"{where}: {entry.name} is not enabled; its args have no effect{hint}"

@@ -1,0 +1,120 @@
+"""A document in, a ``Written`` configuration with decoded args out, decoded as strictly as the releases decode it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.component.args_reading import ArgsReading, read_args
+from kubescheduler.config.component.config_schema import CONFIGURATION
+from kubescheduler.config.component.decode_texts import fault_text, strict_text, unknown_fields, unknown_text_1_20
+from kubescheduler.config.component.type_meta import without_type
+from kubescheduler.config.component.written_config import PluginConfig, Written
+from kubescheduler.config.go_decoding import Decoder, Path, Struct, UnknownKey, show_path
+from kubescheduler.config.policy.policy_1_16 import unknown_problem
+
+REMOVED = {
+    "healthzBindAddress": "no such address since v1beta3: health is served on the secure port; leave it out",
+    "metricsBindAddress": "no such address since v1beta3: metrics are served on the secure port; leave it out",
+    "algorithmSource": "not part of a profile configuration; give --algorithm-provider or --policy-config-file",
+}
+"""Keys of other versions → what to do instead."""
+
+
+@attrs.frozen
+class DecodedConfig:
+    """What comes of decoding.
+
+    problems: every fault with its path. faulty: the paths of values that could not be read. text: the release's own
+    text, None when there is no fault.
+    """
+
+    written: Written
+    problems: tuple[str, ...] = ()
+    faulty: tuple[str, ...] = ()
+    text: str | None = None
+
+
+def read_written(
+    document: Mapping[str, Any], release: str, version: str, args_keys: Mapping[str, Struct]
+) -> DecodedConfig:
+    """Decodes a document whose kind and version are known to be right.
+
+    args_keys: plugin → the keys of its args; args of other plugins stay as they are written.
+    """
+    body = without_type(document)
+    decoder = Decoder(outer=0)
+    written: Written = decoder.decode(CONFIGURATION[version], body)
+    args = _all_args(written, release, version, args_keys)
+    problems = [
+        *_problems(decoder),
+        *(problem for path, reading in args.items() for problem in _args_problems(reading, path)),
+    ]
+    decoders = (decoder, *(reading.decoder for reading in args.values()))
+    return DecodedConfig(
+        written=_with_args(written, args),
+        problems=tuple(problems),
+        faulty=tuple(show_path(fault.path) for one in decoders for fault in one.faults),
+        text=_text(body, decoder, args, release, version),
+    )
+
+
+def _all_args(written: Written, release: str, version: str, args_keys: Mapping[str, Struct]) -> dict[Path, ArgsReading]:
+    """The args of every entry of every profile, by path."""
+    readings: dict[Path, ArgsReading] = {}
+    for at, profile in enumerate(written.profiles):
+        for number, entry in enumerate(profile.plugin_config):
+            path: Path = ("profiles", at, "pluginConfig", number, "args")
+            readings[path] = read_args(entry, args_keys.get(entry.name), path, release, version)
+    return readings
+
+
+def _with_args(written: Written, args: Mapping[Path, ArgsReading]) -> Written:
+    profiles = tuple(
+        attrs.evolve(
+            profile,
+            plugin_config=tuple(
+                PluginConfig(entry.name, args["profiles", at, "pluginConfig", number, "args"].args)
+                for number, entry in enumerate(profile.plugin_config)
+            ),
+        )
+        for at, profile in enumerate(written.profiles)
+    )
+    return attrs.evolve(written, profiles=profiles)
+
+
+# --- what is told ----------------------------------------------------------------------------
+
+
+def _problems(decoder: Decoder) -> list[str]:
+    return [*map(str, decoder.faults), *map(_unknown_problem, decoder.unknown)]
+
+
+def _args_problems(reading: ArgsReading, path: Path) -> list[str]:
+    typed = [] if reading.type_problem is None else [f"{show_path(path)}.kind: {reading.type_problem}"]
+    return [*typed, *_problems(reading.decoder)]
+
+
+def _unknown_problem(key: UnknownKey) -> str:
+    name = str(key.path[-1])
+    if name in REMOVED and len(key.path) == 1:
+        return f"{name}: {REMOVED[name]}"
+    return unknown_problem(key)
+
+
+def _text(
+    body: Mapping[str, Any], decoder: Decoder, args: Mapping[Path, ArgsReading], release: str, version: str
+) -> str | None:
+    """The release's text: of the first value of a wrong type, else of unknown keys."""
+    if decoder.faults:
+        return fault_text(decoder.faults[0], release)
+    if decoder.unknown and release == "1.20":
+        return unknown_text_1_20(body, decoder.unknown[0], CONFIGURATION[version], version)
+    faults = {f"decoding .{show_path(path[:-1])}": reading for path, reading in args.items() if reading.text}
+    for place, reading in faults.items():
+        if not reading.strict:
+            return f"{place}: {reading.text}"
+    strict = [*unknown_fields(decoder.unknown), *(f"{place}: {reading.text}" for place, reading in faults.items())]
+    return strict_text(strict) if strict else None

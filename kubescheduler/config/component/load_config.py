@@ -1,0 +1,217 @@
+"""The ways to a completed configuration: from a file, from a document, from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from algorithmprovider.registry import nearest
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.args_schema import ARGS_KEYS_1_36
+from kubescheduler.config.component.config_checks_1_20 import validate_1_20
+from kubescheduler.config.component.config_checks_1_36 import validate_1_36
+from kubescheduler.config.component.config_defaults import complete
+from kubescheduler.config.component.config_schema import NATIVE, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_versions import GONE, version_errors, version_notes
+from kubescheduler.config.component.construction_faults import construction_problems, unused_notes
+from kubescheduler.config.component.decode_config import DecodedConfig, read_written
+from kubescheduler.config.component.duplicate_keys import duplicate_keys
+from kubescheduler.config.component.profiles_1_20 import args_keys_1_20, finish_1_20, provider_error
+from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
+from kubescheduler.config.component.type_meta import version_of
+from kubescheduler.config.component.write_config import component_document
+from kubescheduler.config.component.written_config import Written
+from kubescheduler.config.config_text import document_format, parse_document, read_text
+from kubescheduler.framework.args.args_checks_1_20 import args_errors_1_20
+from kubescheduler.framework.args.args_checks_1_36 import CHECKED_WHEN_BUILT, args_errors_1_36
+from kubescheduler.framework.args.field_errors import FieldError, aggregate
+from kubescheduler.framework.contract.profile import SchedulerConfig
+from kubescheduler.framework.profiles.default_plugins import (
+    DEFAULT_PROVIDER,
+    POINTS_BY_PLUGIN_1_20,
+    POINTS_BY_PLUGIN_1_36,
+    PROVIDERS_1_20,
+    PluginPoints,
+)
+
+OLD = "1.20"
+IN_TREE: dict[str, PluginPoints] = {OLD: POINTS_BY_PLUGIN_1_20, "1.36": POINTS_BY_PLUGIN_1_36}
+"""Release → its own plugins."""
+
+
+@attrs.frozen
+class _Rules:
+    """How one document is read."""
+
+    release: str
+    version: str
+    provider: str
+    points: PluginPoints
+    gates: Mapping[str, bool]
+
+    def read(self, document: Mapping[str, Any]) -> DecodedConfig:
+        keys = args_keys_1_20(self.gates) if self.release == OLD else ARGS_KEYS_1_36
+        return read_written(document, self.release, self.version, keys)
+
+    def complete(self, written: Written) -> SchedulerConfig:
+        """As it is validated: 1.36 merges before that."""
+        config = complete(written, self.release)
+        return config if self.release == OLD else merge_1_36(config, self.version, self.gates)
+
+    def errors(self, written: Written, config: SchedulerConfig) -> list[FieldError]:
+        if self.release == OLD:
+            return validate_1_20(config)
+        return [*version_errors(written, self.version), *validate_1_36(config, self.version)]
+
+    def finish(self, config: SchedulerConfig) -> SchedulerConfig:
+        if self.release == OLD:
+            return finish_1_20(config, self.provider, self.gates)
+        return finish_1_36(config, self.points)
+
+
+def read_component_config(
+    path: Path,
+    release: str,
+    *,
+    provider: str = DEFAULT_PROVIDER,
+    points: PluginPoints | None = None,
+    feature_gates: Mapping[str, bool] | None = None,
+) -> SchedulerConfig:
+    """The configuration in a JSON, YAML or TOML file; as ``component_config_from`` with all problems.
+
+    Raises ConfigError also when the file cannot be read, and for keys that are set twice.
+    """
+    text, source = read_text(path), str(path)
+    document = parse_document(text, source)
+    twice = duplicate_keys(text, document_format(text, source))
+    if twice:
+        raise ConfigError(f"{source}: {problem}" for problem in twice)
+    return component_config_from(
+        document,
+        release,
+        provider=provider,
+        all_problems=True,
+        source=source,
+        points=points,
+        feature_gates=feature_gates,
+    )
+
+
+def component_config_from(
+    document: Mapping[str, Any],
+    release: str,
+    *,
+    provider: str = DEFAULT_PROVIDER,
+    all_problems: bool,
+    source: str = "",
+    points: PluginPoints | None = None,
+    feature_gates: Mapping[str, bool] | None = None,
+) -> SchedulerConfig:
+    """The completed configuration of a document.
+
+    provider: 1.20: the algorithm provider whose plugins the profiles start from. points: of every plugin there is, by
+    default of the release's own. feature_gates: gates that are not named have the release's default. source: where the
+    document comes from, put before every problem.
+
+    Raises ConfigError: with every fault and its path when ``all_problems``, those that the release finds only when it
+    builds the plugins among them; else with the release's own text for the faults it tells of at once.
+    """
+    if release not in IN_TREE:
+        raise ConfigError(
+            f"release {release} reads no KubeSchedulerConfiguration with profiles; {' and '.join(IN_TREE)} do"
+        )
+    try:
+        version = version_of(document, release, all_problems=all_problems)
+        known = IN_TREE[release] if points is None else points
+        rules = _Rules(release, version, provider, known, feature_gates or {})
+        decoded = rules.read(document)
+        config = _checked(decoded, rules) if all_problems else _as_released(decoded, rules)
+    except ConfigError as error:
+        if not source:
+            raise
+        raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
+    notes = (*version_notes(decoded.written, version), *_unused(decoded, config))
+    return attrs.evolve(config, notes=notes, document=component_document(config))
+
+
+def default_config(
+    release: str,
+    feature_gates: Mapping[str, bool] | None = None,
+    provider: str = DEFAULT_PROVIDER,
+    *,
+    points: PluginPoints | None = None,
+) -> SchedulerConfig:
+    """The configuration of a scheduler that is given none. Raises ConfigError for an unknown provider."""
+    known = IN_TREE[release] if points is None else points
+    rules = _Rules(release, NATIVE[release], provider, known, feature_gates or {})
+    config = rules.finish(rules.complete(Written()))
+    return attrs.evolve(config, document=component_document(config))
+
+
+def customises_plugins(document: Mapping[str, Any]) -> bool:
+    """Whether the profiles of a document are more than one, or one that says something of plugins.
+
+    Release 1.20 then refuses a policy besides.
+    """
+    profiles = document.get("profiles") or ()
+    return len(profiles) > 1 or any(
+        isinstance(profile, Mapping) and (profile.get("plugins") is not None or profile.get("pluginConfig"))
+        for profile in profiles
+    )
+
+
+def _as_released(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
+    if decoded.text is not None:
+        raise ConfigError(decoded.text)
+    config = rules.complete(decoded.written)
+    if errors := rules.errors(decoded.written, config):
+        raise ConfigError(aggregate(errors))
+    return rules.finish(config)
+
+
+# --- every fault -----------------------------------------------------------------------------
+
+
+def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
+    problems = list(decoded.problems)
+    if rules.release == OLD and (error := provider_error(rules.provider)):
+        problems.append(f"{error}{nearest(rules.provider, PROVIDERS_1_20)}")
+        rules = attrs.evolve(rules, provider=DEFAULT_PROVIDER)
+    config = rules.complete(decoded.written)
+    found = [*rules.errors(decoded.written, config), *_args_errors(config)]
+    problems += (error.problem for error in found if not _is_faulty(error.path, decoded.faulty))
+    try:
+        finished = rules.finish(config)
+    except ConfigError as error:
+        raise ConfigError([*problems, *error.problems]) from error
+    written = decoded.written.profiles
+    told = GONE if rules.version in (V1BETA2, V1BETA3) else ()
+    completed = finished.profiles[: len(written)]
+    problems += construction_problems(written, completed, rules.points, rules.release, told)
+    if problems:
+        raise ConfigError(dict.fromkeys(problems))
+    return finished
+
+
+def _args_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+    """What the release checks only when it builds the plugins."""
+    for at, profile in enumerate(config.profiles):
+        for number, (name, args) in enumerate(profile.plugin_config):
+            path = f"profiles[{at}].pluginConfig[{number}].args"
+            if config.release == OLD:
+                yield from (error.under(path) for error in args_errors_1_20(name, args))
+            elif name == CHECKED_WHEN_BUILT:
+                yield from (error.under(path) for error in args_errors_1_36(name, args))
+
+
+def _is_faulty(path: str, faulty: Iterable[str]) -> bool:
+    """Whether a fault comes only of a value that could not be read."""
+    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in faulty)
+
+
+def _unused(decoded: DecodedConfig, config: SchedulerConfig) -> Iterator[str]:
+    written = decoded.written.profiles
+    return unused_notes(written, config.profiles[: len(written)])

@@ -1,0 +1,51 @@
+"""The profiles of release 1.20: merged with an algorithm provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from clusterstate.api_names import go_quote
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_WITHOUT_SYSTEM
+from kubescheduler.config.component.config_defaults import with_default_args
+from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_20
+from kubescheduler.config.component.merge_1_20 import merged_plugins
+from kubescheduler.config.go_decoding import Struct
+from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20, provider_plugins_1_20
+
+SYSTEM_SPREAD = "DefaultPodTopologySpread"
+"""The feature gate of System defaulting; off, the providers have SelectorSpread."""
+
+
+def args_keys_1_20(feature_gates: Mapping[str, bool]) -> Mapping[str, Struct]:
+    return ARGS_KEYS_1_20 if feature_gates.get(SYSTEM_SPREAD, True) else ARGS_KEYS_WITHOUT_SYSTEM
+
+
+def provider_error(provider: str) -> str | None:
+    """The release's text for a provider that there is none of."""
+    if provider in PROVIDERS_1_20:
+        return None
+    name = go_quote(provider)
+    return f"couldn't create scheduler using provider {name}: algorithm provider {name} is not registered"
+
+
+def finish_1_20(config: SchedulerConfig, provider: str, feature_gates: Mapping[str, bool]) -> SchedulerConfig:
+    """Merges, orders the extenders and fills in args. Raises ConfigError for an unknown provider."""
+    if error := provider_error(provider):
+        raise ConfigError(error)
+    defaults = provider_plugins_1_20(provider, selector_spread=not feature_gates.get(SYSTEM_SPREAD, True))
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+    keys = args_keys_1_20(feature_gates)
+
+    def finish(profile: Profile) -> Profile:
+        plugins = merged_plugins(defaults, profile.sets)
+        folded = with_ignored_1_20(attrs.evolve(profile, plugins=plugins, sets={}), ignored)
+        names = sorted({plugin.name for enabled in plugins.values() for plugin in enabled})
+        return with_default_args(folded, names, keys)
+
+    profiles = tuple(map(finish, config.profiles))
+    return attrs.evolve(config, profiles=profiles, extenders=extenders, provider=provider)

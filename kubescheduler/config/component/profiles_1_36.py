@@ -1,0 +1,40 @@
+"""The profiles of release 1.36: merged with the defaults, then expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from kubescheduler.config.component.args_schema import ARGS_KEYS_1_36
+from kubescheduler.config.component.config_defaults import with_default_args
+from kubescheduler.config.component.config_versions import merged_with_defaults
+from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_36
+from kubescheduler.config.component.multipoint import expanded
+from kubescheduler.config.component.written_config import MULTI_POINT
+from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
+
+def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]) -> SchedulerConfig:
+    """Merges the sets and fills in args: what the release then validates."""
+
+    def merge(profile: Profile) -> Profile:
+        sets = merged_with_defaults(profile.sets, version, feature_gates)
+        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
+        return with_default_args(attrs.evolve(profile, sets=sets), names, ARGS_KEYS_1_36)
+
+    return attrs.evolve(config, profiles=tuple(map(merge, config.profiles)))
+
+
+def finish_1_36(config: SchedulerConfig, points: PluginPoints) -> SchedulerConfig:
+    """Orders the extenders and expands multiPoint. Raises ConfigError as the release does when it builds extenders."""
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+
+    def finish(profile: Profile) -> Profile:
+        everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
+        expansion = attrs.evolve(profile, plugins=expanded(profile.sets, points), multi_point=everywhere)
+        return with_ignored_1_36(expansion, ignored)
+
+    return attrs.evolve(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)

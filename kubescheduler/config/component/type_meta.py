@@ -1,0 +1,108 @@
+"""Whether a document is a KubeSchedulerConfiguration of a version that is read, in the words of the releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from algorithmprovider.registry import nearest
+from clusterstate.api_names import go_quote
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
+from kubescheduler.config.component.config_schema import GROUP, KIND, NATIVE, READ
+
+TYPE_KEYS = ("kind", "apiVersion")
+
+SCHEME = {
+    "1.20": "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
+    "1.36": "pkg/scheduler/apis/config/scheme/scheme.go:30",
+}
+"""Release → where it says its types are registered."""
+
+_POLICY = ("v1", "Policy")
+_OTHER_DOCUMENTS = {
+    "Policy": "this is a policy: give the file as --policy-config-file",
+    "ConfigMap": "this is a ConfigMap: give the file as --policy-configmap, or the text of its entry as --config",
+}
+
+
+def version_of(document: Mapping[str, Any], release: str, *, all_problems: bool) -> str:
+    """The document's apiVersion. Raises ConfigError when the release does not read such a document."""
+    error = _error(document, release)
+    if error is None:
+        return str(document["apiVersion"])
+    if not all_problems:
+        raise ConfigError(error)
+    raise ConfigError(_problems(document, release) or error)
+
+
+def is_registered(version: str, kind: str, release: str) -> bool:
+    """Whether the release knows a type of this version and kind."""
+    if release == "1.20" and (version, kind) == _POLICY:
+        return True
+    args = ARGS_KEYS_1_20 if release == "1.20" else ARGS_KEYS_1_36
+    names = (KIND, *(struct.name for struct in args.values()))
+    return version in READ[release] and kind in names
+
+
+def not_registered(version: str, kind: str, release: str) -> str:
+    internal = version in (f"{GROUP}/__internal", "/", "__internal")
+    group = version.partition("/")[0] if "/" in version else ""
+    registered = f"the internal version of group {go_quote(group)}" if internal else f"version {go_quote(version)}"
+    return f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(SCHEME[release])}"
+
+
+def group_kind(version: str, kind: str) -> str:
+    """``Kind.group``."""
+    group, slash, _ = version.partition("/")
+    return f"{kind}.{group}" if slash else kind
+
+
+def type_fault(document: Mapping[str, Any], *, version: str = "", kind: str = "") -> str | None:
+    """What is wrong with ``kind`` and ``apiVersion`` themselves; ``version`` and ``kind`` stand in for absent ones."""
+    for key, default in (("apiVersion", version), ("kind", kind)):
+        value = document.get(key)
+        if value is not None and not isinstance(value, str):
+            return f"couldn't get version/kind; json parse error: {key} is not a string"
+        if not value and not default:
+            name = "Kind" if key == "kind" else key
+            return f"Object '{name}' is missing in '{msgspec.json.encode(dict(document)).decode()}'"
+    if (found := document.get("apiVersion") or version).count("/") > 1:
+        return f"unexpected GroupVersion string: {found}"
+    return None
+
+
+def _error(document: Mapping[str, Any], release: str) -> str | None:
+    if error := type_fault(document):
+        return error
+    version, kind = document["apiVersion"], document["kind"]
+    if not is_registered(version, kind, release):
+        return not_registered(version, kind, release)
+    if kind == KIND:
+        return None
+    group_version = version if "/" in version else f"/{version}"
+    return f"couldn't decode as {KIND}, got {group_version}, Kind={kind}: "
+
+
+def _problems(document: Mapping[str, Any], release: str) -> list[str]:
+    """What to write instead."""
+    kind, version = document.get("kind"), document.get("apiVersion")
+    wanted = f"a configuration of release {release} begins with apiVersion: {NATIVE[release]} and kind: {KIND}"
+    if isinstance(kind, str) and kind in _OTHER_DOCUMENTS:
+        return [f"kind: {kind} is no {KIND}; {_OTHER_DOCUMENTS[kind]}"]
+    problems = []
+    if kind != KIND:
+        hint = nearest(str(kind), [KIND]) or f"; {wanted}"
+        problems.append(f"kind: {'it is missing' if kind is None else f'{kind} is no {KIND}'}{hint}")
+    if version not in READ[release]:
+        others = [other for other, versions in READ.items() if version in versions]
+        hint = f"; that is for --release {others[0]}" if others else f"; write {NATIVE[release]}"
+        found = "it is missing" if version is None else f"release {release} does not read {version}"
+        problems.append(f"apiVersion: {found}{hint}")
+    return problems
+
+
+def without_type(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key not in TYPE_KEYS}

@@ -1,0 +1,158 @@
+"""A completed configuration as a document of the release's own version."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from typing import Any
+
+from clusterstate.manifests.encode_parts import present
+from kubescheduler.config.component.args_writing import written_args
+from kubescheduler.config.component.config_schema import KIND, NATIVE
+from kubescheduler.config.component.managed_extenders import FIT, ignored_resources
+from kubescheduler.config.component.written_config import ALL, MULTI_POINT
+from kubescheduler.extender.config import ExtenderConfig, TLSConfig
+from kubescheduler.framework.contract.go_durations import format_duration
+from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36
+from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
+
+
+def component_document(config: SchedulerConfig) -> dict[str, Any]:
+    """The configuration with everything said; reading it gives the same configuration."""
+    old = config.release == "1.20"
+    client = config.client_connection
+    fields = {
+        "apiVersion": NATIVE[config.release],
+        "kind": KIND,
+        "parallelism": config.parallelism,
+        "leaderElection": _election(config.leader_election),
+        "clientConnection": {
+            "kubeconfig": client.kubeconfig,
+            "acceptContentTypes": client.accept_content_types,
+            "contentType": client.content_type,
+            "qps": int(client.qps) if client.qps == int(client.qps) else client.qps,
+            "burst": client.burst,
+        },
+        "healthzBindAddress": config.healthz_bind_address if old else None,
+        "metricsBindAddress": config.metrics_bind_address if old else None,
+        "enableProfiling": config.enable_profiling,
+        "enableContentionProfiling": config.enable_contention_profiling,
+        "percentageOfNodesToScore": config.percentage_of_nodes_to_score,
+        "podInitialBackoffSeconds": config.pod_initial_backoff_seconds,
+        "podMaxBackoffSeconds": config.pod_max_backoff_seconds,
+        "profiles": [_profile(profile, config) for profile in config.profiles],
+        "extenders": [_extender(extender) for extender in config.extenders] or None,
+        "delayCacheUntilActive": None if old else config.delay_cache_until_active,
+    }
+    return present(fields)
+
+
+def write_component_config(config: SchedulerConfig) -> str:
+    """``component_document`` as YAML, keys in order."""
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    document = component_document(config)
+    text: str = yaml.dump(document, Dumper=dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
+    return text
+
+
+def _election(election: LeaderElection) -> dict[str, Any]:
+    return {
+        "leaderElect": election.leader_elect,
+        "leaseDuration": format_duration(election.lease_duration_ns),
+        "renewDeadline": format_duration(election.renew_deadline_ns),
+        "retryPeriod": format_duration(election.retry_period_ns),
+        "resourceLock": election.resource_lock,
+        "resourceName": election.resource_name,
+        "resourceNamespace": election.resource_namespace,
+    }
+
+
+# --- profiles --------------------------------------------------------------------------------
+
+
+def _profile(profile: Profile, config: SchedulerConfig) -> dict[str, Any]:
+    sets = profile.sets or _sets(profile, config.release)
+    entries: Iterable[tuple[str, Any]] = profile.plugin_config
+    if config.release == "1.20":
+        left_to_extenders = FIT if ignored_resources(config.extenders) else None  # those come with the extenders again
+        entries = sorted((e for e in entries if e[0] != left_to_extenders), key=lambda entry: entry[0])
+    version = NATIVE[config.release]
+    fields = {
+        "schedulerName": profile.scheduler_name,
+        "percentageOfNodesToScore": profile.percentage_of_nodes_to_score,
+        "plugins": {member: _set(plugins) for member, plugins in sets.items() if plugins != PluginSet()},
+        "pluginConfig": [
+            present({"name": name, "args": written_args(args, config.release, version)}) for name, args in entries
+        ],
+    }
+    return present(fields)
+
+
+def _sets(profile: Profile, release: str) -> dict[str, PluginSet]:
+    """The lists as they are, with all defaults disabled that there would be besides."""
+    if release == "1.20":
+        defaults = PROVIDERS_1_20[DEFAULT_PROVIDER]
+        return {
+            point.value: PluginSet(tuple(profile.plugins.get(point, ())), (ALL,) if point in defaults else ())
+            for point in POINTS_1_20
+        }
+    lists = {point.value: PluginSet(tuple(profile.plugins.get(point, ()))) for point in POINTS_1_36}
+    return {**lists, MULTI_POINT: PluginSet((), (ALL,))}
+
+
+def _set(plugins: PluginSet) -> dict[str, Any]:
+    fields = {
+        "enabled": [_plugin(plugin) for plugin in plugins.enabled] or None,
+        "disabled": [{"name": name} for name in plugins.disabled] or None,
+    }
+    return present(fields)
+
+
+def _plugin(plugin: Enabled) -> dict[str, Any]:
+    return {"name": plugin.name, "weight": plugin.weight} if plugin.weight else {"name": plugin.name}
+
+
+# --- extenders -------------------------------------------------------------------------------
+
+
+def _extender(extender: ExtenderConfig) -> dict[str, Any]:
+    fields = {
+        "urlPrefix": extender.url_prefix,
+        "filterVerb": extender.filter_verb or None,
+        "preemptVerb": extender.preempt_verb or None,
+        "prioritizeVerb": extender.prioritize_verb or None,
+        "weight": extender.weight or None,
+        "bindVerb": extender.bind_verb or None,
+        "enableHTTPS": extender.enable_https or None,
+        "tlsConfig": _tls(extender.tls) or None,
+        "httpTimeout": format_duration(extender.http_timeout_ns) if extender.http_timeout_ns else None,
+        "nodeCacheCapable": extender.node_cache_capable or None,
+        "managedResources": [
+            present({"name": resource.name, "ignoredByScheduler": resource.ignored_by_scheduler or None})
+            for resource in extender.managed_resources
+        ]
+        or None,
+        "ignorable": extender.ignorable or None,
+    }
+    return present(fields)
+
+
+def _tls(tls: TLSConfig) -> dict[str, Any]:
+    fields = {
+        "insecure": tls.insecure or None,
+        "serverName": tls.server_name or None,
+        "certFile": tls.cert_file or None,
+        "keyFile": tls.key_file or None,
+        "caFile": tls.ca_file or None,
+        "certData": _base64(tls.cert_data),
+        "keyData": _base64(tls.key_data),
+        "caData": _base64(tls.ca_data),
+    }
+    return present(fields)
+
+
+def _base64(data: bytes) -> str | None:
+    return base64.b64encode(data).decode() or None

@@ -1,0 +1,54 @@
+"""A KubeSchedulerConfiguration as it was written: what it does not say is None."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.framework.contract.profile import PluginSet
+
+MULTI_POINT = "multiPoint"
+"""The member of ``plugins`` that stands for all points."""
+
+ALL = "*"
+"""In a disabled list: all defaults."""
+
+
+@attrs.frozen
+class PluginConfig:
+    """args: as written; after decoding a record of ``framework.args`` where the plugin has a type of its own."""
+
+    name: str = ""
+    args: Any = None
+
+
+@attrs.frozen
+class WrittenProfile:
+    """plugins: member → its set, the members that are there only."""
+
+    scheduler_name: str | None = None
+    plugins: Mapping[str, PluginSet] | None = None
+    plugin_config: tuple[PluginConfig, ...] = ()
+    percentage_of_nodes_to_score: int | None = None
+
+
+@attrs.frozen
+class Written:
+    """The whole document. leader_election and client_connection: attribute of the record → value."""
+
+    parallelism: int | None = None
+    leader_election: Mapping[str, Any] = attrs.field(factory=dict)
+    client_connection: Mapping[str, Any] = attrs.field(factory=dict)
+    healthz_bind_address: str | None = None
+    metrics_bind_address: str | None = None
+    enable_profiling: bool | None = None
+    enable_contention_profiling: bool | None = None
+    percentage_of_nodes_to_score: int | None = None
+    pod_initial_backoff_seconds: int | None = None
+    pod_max_backoff_seconds: int | None = None
+    profiles: tuple[WrittenProfile, ...] = ()
+    extenders: tuple[ExtenderConfig, ...] = ()
+    delay_cache_until_active: bool = False

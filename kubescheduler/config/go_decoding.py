@@ -1,0 +1,292 @@
+"""Decoding a document by a table of fields, the way Go's JSON decoders fill a struct.
+
+A null leaves the zero value, unknown keys are kept aside, and a value of the wrong type is a fault: all faults of a
+document are collected, in its own order.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.objects import FrozenMap
+from kubescheduler.framework.contract.go_durations import parse_duration
+
+Path = tuple[str | int, ...]
+"""The way from the document to a value: keys and list positions."""
+
+_NUMBERS = ("int", "int32", "int64", "float32", "time.Duration")
+
+
+@attrs.frozen
+class Scalar:
+    """A single value. ``go`` is Go's name of its type; integers have ``bits``."""
+
+    go: str
+    wanted: str
+    bits: int = 0
+
+
+TEXT = Scalar("string", "a string")
+BOOL = Scalar("bool", "true or false")
+BYTES = Scalar("[]uint8", "a base64 string")
+INT = Scalar("int", "an integer", 64)
+INT32 = Scalar("int32", "a 32-bit integer", 32)
+INT64 = Scalar("int64", "an integer", 64)
+DURATION = Scalar("time.Duration", "an integer number of nanoseconds", 64)
+FLOAT = Scalar("float32", "a number")
+GO_DURATION = Scalar("v1.Duration", 'a duration such as "15s" or "1m30s"')
+"""Nanoseconds, written as Go writes durations."""
+
+
+@attrs.frozen
+class ListOf:
+    """A list, as a tuple; null elements are zero values."""
+
+    item: Kind
+
+    @property
+    def go(self) -> str:
+        return f"[]{self.item.go}"
+
+
+@attrs.frozen
+class MapOf:
+    """A mapping of texts to scalars, as a FrozenMap."""
+
+    item: Scalar
+
+    @property
+    def go(self) -> str:
+        return f"map[string]{self.item.go}"
+
+
+@attrs.frozen
+class Anything:
+    """A value that is decoded later, or never."""
+
+    go: str = "runtime.RawExtension"
+
+
+@attrs.frozen
+class Field:
+    """One key of a struct, and the argument of ``build`` it becomes.
+
+    ``internal`` is the key in the unversioned form of the struct, by default ``key`` with a capital.
+    """
+
+    key: str
+    attribute: str
+    kind: Kind
+    internal: str = attrs.field(
+        default=attrs.Factory(lambda self: self.key[:1].upper() + self.key[1:], takes_self=True)
+    )
+    internal_kind: Kind | None = None
+
+
+@attrs.frozen
+class Struct:
+    """An object. ``build`` takes the fields that were given, by attribute."""
+
+    name: str
+    build: Callable[..., Any]
+    fields: tuple[Field, ...]
+    fold_case: bool = False
+    """Keys of the versioned form match in any case, here and below."""
+
+    @property
+    def go(self) -> str:
+        return f"v1.{self.name}"
+
+
+Kind = Scalar | ListOf | MapOf | Anything | Struct
+
+
+@attrs.frozen
+class Fault:
+    """A value of the wrong type. ``go_text`` is what Go's own decoder says of it."""
+
+    path: Path
+    text: str
+    go_text: str
+
+    def __str__(self) -> str:
+        return f"{show_path(self.path)}: {self.text}"
+
+
+@attrs.frozen
+class UnknownKey:
+    """A key no field has; ``known`` are those there are."""
+
+    path: Path
+    known: tuple[str, ...]
+
+
+def show_path(path: Path) -> str:
+    """``predicates[2].argument``."""
+    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return shown.removeprefix(".")
+
+
+@attrs.define
+class Decoder:
+    """Decodes one document. ``internal`` reads the capitalised keys of the unversioned form.
+
+    ``outer``: how many steps of a path lie outside of what Go's decoder is given.
+    """
+
+    internal: bool = False
+    outer: int = 1
+    faults: list[Fault] = attrs.Factory(list)
+    unknown: list[UnknownKey] = attrs.Factory(list)
+
+    def decode(self, kind: Kind, value: Any, path: Path = (), owner: str = "", fold_case: bool = False) -> Any:
+        """The value as ``kind``, its zero value if it is null or wrong. ``owner`` is the struct it is a field of."""
+        if isinstance(kind, Struct):
+            return self._struct(kind, value, path, owner, fold_case)
+        if isinstance(kind, ListOf):
+            return self._list(kind, value, path, owner, fold_case)
+        if isinstance(kind, MapOf):
+            return self._map(kind, value, path, owner)
+        return value if isinstance(kind, Anything) else self._scalar(kind, value, path, owner)
+
+    def _struct(self, kind: Struct, value: Any, path: Path, owner: str, fold_case: bool) -> Any:
+        fold_case = (fold_case or kind.fold_case) and not self.internal
+        if not isinstance(value, Mapping):
+            if value is not None:
+                self._fault(kind.go, "an object", value, path, owner)
+            return kind.build()
+        fields = {(field.internal if self.internal else field.key): field for field in kind.fields}
+        by_key = {key.casefold() if fold_case else key: field for key, field in fields.items()}
+        given: dict[str, Any] = {}
+        for key, item in value.items():
+            field = by_key.get(key.casefold() if fold_case else key)
+            if field is None:
+                self.unknown.append(UnknownKey((*path, key), tuple(fields)))
+            elif item is not None:
+                used = field.internal_kind if self.internal and field.internal_kind else field.kind
+                inner = (*path, field.internal if self.internal else field.key)
+                given[field.attribute] = self.decode(used, item, inner, kind.name, fold_case)
+        return kind.build(**given)
+
+    def _list(self, kind: ListOf, value: Any, path: Path, owner: str, fold_case: bool) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            self._fault(kind.go, "a list", value, path, owner)
+            return ()
+        return tuple(self.decode(kind.item, item, (*path, at), owner, fold_case) for at, item in enumerate(value))
+
+    def _map(self, kind: MapOf, value: Any, path: Path, owner: str) -> FrozenMap[str, Any]:
+        if not isinstance(value, Mapping):
+            self._fault(kind.go, "an object", value, path, owner)
+            return FrozenMap()
+        return FrozenMap({key: self._scalar(kind.item, item, (*path, key), owner) for key, item in value.items()})
+
+    def _scalar(self, kind: Scalar, value: Any, path: Path, owner: str) -> Any:
+        if kind.bits:
+            return self._integer(kind, value, path, owner)
+        if kind is FLOAT:
+            return self._float(value, path, owner)
+        if kind is GO_DURATION:
+            return self._duration(value, path, owner)
+        wanted = bool if kind is BOOL else str
+        if value is not None and not isinstance(value, wanted):
+            self._fault(kind.go, kind.wanted, value, path, owner)
+            value = None
+        if kind is BYTES:
+            return self._bytes(value or "", path)
+        return wanted() if value is None else value
+
+    def _integer(self, kind: Scalar, value: Any, path: Path, owner: str) -> int:
+        if value is None:
+            return 0
+        is_integer = isinstance(value, int) and not isinstance(value, bool)
+        if is_integer and -(1 << (kind.bits - 1)) <= value < 1 << (kind.bits - 1):
+            return int(value)
+        self._fault(kind.go, kind.wanted, value, path, owner)
+        return 0
+
+    def _float(self, value: Any, path: Path, owner: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self._fault(FLOAT.go, FLOAT.wanted, value, path, owner)
+            return 0.0
+        return float(value)
+
+    def _duration(self, value: Any, path: Path, owner: str) -> int:
+        if not isinstance(value, str):
+            self._fault("string", GO_DURATION.wanted, value, path, owner)
+            return 0
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            text = f"expected {GO_DURATION.wanted}, found {_show(value)}"
+            self.faults.append(Fault(path, text, str(error)))
+            return 0
+
+    def _bytes(self, value: str, path: Path) -> bytes:
+        try:
+            return base64.b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
+        except (binascii.Error, ValueError) as error:
+            self.faults.append(Fault(path, f"this is no base64: {error}", f"illegal base64 data: {error}"))
+            return b""
+
+    def _fault(self, go: str, wanted: str, value: Any, path: Path, owner: str) -> None:
+        found = _go_value(value, number=go in _NUMBERS)
+        below = [step for step in path[self.outer :] if isinstance(step, str)]
+        place = f"struct field {owner}.{'.'.join(below)}" if below else "value"
+        text = f"expected {wanted}, found {_show(value)}{_hint(go, value)}"
+        self.faults.append(Fault(path, text, f"json: cannot unmarshal {found} into Go {place} of type {go}"))
+
+
+def _go_value(value: Any, *, number: bool) -> str:
+    """How Go's decoder names a JSON value."""
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return f"number {value}" if number else "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+    return "object"
+
+
+def _show(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f'the string "{value}"'
+        case list() | tuple():
+            return "a list"
+        case None:
+            return "null"
+    return "an object"
+
+
+def _hint(go: str, value: Any) -> str:
+    """What to write instead, where it can be told."""
+    if isinstance(value, str):
+        if go == "time.Duration" and (nanoseconds := _nanoseconds(value)) is not None:
+            return f"; write {nanoseconds}"
+        if go in _NUMBERS and re.fullmatch(r"-?\d{1,19}", value):
+            return f"; write {value} without quotes"
+        if go == "bool" and value.lower() in ("true", "false"):
+            return f"; write {value.lower()} without quotes"
+    elif go == "string" and isinstance(value, int | float):
+        return "; put it in quotes"
+    return ""
+
+
+def _nanoseconds(text: str) -> int | None:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        return None

@@ -1,0 +1,141 @@
+"""Policy documents of release 1.20: strictly decoded, checked, and turned into a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clusterstate.api_names import go_quote
+from clusterstate.errors import ConfigError
+from kubescheduler.config.go_decoding import Decoder, UnknownKey
+from kubescheduler.config.policy.policy_1_16 import kind_and_version, unknown_problem
+from kubescheduler.config.policy.policy_1_20_checks import check_policy_1_20, policy_notes_1_20, policy_problems_1_20
+from kubescheduler.config.policy.policy_1_20_decoding import fault_text, sorted_document, unknown_text
+from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
+from kubescheduler.config.policy.policy_1_20_schema import POLICY_1_20
+from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
+
+_SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"
+_INTERNAL_VERSIONS = ("", "/", "__internal")
+_TYPE_PATHS = (("kind",), ("apiVersion",))
+
+
+def policy_config_1_20(
+    document: Mapping[str, Any],
+    feature_gates: Mapping[str, bool],
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME,
+    *,
+    text: str | None = None,
+) -> SchedulerConfig:
+    """What release 1.20 makes of a policy. Raises ConfigError with the text at which it gives up.
+
+    text: the document as it was written, which one of the texts repeats; by default its JSON.
+    """
+    policy = parse_policy_1_20(document, strict=False, text=text)
+    check_policy_1_20(policy)
+    return _config(policy, feature_gates, scheduler_name)
+
+
+def checked_policy_config_1_20(
+    document: Mapping[str, Any],
+    feature_gates: Mapping[str, bool],
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME,
+    *,
+    notice: Callable[[str], None],
+) -> SchedulerConfig:
+    """As ``policy_config_1_20``, for a person: raises ConfigError with every problem and its path.
+
+    ``notice`` is told what the release passes over in silence.
+    """
+    policy = parse_policy_1_20(document, strict=True)
+    if problems := policy_problems_1_20(policy):
+        raise ConfigError(problems)
+    for note in policy_notes_1_20(policy, feature_gates):
+        notice(note)
+    return _config(policy, feature_gates, scheduler_name)
+
+
+def _config(policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str) -> SchedulerConfig:
+    profile, extenders = policy_profile_1_20(policy, scheduler_name, feature_gates)
+    return SchedulerConfig(release="1.20", profiles=(profile,), extenders=extenders)
+
+
+# --- decoding ------------------------------------------------------------------------------
+
+
+def parse_policy_1_20(document: Mapping[str, Any], *, strict: bool, text: str | None = None) -> Policy:
+    """Decodes a policy as release 1.20 does: keys in their exact case, unknown ones refused; in extenders neither.
+
+    Without apiVersion that release knows only the capitalised keys of its internal type.
+
+    Raises ConfigError: when ``strict``, with every fault and its path, unknown keys of extenders among them; else with
+    the release's own text (``invalid policy: …``) for the first fault.
+    """
+    version, type_error = _check_type(document)
+    if type_error is not None:
+        raise ConfigError(_type_problem(document, type_error) if strict else f"invalid policy: {type_error}")
+    internal = version in _INTERNAL_VERSIONS
+    decoder = Decoder(internal=internal)
+    policy: Policy = decoder.decode(POLICY_1_20, document)
+    unknown = [key for key in decoder.unknown if key.path not in _TYPE_PATHS]
+    if strict and (decoder.faults or unknown):
+        told = [_version_problem(unknown)] if internal and unknown else [*map(unknown_problem, unknown)]
+        raise ConfigError([*map(str, decoder.faults), *told])
+    if decoder.faults:
+        raise ConfigError(f"invalid policy: {fault_text(document, decoder.faults[0])}")
+    if refused := _refused_key(document, internal):
+        reason = unknown_text(document, refused, internal=internal)
+        raise ConfigError(f"invalid policy: strict decoder error for {_written(document, text)}: {reason}")
+    return policy
+
+
+def _refused_key(document: Mapping[str, Any], internal: bool) -> UnknownKey | None:
+    """The first unknown key that the strict decoder meets."""
+    decoder = Decoder(internal=internal)
+    decoder.decode(POLICY_1_20, sorted_document(document))
+    for key in decoder.unknown:
+        inside_extender = key.path[0] == "extenders" and len(key.path) > 1 and not internal
+        if not inside_extender and key.path not in _TYPE_PATHS:
+            return key
+    return None
+
+
+def _written(document: Mapping[str, Any], text: str | None) -> str:
+    if text is not None:
+        return text
+    import msgspec
+
+    return msgspec.json.encode(dict(document)).decode()
+
+
+# --- kind and apiVersion -------------------------------------------------------------------
+
+
+def _check_type(document: Mapping[str, Any]) -> tuple[str, str | None]:
+    """(apiVersion, the release's text if this is no Policy). Both keys are first looked for in any case."""
+    kind, version, error = kind_and_version(document)
+    if error is not None:
+        return version, error
+    internal = version in _INTERNAL_VERSIONS
+    if kind == "Policy" and (internal or version == "v1"):
+        return version, None
+    registered = f"the internal version of group {go_quote('')}" if internal else f"version {go_quote(version)}"
+    return version, f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(_SCHEME)}"
+
+
+def _type_problem(document: Mapping[str, Any], error: str) -> str:
+    match document.get("kind"):
+        case "ConfigMap":
+            return f"kind: {error}; this is a ConfigMap: give the file as --policy-configmap"
+        case "KubeSchedulerConfiguration":
+            return f"kind: {error}; this is a component configuration: give the file as --config"
+    return f"kind: {error}; a policy begins with kind: Policy and apiVersion: v1"
+
+
+def _version_problem(unknown: list[UnknownKey]) -> str:
+    keys = ", ".join(dict.fromkeys(str(key.path[0]) for key in unknown))
+    return (
+        "apiVersion: it is missing, and release 1.20 then knows only the keys Predicates, Priorities, … and refuses "
+        f"{keys}; add apiVersion: v1"
+    )

@@ -1,0 +1,223 @@
+"""A policy of release 1.20 as a profile: the plugins its predicates and priorities become, their weights and args.
+
+Upstream: 1.20 legacy_registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.policy.policy_1_20_names import (
+    DEFAULT_PREDICATES,
+    DEFAULT_PRIORITIES,
+    EQUAL,
+    EVEN_SPREAD,
+    INTER_POD_AFFINITY,
+    LABEL_PLUGIN,
+    LABEL_PREDICATE,
+    MANDATORY_PREDICATES,
+    PREDICATES,
+    PRIORITIES,
+    RATIO_PLUGIN,
+    SELECTOR_SPREAD,
+    SERVICE_PLUGIN,
+    SERVICE_PREDICATE,
+    predicate_name,
+    priority_name,
+)
+from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
+from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.framework.args.plugin_args import (
+    InterPodAffinityArgs,
+    NodeLabelArgs,
+    NodeResourcesFitArgs,
+    PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    ServiceAffinityArgs,
+)
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Enabled, Profile
+
+BESIDE_FILTER: dict[str, tuple[Point, ...]] = {
+    "NodeResourcesFit": (Point.PRE_FILTER,),
+    "NodePorts": (Point.PRE_FILTER,),
+    "InterPodAffinity": (Point.PRE_FILTER,),
+    "PodTopologySpread": (Point.PRE_FILTER,),
+    SERVICE_PLUGIN: (Point.PRE_FILTER,),
+    "VolumeBinding": (Point.PRE_FILTER, Point.RESERVE, Point.PRE_BIND),
+}
+"""Filter plugin → the points it is enabled at besides."""
+
+SCORES_PREPARED = frozenset({"PodTopologySpread", "SelectorSpread", "InterPodAffinity", "TaintToleration"})
+"""Score plugins that are enabled at PreScore besides."""
+
+ALWAYS: dict[Point, str] = {
+    Point.QUEUE_SORT: "PrioritySort",
+    Point.POST_FILTER: "DefaultPreemption",
+    Point.BIND: "DefaultBinder",
+}
+"""Point → the plugin that every policy gets."""
+
+SPREAD = "PodTopologySpread"
+
+
+def policy_profile_1_20(
+    policy: Policy, scheduler_name: str, feature_gates: Mapping[str, bool]
+) -> tuple[Profile, tuple[ExtenderConfig, ...]]:
+    """(the profile that a checked policy means, its extenders in the order they are asked).
+
+    The policy's plugins and args stand in place of all that a configuration says of them.
+    """
+    selected, weights, args = collect(policy)
+    lists = Lists()
+    for point, plugin in ALWAYS.items():
+        lists.add(point, plugin)
+    _add_predicates(lists, selected, args)
+    _add_priorities(lists, weights, args, spreads=feature_gates["DefaultPodTopologySpread"])
+    ignored = tuple(
+        r.name for extender in policy.extenders for r in extender.managed_resources if r.ignored_by_scheduler
+    )
+    fit = (("NodeResourcesFit", NodeResourcesFitArgs(ignored_resources=ignored)),) if ignored else ()
+    profile = Profile(
+        scheduler_name=scheduler_name,
+        plugins={point: tuple(plugins) for point, plugins in lists.plugins.items()},
+        plugin_config=(*lists.config.items(), *fit),
+        run_all_filters=policy.always_check_all_predicates,
+    )
+    return profile, policy.ordered_extenders()
+
+
+# --- what is selected ----------------------------------------------------------------------
+
+
+@attrs.define
+class Args:
+    """The args that entries with an argument add up to; None where there is no such entry."""
+
+    label: NodeLabelArgs | None = None
+    service: ServiceAffinityArgs | None = None
+    ratio: RequestedToCapacityRatioArgs | None = None
+    affinity: InterPodAffinityArgs | None = None
+
+    def add_predicate(self, entry: PredicatePolicy) -> str:
+        """Takes an entry up; the predicate it goes by."""
+        name = predicate_name(entry.name)
+        if name in PREDICATES or entry.argument is None:
+            return name
+        if affinity := entry.argument.service_affinity:
+            self._more_service("affinity_labels", affinity.labels)
+            return SERVICE_PREDICATE
+        presence = entry.argument.labels_presence
+        assert presence is not None
+        self._more_label("present_labels" if presence.presence else "absent_labels", presence.labels)
+        return LABEL_PREDICATE
+
+    def add_priority(self, entry: PriorityPolicy) -> str:
+        """Takes an entry up; the priority it goes by."""
+        name = priority_name(entry.name)
+        if name in PRIORITIES or entry.argument is None:
+            return name
+        if spread := entry.argument.service_anti_affinity:
+            self._more_service("anti_affinity_labels_preference", (spread.label,))
+            return SERVICE_PLUGIN
+        if preference := entry.argument.label_preference:
+            kind = "present" if preference.presence else "absent"
+            self._more_label(f"{kind}_labels_preference", (preference.label,))
+            return LABEL_PLUGIN
+        ratio = entry.argument.requested_to_capacity_ratio
+        assert ratio is not None
+        shape = tuple((point.utilization, point.score) for point in ratio.shape)
+        self.ratio = RequestedToCapacityRatioArgs(shape, tuple((r.name, r.weight) for r in ratio.resources))
+        return RATIO_PLUGIN
+
+    def _more_label(self, member: str, labels: tuple[str, ...]) -> None:
+        before = self.label or NodeLabelArgs()
+        self.label = attrs.evolve(before, **{member: (*getattr(before, member), *labels)})
+
+    def _more_service(self, member: str, labels: tuple[str, ...]) -> None:
+        before = self.service or ServiceAffinityArgs()
+        self.service = attrs.evolve(before, **{member: (*getattr(before, member), *labels)})
+
+
+def collect(policy: Policy) -> tuple[set[str], dict[str, int], Args]:
+    """(predicates, priority → weight as written, args). The last entry of a priority counts."""
+    args = Args()
+    selected, weights = set(DEFAULT_PREDICATES), dict(DEFAULT_PRIORITIES)
+    if policy.predicates is not None:
+        selected = {args.add_predicate(entry) for entry in policy.predicates}
+    if policy.priorities is not None:
+        entries = [entry for entry in policy.priorities if entry.name != EQUAL]
+        weights = {args.add_priority(entry): entry.weight for entry in entries}
+    if policy.hard_pod_affinity_symmetric_weight:
+        args.affinity = InterPodAffinityArgs(policy.hard_pod_affinity_symmetric_weight)
+    return selected.union(MANDATORY_PREDICATES), weights, args
+
+
+# --- plugins -------------------------------------------------------------------------------
+
+
+@attrs.define
+class Lists:
+    """plugins: point → enabled ones. config: plugin → args, in the order they came up."""
+
+    plugins: dict[Point, list[Enabled]] = attrs.Factory(dict)
+    config: dict[str, Any] = attrs.Factory(dict)
+
+    def add(self, point: Point, plugin: str, weight: int = 0) -> None:
+        """Appends a plugin that is not in the list yet; one that is keeps its weight."""
+        enabled = self.plugins.setdefault(point, [])
+        if all(plugin != there.name for there in enabled):
+            enabled.append(Enabled(plugin, weight))
+
+    def configure(self, plugin: str, args: Any) -> None:
+        if args is not None:
+            self.config.setdefault(plugin, args)
+
+
+def _add_predicates(lists: Lists, selected: set[str], args: Args) -> None:
+    for predicate, plugins in PREDICATES.items():
+        if predicate not in selected:
+            continue
+        for plugin in plugins:
+            lists.add(Point.FILTER, plugin)
+            for point in BESIDE_FILTER.get(plugin, ()):
+                lists.add(point, plugin)
+        if predicate == LABEL_PREDICATE:
+            lists.configure(LABEL_PLUGIN, args.label)
+        if predicate == SERVICE_PREDICATE:
+            lists.configure(SERVICE_PLUGIN, args.service)
+
+
+def _add_priorities(lists: Lists, weights: Mapping[str, int], args: Args, *, spreads: bool) -> None:
+    """In the order of names. ``spreads``: SelectorSpreadPriority means PodTopologySpread."""
+    for priority in sorted(weights):
+        plugin = PRIORITIES[priority]
+        weight = _int32(weights[priority])
+        if priority == SELECTOR_SPREAD and not spreads:
+            plugin = "SelectorSpread"
+        elif priority == SELECTOR_SPREAD:
+            lists.config[SPREAD] = PodTopologySpreadArgs(defaulting_type="System")
+        elif priority == EVEN_SPREAD:
+            lists.configure(SPREAD, PodTopologySpreadArgs(defaulting_type="List"))
+        elif priority == INTER_POD_AFFINITY:
+            lists.configure(plugin, args.affinity)
+        elif priority == RATIO_PLUGIN:
+            lists.configure(plugin, args.ratio)
+        elif priority == LABEL_PLUGIN and args.label is not None:
+            labels = (*args.label.present_labels_preference, *args.label.absent_labels_preference)
+            weight = _int32(weight * len(labels))
+            lists.configure(plugin, args.label)
+        elif priority == SERVICE_PLUGIN and args.service is not None:
+            weight = _int32(weight * len(args.service.anti_affinity_labels_preference))
+            lists.configure(plugin, args.service)
+        if plugin in SCORES_PREPARED:
+            lists.add(Point.PRE_SCORE, plugin)
+        lists.add(Point.SCORE, plugin, weight)
+
+
+def _int32(number: int) -> int:
+    """The number as 32 bits hold it."""
+    return (number + 2**31) % 2**32 - 2**31

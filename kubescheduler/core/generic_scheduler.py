@@ -1,0 +1,132 @@
+"""GenericScheduler: filter, score, select."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.roster import Roster
+from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.decision import Decision, ExtenderTrace
+from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
+from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.preemption import preempt as find_preemption
+from kubescheduler.core.scoring import Scored, prioritize
+from kubescheduler.core.selection import FirstByName, TieBreak
+from kubescheduler.core.verdicts import ClassState, Memory
+from predicates.types import Verdict
+from priorities.types import PriorityError
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+class GenericScheduler:
+    """Decides where pods go in one cluster by one algorithm. Upstream: 1.16 genericScheduler.
+
+    ``schedule`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
+    """
+
+    def __init__(self, algorithm: Algorithm, cache: ClusterCache, tie_break: TieBreak | None = None) -> None:
+        self.algorithm = algorithm
+        self.cache = cache
+        self.tie_break: TieBreak = tie_break or FirstByName()
+        self._memory = Memory()
+        self._roster = Roster(cache.columns)
+        self._weights = {p.config.name: p.weight for p in algorithm.priorities}
+
+    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
+        """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
+
+        thorough: score also when just one node fits (releases return that node unscored), and judge by idle
+        predicates too. preempt: when nothing fits, also say what preemption would do.
+        """
+        decision = self._decide(pod, thorough)
+        preempt = preempt and self.algorithm.behaviour.preempts
+        if not preempt or decision.host is not None or decision.error is not None:
+            return decision
+        try:
+            found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm, self._roster)
+        except SchedulingError as error:
+            return attrs.evolve(decision, error=str(error))
+        return attrs.evolve(decision, preemption=found)
+
+    def _decide(self, pod: Pod, thorough: bool) -> Decision:
+        columns = self.cache.columns
+        behaviour = self.algorithm.behaviour
+        names, listed = columns.published
+        filtered, scored = Filtered(listed=listed), Scored()
+        traces: tuple[ExtenderTrace, ...] = ()
+        idle: tuple[tuple[str, Verdict], ...] = ()
+        host = error = None
+        try:
+            info = self._ready(pod)
+            snapshot = self.cache.snapshot()
+            state = self._memory.state(info, self._new_state, len(snapshot))
+            filtered = find_feasible(pod, state, self.cache, self.algorithm)
+            if thorough:
+                idle = tuple((predicate.name, predicate.check(info, snapshot)) for predicate in self.algorithm.idle)
+            if self.algorithm.extenders:
+                extenders = self.algorithm.extenders
+                filtered.feasible, traces = filter_with_extenders(pod, extenders, snapshot, filtered.feasible)
+                filtered.everywhere = False
+            if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
+                scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
+                if self.algorithm.extenders:
+                    extenders = self.algorithm.extenders
+                    sums, traces = score_with_extenders(pod, extenders, traces, snapshot, filtered.feasible)
+                    scored.totals = scored.totals + sums
+                host = names[self._select(filtered.feasible, scored.totals)]
+            elif len(filtered.feasible):
+                host = names[int(filtered.feasible[0])]
+        except SchedulingError as e:
+            error, host = str(e), None
+            if isinstance(e, PriorityError):
+                error = behaviour.priority_error(e, len(filtered.feasible))
+            filtered.feasible, scored = np.zeros(0, np.int64), Scored()
+        return Decision(
+            pod=pod,
+            release=self.algorithm.release,
+            names=names,
+            listed=filtered.listed,
+            nodes_total=columns.node_count,
+            verdicts=filtered.verdicts,
+            idle=idle,
+            with_nominated=filtered.with_nominated,
+            every_reason=self.algorithm.always_check_all_predicates,
+            feasible=filtered.feasible,
+            totals=scored.totals,
+            scores=scored.scores,
+            weights=self._weights,
+            extenders=traces,
+            host=host,
+            error=error,
+            known=columns.known,
+            fit_error=behaviour.fit_error,
+        )
+
+    def _ready(self, pod: Pod) -> PodInfo:
+        """The pod's class, once it is known that it can be scheduled at all."""
+        info = self.cache.info(pod)
+        if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
+            error = self.algorithm.behaviour.waits(info, self.cache.objects)
+            if error is not None:
+                raise SchedulingError(error)
+        if not self.cache.columns.listed_count:
+            raise SchedulingError(NO_NODES)
+        if pod.node_name:
+            info = PodInfo(info.key, info.usage, info.used)
+            info.node_name = pod.node_name
+        return info
+
+    def _new_state(self, info: PodInfo) -> ClassState:
+        return ClassState(info, self.algorithm)
+
+    def _select(self, feasible: IntArray, totals: IntArray) -> int:
+        first = int(totals.argmax())
+        tied = np.flatnonzero(totals == totals[first])
+        return self.tie_break.choose(feasible[tied], self.cache.columns.ranks)

@@ -1,0 +1,89 @@
+"""Where releases differ in how an attempt goes, apart from predicates and priorities."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.podinfo import PodInfo
+from clusterstate.volumes.claims import missing_claim_error
+from kubescheduler.core.decision import Decision, fit_error_1_4, fit_error_1_16
+from kubescheduler.core.selection import ReservoirTie, RoundRobinTie, TieBreak
+from priorities.types import PriorityError
+
+
+def joined(texts: list[str]) -> str:
+    """One text as it is, several in brackets. Upstream: NewAggregate."""
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def predicate_errors_1_16(errors: Mapping[str, int]) -> str:
+    """Equal texts of several nodes are told once."""
+    return joined([text if count == 1 else f"{text} (repeated {count} times)" for text, count in errors.items()])
+
+
+def predicate_errors_1_4(errors: Mapping[str, int]) -> str:
+    """Every node's text is told."""
+    texts = Counter(errors).elements()
+    return joined([f"SchedulerPredicates failed due to {text}, which is unexpected." for text in texts])
+
+
+def priority_error_1_16(error: PriorityError, _: int) -> str:
+    return str(error)
+
+
+def priority_error_1_4(error: PriorityError, nodes: int) -> str:
+    """An error that every node meets is told as often."""
+    return joined([str(error)] * max(1, nodes)) if error.per_node else str(error)
+
+
+def never_waits(_: PodInfo, __: ClusterObjects) -> None:
+    return None
+
+
+def reservoir_tie(rng: random.Random) -> TieBreak:
+    return ReservoirTie(rng)
+
+
+def round_robin_tie(_: random.Random) -> TieBreak:
+    return RoundRobinTie()
+
+
+@attrs.frozen
+class Behaviour:
+    """One release's ways.
+
+    waits: why a pod cannot be scheduled at all yet, None if it can.
+    predicate_errors: the text for errors on nodes, each with its number of nodes.
+    priority_error: the text for an error of a priority over so many feasible nodes.
+    fit_error: the text when no node fits.
+    upstream_tie: the release's own choice among equal totals.
+    scores_single: nodes are scored also when just one fits. nominates: pods nominated to a node are counted there.
+    preempts: pods may be taken away for others.
+    """
+
+    waits: Callable[[PodInfo, ClusterObjects], str | None] = missing_claim_error
+    predicate_errors: Callable[[Mapping[str, int]], str] = predicate_errors_1_16
+    priority_error: Callable[[PriorityError, int], str] = priority_error_1_16
+    fit_error: Callable[[Decision], str] = fit_error_1_16
+    upstream_tie: Callable[[random.Random], TieBreak] = reservoir_tie
+    scores_single: bool = False
+    nominates: bool = True
+    preempts: bool = True
+
+
+BEHAVIOUR_1_16 = Behaviour()
+BEHAVIOUR_1_4 = Behaviour(
+    waits=never_waits,
+    predicate_errors=predicate_errors_1_4,
+    priority_error=priority_error_1_4,
+    fit_error=fit_error_1_4,
+    upstream_tie=round_robin_tie,
+    scores_single=True,
+    nominates=False,
+    preempts=False,
+)

@@ -1,0 +1,308 @@
+"""From what the user gives to something that decides: one way for all releases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from algorithmprovider import release_view
+from clusterstate.api_names import go_quote
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError
+from clusterstate.objects import Pod
+from kubescheduler.config.component import component_config_from, default_config
+from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_source import from_provider_1_20
+from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.legacy_behaviour import reservoir_tie
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.extender import WIRE_1_20, WIRE_1_36, HTTPExtender, NodeEncoder, WireFormat
+from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
+from kubescheduler.framework.cycle.pod_queue import PodQueue
+from kubescheduler.framework.cycle.scheduler_loop import SchedulerLoop
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.deciding.heap_tie import HeapTie
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from kubescheduler.framework.profiles.plugin_registration import PluginOption, registry_with
+from kubescheduler.framework.profiles.profile_map import Profiles, build_profiles
+from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.running.framework_services import Services
+
+FRAMEWORK_RELEASES = ("1.20", "1.36")
+
+ALL_NODES = 100
+"""Percentage of nodes to score when nobody says otherwise: every node is looked at."""
+
+
+TELLS_OF_POST_FILTER = ("1.36",)
+"""Releases whose message ends in what the PostFilter plugins say."""
+
+
+class Scheduler(Protocol):
+    """What decides, whatever the release."""
+
+    @property
+    def algorithm(self) -> Algorithm: ...
+    @property
+    def cache(self) -> ClusterCache: ...
+    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision: ...
+
+
+class Engine(Protocol):
+    """A configured release, to be put over any cluster."""
+
+    @property
+    def release(self) -> str: ...
+    @property
+    def extenders(self) -> tuple[Extender, ...]: ...
+    def upstream_tie(self, rng: random.Random) -> TieBreak: ...
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler: ...
+
+
+@attrs.frozen(eq=False)
+class LegacyEngine:
+    """Predicates and priorities."""
+
+    algorithm: Algorithm
+
+    @property
+    def release(self) -> str:
+        return self.algorithm.release
+
+    @property
+    def extenders(self) -> tuple[Extender, ...]:
+        return self.algorithm.extenders
+
+    def upstream_tie(self, rng: random.Random) -> TieBreak:
+        """The release's own choice among equal totals."""
+        return self.algorithm.behaviour.upstream_tie(rng)
+
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler:
+        return GenericScheduler(self.algorithm, cache, tie_break)
+
+
+UPSTREAM_TIES: dict[str, Callable[[random.Random], TieBreak]] = {"1.20": reservoir_tie, "1.36": HeapTie}
+WIRES: dict[str, WireFormat] = {"1.20": WIRE_1_20, "1.36": WIRE_1_36}
+
+
+@attrs.frozen(eq=False)
+class FrameworkEngine:
+    """Plugins in profiles.
+
+    prefix: what stands before the texts of what cannot be made. plugins: of one's own.
+    """
+
+    config: SchedulerConfig
+    options: AlgorithmOptions
+    prefix: str
+    plugins: tuple[PluginOption, ...]
+    extenders: tuple[Extender, ...]
+
+    @property
+    def release(self) -> str:
+        return self.config.release
+
+    def upstream_tie(self, rng: random.Random) -> TieBreak:
+        """The release's own choice among equal totals."""
+        return UPSTREAM_TIES[self.release](rng)
+
+    def profiles(self, services: Services) -> Profiles:
+        """The frameworks. Raises ConfigError with the text at which the release gives up."""
+        registry = registry_with(IN_TREE[self.release], self.plugins)
+        try:
+            return build_profiles(self.config.profiles, registry, self.release, services)
+        except ConfigError as error:
+            raise ConfigError(f"{self.prefix}initializing profiles: {error}") from error
+
+    def services(self, cache: ClusterCache) -> Services:
+        return Services(
+            release=self.release,
+            cache=cache,
+            extenders=self.extenders,
+            feature_gates=self.options.feature_gates,
+            max_pd_volumes=self.options.max_pd_volumes,
+            format_note=format_without_operands,
+        )
+
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> ProfiledScheduler:
+        return ProfiledScheduler.of(self, self.profiles(self.services(cache)), cache, tie_break)
+
+    def loop(
+        self, services: Services, queue: Callable[[Profiles], PodQueue], tie_break: TieBreak | None = None
+    ) -> SchedulerLoop:
+        """The whole scheduler over a cluster: its cycles, with preemption carried out.
+
+        queue: made of the profiles, which say how pods are sorted and held back.
+        """
+        profiles = self.profiles(services)
+        scheduler = ProfiledScheduler.of(self, profiles, services.cache, tie_break)
+        return SchedulerLoop(profiles, services, queue(profiles), scheduler.attempt)
+
+    def percentage(self, of_profile: int | None) -> int:
+        """Of nodes to score: the flag's, else the configuration's if it is not the adaptive default, else all."""
+        if self.options.percentage_of_nodes_to_score != ALL_NODES:
+            return self.options.percentage_of_nodes_to_score
+        configured = self.config.percentage_of_nodes_to_score if of_profile is None else of_profile
+        return configured or ALL_NODES
+
+
+@attrs.frozen(eq=False)
+class ProfiledScheduler:
+    """Each pod is decided by the profile that its schedulerName names."""
+
+    config: SchedulerConfig
+    cache: ClusterCache
+    profiles: Profiles
+    schedulers: Mapping[str, FrameworkScheduler]
+
+    @classmethod
+    def of(
+        cls, engine: FrameworkEngine, profiles: Profiles, cache: ClusterCache, tie_break: TieBreak | None
+    ) -> ProfiledScheduler:
+        schedulers = {
+            name: FrameworkScheduler(
+                frame,
+                cache,
+                engine.extenders,
+                tie_break,
+                engine.percentage(frame.profile.percentage_of_nodes_to_score),
+            )
+            for name, frame in profiles.items()
+        }
+        return cls(engine.config, cache, profiles, schedulers)
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The first profile's."""
+        return next(iter(self.schedulers.values())).algorithm
+
+    def attempt(self, frame: Framework, pod: Pod, state: CycleState) -> Decision:
+        """Decides, and takes the victims away if the pod has to preempt."""
+        decision = self.schedulers[frame.profile_name].schedule(pod, preempt=True, cycle=state)
+        found = decision.preemption
+        if found is None or not found.chosen:
+            return decision
+        for plugin in frame.at(Point.POST_FILTER):
+            if isinstance(plugin, DefaultPreemption):
+                fault = plugin.evict(pod, found)
+                if fault is not None:
+                    return attrs.evolve(decision, preemption=None, nominated=None)
+        return decision
+
+    @property
+    def has_own_plugins(self) -> bool:
+        """Whether any profile has a plugin that does not come with the scheduler."""
+        known = IN_TREE[self.config.release]
+        return any(name not in known for frame in self.profiles.values() for name in frame.instances)
+
+    def foreign(self, pod: Pod) -> str:
+        """Why the release ignores a pod of another scheduler; empty when it is this one's."""
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+        return "" if name in self.schedulers else f"profile not found for scheduler name {go_quote(name)}"
+
+    def gate(self, pod: Pod) -> str:
+        """Why the PreEnqueue plugins hold a pod back from being tried; empty when they do not."""
+        refusal = self.profiles.pre_enqueue(pod)
+        return "" if refusal is None else refusal.message
+
+    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
+        """Where the pod goes, whether or not it is held back; a pod of another scheduler goes nowhere."""
+        scheduler = self.schedulers.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
+        if scheduler is None:
+            return self.passed_over(pod, self.foreign(pod))
+        return scheduler.schedule(pod, thorough=thorough, preempt=preempt)
+
+    def passed_over(self, pod: Pod, text: str) -> Decision:
+        """The decision on a pod that the release does not even try."""
+        columns = self.cache.columns
+        names, listed = columns.published
+        return Decision(pod, self.config.release, names, listed, columns.node_count, error=text)
+
+
+def decide(scheduler: Scheduler, pod: Pod, *, preempt: bool = False) -> Decision:
+    """What the release makes of a pod that is given to it: with its own message, and nothing of a pod held back.
+
+    preempt: the decision says too whom preemption would evict.
+    """
+    if not isinstance(scheduler, ProfiledScheduler):
+        return scheduler.schedule(pod, preempt=preempt)
+    if text := scheduler.foreign(pod) or scheduler.gate(pod):
+        return scheduler.passed_over(pod, text)
+    tells = scheduler.config.release in TELLS_OF_POST_FILTER
+    decision = scheduler.schedule(pod, preempt=preempt or tells)
+    if preempt or not isinstance(decision, FrameworkDecision):
+        return decision
+    return attrs.evolve(decision, preemption=None, nominated=None)
+
+
+def framework_engine(
+    config: SchedulerConfig, options: AlgorithmOptions, prefix: str = "", plugins: Iterable[PluginOption] = ()
+) -> FrameworkEngine:
+    """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
+    encoder = NodeEncoder()
+    wire = WIRES[config.release]
+    extenders = tuple(HTTPExtender(extender, wire, encoder) for extender in config.extenders)
+    engine = FrameworkEngine(config, options, prefix, tuple(plugins), extenders)
+    engine.profiles(engine.services(ClusterCache(release_view(config.release, options.feature_gates))))
+    return engine
+
+
+def engine_for(
+    options: AlgorithmOptions,
+    provider: str | None,
+    policy: Mapping[str, Any] | None,
+    component: Mapping[str, Any] | None,
+) -> Engine:
+    """An engine by a provider's name, a policy document or a component configuration; by default the provider.
+
+    Raises ConfigError with the text at which the release gives up.
+    """
+    if options.release in FRAMEWORK_RELEASES:
+        return framework_engine_for(options, provider, policy, component)
+    if component is not None:
+        raise ConfigError(f"release {options.release} has no component configuration to decide by")
+    return LegacyEngine(algorithm_for(options, provider, policy))
+
+
+def framework_engine_for(
+    options: AlgorithmOptions,
+    provider: str | None,
+    policy: Mapping[str, Any] | None,
+    component: Mapping[str, Any] | None,
+) -> FrameworkEngine:
+    """An engine by a provider's name, a policy document (1.20) or a component configuration; by default the provider.
+
+    Raises ConfigError with the text at which the release gives up.
+    """
+    if policy is not None:
+        if options.release != "1.20":
+            raise ConfigError(f"release {options.release} reads no Policy; give it a KubeSchedulerConfiguration")
+        return framework_engine(
+            policy_config_1_20(policy, options.feature_gates), options, "couldn't create scheduler from policy: "
+        )
+    name = provider or "DefaultProvider"
+    prefix = from_provider_1_20(name) if options.release == "1.20" else ""
+    if component is not None:
+        return framework_engine(
+            component_config_from(
+                component,
+                options.release,
+                provider=name,
+                all_problems=False,
+                feature_gates=options.feature_gates,
+            ),
+            options,
+            prefix,
+        )
+    return framework_engine(default_config(options.release, options.feature_gates, name), options, prefix)

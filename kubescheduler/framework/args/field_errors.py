@@ -1,0 +1,91 @@
+"""Faults of a configuration at the path of the field, in the words of the releases' own validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import attrs
+
+from clusterstate.api_names import go_quote, qualified_name_errors
+
+INVALID = "Invalid value"
+REQUIRED = "Required value"
+DUPLICATE = "Duplicate value"
+UNSUPPORTED = "Unsupported value"
+FORBIDDEN = "Forbidden"
+
+
+@attrs.frozen
+class FieldError:
+    """A fault. ``shown`` is the value as the release prints it, None where it prints none.
+
+    Without a ``kind`` the fault is a plain text that the release tells without any path.
+    """
+
+    path: str
+    detail: str = ""
+    kind: str = ""
+    shown: str | None = None
+
+    def __str__(self) -> str:
+        if not self.kind:
+            return self.detail
+        return ": ".join(part for part in (self.path, self.kind, self.shown, self.detail) if part)
+
+    def under(self, prefix: str) -> FieldError:
+        """The same fault of something that is itself at ``prefix``."""
+        return attrs.evolve(self, path=join(prefix, self.path))
+
+    @property
+    def problem(self) -> str:
+        """The fault with its path, also where the release leaves the path out."""
+        return str(self) if self.kind or not self.path else f"{self.path}: {self.detail}"
+
+
+def join(prefix: str, path: str) -> str:
+    """``prefix`` and what is below it."""
+    dot = "." if prefix and path and not path.startswith("[") else ""
+    return f"{prefix}{dot}{path}"
+
+
+def plain(text: str) -> FieldError:
+    return FieldError("", text)
+
+
+def show(value: str | int) -> str:
+    """A value as every release prints it: texts in quotes."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return go_quote(value) if isinstance(value, str) else str(value)
+
+
+def invalid(path: str, value: str | int, detail: str) -> FieldError:
+    return FieldError(path, detail, INVALID, show(value))
+
+
+def required(path: str, detail: str = "") -> FieldError:
+    return FieldError(path, detail, REQUIRED)
+
+
+def duplicate(path: str, value: str | int) -> FieldError:
+    return FieldError(path, "", DUPLICATE, show(value))
+
+
+def forbidden(path: str, detail: str) -> FieldError:
+    return FieldError(path, detail, FORBIDDEN)
+
+
+def unsupported(path: str, value: str, supported: Sequence[str]) -> FieldError:
+    detail = f"supported values: {', '.join(map(show, supported))}" if supported else ""
+    return FieldError(path, detail, UNSUPPORTED, show(value))
+
+
+def label_name_errors(path: str, name: str, worded: Callable[[str], str]) -> Iterator[FieldError]:
+    """Every reason why ``name`` cannot be the key of a label. worded: a text as the release has it."""
+    return (invalid(path, name, worded(text)) for text in qualified_name_errors(name))
+
+
+def aggregate(errors: Iterable[FieldError | str]) -> str:
+    """The errors as one text: each once, in brackets unless there is but one."""
+    texts = list(dict.fromkeys(map(str, errors)))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

@@ -1,0 +1,1 @@
+"""What plugins and the framework agree on: points, statuses, CycleState, Handle."""

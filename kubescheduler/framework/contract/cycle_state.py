@@ -1,0 +1,72 @@
+"""CycleState: what plugins keep for one attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusterstate.errors import SchedulingError
+from kubescheduler.framework.contract.cancellation import Cancellation
+
+
+class StateNotFoundError(SchedulingError):
+    """A key that nobody wrote in this attempt."""
+
+    def __init__(self) -> None:
+        super().__init__("not found")
+
+
+class CycleState:
+    """Key → value during one attempt. Upstream: CycleState.
+
+    Values with a ``clone`` method are cloned with the state; others are shared.
+
+    cancellation: PreBind plugins look at it while they work. timed: whether plugins are measured one by one.
+    """
+
+    def __init__(self) -> None:
+        self._data: dict[str, Any] = {}
+        self.skip_filter: set[str] = set()
+        self.skip_score: set[str] = set()
+        self.skip_pre_bind: set[str] = set()
+        self.parallel_pre_bind: set[str] = set()
+        self.timed = False
+        self._cancellation: Cancellation | None = None
+        self.skip_all_post_filter = False
+
+    @property
+    def cancellation(self) -> Cancellation:
+        if self._cancellation is None:
+            self._cancellation = Cancellation()
+        return self._cancellation
+
+    @cancellation.setter
+    def cancellation(self, cancellation: Cancellation) -> None:
+        self._cancellation = cancellation
+
+    def read(self, key: str) -> Any:
+        """Raises StateNotFoundError, whose text is ``not found``."""
+        if key not in self._data:
+            raise StateNotFoundError
+        return self._data[key]
+
+    def get(self, key: str | None) -> Any:
+        """The value, None when nobody wrote it."""
+        return None if key is None else self._data.get(key)
+
+    def write(self, key: str, value: Any) -> None:
+        self._data[key] = value
+
+    def delete(self, key: str) -> None:
+        self._data.pop(key, None)
+
+    def clone(self) -> CycleState:
+        copy = CycleState()
+        for key, value in self._data.items():
+            cloned: Callable[[], Any] | None = getattr(value, "clone", None)
+            copy._data[key] = value if cloned is None else cloned()
+        copy.skip_filter, copy.skip_score = set(self.skip_filter), set(self.skip_score)
+        copy.skip_pre_bind, copy.skip_all_post_filter = set(self.skip_pre_bind), self.skip_all_post_filter
+        copy.parallel_pre_bind, copy.timed = set(self.parallel_pre_bind), self.timed
+        copy.cancellation = self.cancellation
+        return copy

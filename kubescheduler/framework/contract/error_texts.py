@@ -1,0 +1,43 @@
+"""The texts with which a plugin's failure gives an attempt up."""
+
+from __future__ import annotations
+
+from clusterstate.api_names import go_quote
+from kubescheduler.framework.contract.status import Status
+from priorities.types import MAX_NODE_SCORE
+
+
+def failed(point: str, plugin: str, status: Status) -> Status:
+    """The Error that a plugin's answer at a point turns into."""
+    return Status.failure(f"running {point} plugin {go_quote(plugin)}: {status.error_text}").by(plugin)
+
+
+def change_failed(point: str, plugin: str, status: Status) -> Status:
+    """The same of a PreFilter plugin's AddPod or RemovePod."""
+    text = f"running {point} on PreFilter plugin {go_quote(plugin)}: {status.error_text}"
+    return Status.failure(text).by(plugin)
+
+
+def filter_failed_1_20(plugin: str, pod: str, text: str) -> str:
+    """A Filter plugin's answer is neither Success nor a rejection. pod: its name."""
+    return f"running {go_quote(plugin)} filter plugin for pod {go_quote(pod)}: {text}"
+
+
+def filter_failed_1_36(plugin: str, pod: str, text: str) -> str:  # noqa: ARG001
+    return f"running {go_quote(plugin)} filter plugin: {text}"
+
+
+def score_failed(plugin: str, error: object) -> str:
+    return f"running Score plugins: plugin {go_quote(plugin)} failed with: {error}"
+
+
+def normalize_failed(plugin: str, error: object) -> str:
+    return f"running Normalize on Score plugins: plugin {go_quote(plugin)} failed with: {error}"
+
+
+def out_of_range(plugin: str, value: int) -> str:
+    """A normalised score is none."""
+    return (
+        f"applying score defaultWeights on Score plugins: plugin {go_quote(plugin)} returns an invalid score {value}, "
+        f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+    )

@@ -1,0 +1,103 @@
+"""What a plugin is.
+
+Plugins that come with the scheduler judge all nodes at once: ``check`` is their PreFilter and Filter, ``scoring`` their
+PreScore, Score and NormalizeScore. A plugin of one's own is any class with a ``name`` and the methods of the points
+it takes part in (see ``points.METHODS``), called as upstream calls them::
+
+    pre_enqueue(pod) -> Status | None
+    less(first, second) -> bool                                  # QueuedPod with .pod and .timestamp
+    pre_filter(state, pod, snapshot) -> Status | PreFilterResult | None
+    add_pod(state, pod, added, node_info), remove_pod(state, pod, removed, node_info) -> Status | None
+    filter(state, pod, node_info) -> Status | None               # one node
+    filter_nodes(state, pod, snapshot) -> {reason: (n,) bool}    # all nodes at once; a reason may be a Status
+    post_filter(state, pod, statuses) -> (node name | None, Status | None)   # "": no longer nominated
+    pre_score(state, pod, snapshot of the feasible nodes) -> Status | None
+    score(state, pod, node_info) -> int                          # one node, 0-100 after normalising
+    score_nodes(state, pod, snapshot) -> (n,) int64              # the feasible nodes at once
+    normalize_scores(state, pod, scores) -> (n,) int64
+    reserve(state, pod, node_name) -> Status | None, unreserve(state, pod, node_name) -> None
+    permit(state, pod, node_name) -> (Status | None, seconds)
+    pre_bind_pre_flight(state, pod, node_name) -> Status | PreFlight | None      # 1.36
+    pre_bind, bind(state, pod, node_name) -> Status | None
+    post_bind(state, pod, node_name) -> None
+
+A method that raises SchedulingError answers an Error status with that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from kubescheduler.framework.contract.points import METHODS, Point
+from kubescheduler.framework.contract.status import Status
+from predicates.types import FitPredicate
+from priorities.types import PriorityConfig
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.handle import Handle
+
+
+class Plugin(Protocol):
+    """Anything with a name; what else it has decides where it takes part."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@attrs.frozen
+class PreFilterResult:
+    """The names of the nodes that alone may be considered; None: all."""
+
+    node_names: frozenset[str] | None = None
+
+
+@attrs.frozen
+class PreFlight:
+    """What a PreBind plugin says before it is run (1.36).
+
+    status: None: it will work; Skip: it will not. allow_parallel: it may run beside its neighbours that say so too.
+    """
+
+    status: Status | None = None
+    allow_parallel: bool = False
+
+
+class Unresolvable(str):
+    """A reason of ``filter_nodes`` that taking pods away cannot mend."""
+
+    __slots__ = ()
+
+
+@attrs.frozen(eq=False)
+class ColumnPlugin:
+    """A plugin that judges or scores all nodes at once and does nothing else.
+
+    points: where it takes part. check: PreFilter and Filter. scoring: PreScore, Score and NormalizeScore.
+    filter_alone, score_alone: the text of the error that Filter or Score ends in when the profile does not enable
+    the plugin's PreFilter or PreScore; None when it does without.
+    """
+
+    name: str
+    points: frozenset[Point]
+    check: FitPredicate | None = None
+    scoring: PriorityConfig | None = None
+    filter_alone: str | None = None
+    score_alone: str | None = None
+
+
+PluginFactory = Callable[[Any, "Handle"], Plugin]
+"""Of (args, handle). args: the plugin's args record of ``framework.args``; for a plugin without one the mapping that
+the configuration gives, None without.  Raises ConfigError for args it cannot work with."""
+
+
+def points_of(plugin: Any) -> Collection[Point]:
+    """The points that a plugin takes part in."""
+    declared: Collection[Point] | None = getattr(plugin, "points", None)
+    if declared is not None:
+        return declared
+    return frozenset(
+        point for point, methods in METHODS.items() if any(callable(getattr(plugin, name, None)) for name in methods)
+    )

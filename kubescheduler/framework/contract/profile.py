@@ -1,0 +1,104 @@
+"""A profile: which plugins run at which point, with what weights and args."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.framework.contract.points import Point
+
+DEFAULT_SCHEDULER_NAME = "default-scheduler"
+
+
+@attrs.frozen
+class Enabled:
+    """An entry of an enabled list; weight 0: not given."""
+
+    name: str
+    weight: int = 0
+
+
+@attrs.frozen
+class PluginSet:
+    """What a profile says of one point, or of multiPoint; ``*`` in disabled stands for all defaults."""
+
+    enabled: tuple[Enabled, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Profile:
+    """One profile of a completed configuration.
+
+    plugins: point → its plugins in the order they run, after merging with the defaults and, in 1.36, after multiPoint
+    was expanded. multi_point: 1.36: the merged multiPoint list, whose weights count where the score point names none.
+    plugin_config: (plugin, args) in order, defaults filled in; args is a record of ``framework.args``, or the mapping
+    as written for a plugin without one. percentage_of_nodes_to_score: None: the configuration's.
+    """
+
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME
+    plugins: Mapping[Point, tuple[Enabled, ...]] = attrs.field(factory=dict)
+    multi_point: tuple[Enabled, ...] = ()
+    plugin_config: tuple[tuple[str, Any], ...] = ()
+    percentage_of_nodes_to_score: int | None = None
+    run_all_filters: bool = False
+    """A 1.20 policy's alwaysCheckAllPredicates."""
+    sets: Mapping[str, PluginSet] = attrs.field(factory=dict)
+    """Member of ``plugins`` → the set a configuration names there; empty: ``plugins`` of this record says it all."""
+
+
+@attrs.frozen
+class LeaderElection:
+    """Durations in nanoseconds."""
+
+    leader_elect: bool = True
+    lease_duration_ns: int = 15_000_000_000
+    renew_deadline_ns: int = 10_000_000_000
+    retry_period_ns: int = 2_000_000_000
+    resource_lock: str = "leases"
+    resource_namespace: str = "kube-system"
+    resource_name: str = "kube-scheduler"
+
+
+@attrs.frozen
+class ClientConnection:
+    """How the API server is talked to. qps: requests per second."""
+
+    kubeconfig: str = ""
+    accept_content_types: str = ""
+    content_type: str = "application/vnd.kubernetes.protobuf"
+    qps: float = 50
+    burst: int = 100
+
+
+@attrs.frozen(eq=False)
+class SchedulerConfig:
+    """A completed KubeSchedulerConfiguration as the scheduler uses it; backoffs in seconds.
+
+    extenders: configurations in the order they are asked, ignorable ones last. document: the completed
+    configuration as it would be written, in its own API version. provider: 1.20: the algorithm provider of the
+    profiles. notes: what someone who wrote the configuration may not expect.
+    """
+
+    release: str
+    profiles: tuple[Profile, ...]
+    extenders: tuple[Any, ...] = ()
+    percentage_of_nodes_to_score: int = 0
+    pod_initial_backoff_seconds: int = 1
+    pod_max_backoff_seconds: int = 10
+    parallelism: int = 16
+    provider: str = "DefaultProvider"
+    leader_election: LeaderElection = LeaderElection()
+    client_connection: ClientConnection = ClientConnection()
+    enable_profiling: bool = True
+    enable_contention_profiling: bool = True
+    healthz_bind_address: str = "0.0.0.0:10251"
+    """1.20."""
+    metrics_bind_address: str = "0.0.0.0:10251"
+    """1.20."""
+    delay_cache_until_active: bool = False
+    """1.36."""
+    notes: tuple[str, ...] = ()
+    document: Mapping[str, Any] = attrs.field(factory=dict)

@@ -1,0 +1,1 @@
+"""The scheduling and the binding cycle, and the loop that drives them."""

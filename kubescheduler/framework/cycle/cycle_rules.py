@@ -1,0 +1,211 @@
+"""What the releases do differently between choosing a node and binding to it."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import NO_LABELS, Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.framework.cycle.failures import (
+    FailureRecord,
+    Stage,
+    chosen_1_20,
+    chosen_1_36,
+    nominated_1_20,
+    nominated_1_36,
+    undecided_1_20,
+    undecided_1_36,
+)
+from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.running.framework_services import Services
+
+PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
+"""The state's key of a dict of pods that plugins want tried now (1.36)."""
+
+EXPECTATION_GATE = "NominatedNodeNameForExpectation"
+
+NO_UID = "cannot get cache key for pod with empty UID"
+
+
+class Undecided(Protocol):
+    """See undecided_1_20."""
+
+    def __call__(self, decision: Decision, *, post_filters: bool) -> FailureRecord: ...
+
+
+class Fate(enum.Enum):
+    """What becomes of a pod whose attempt failed."""
+
+    PUT_BACK = "put back"
+    LEFT_OUT = "left out of the queue"
+    ANOTHER_ONE = "another pod by now, of which nothing is known"
+
+
+@attrs.frozen(eq=False)
+class CycleRules:
+    """One release's cycles around the plugins.
+
+    assume_fault: why a pod cannot be assumed, None if it can. passes_over: of (pod, the assumed pod of its uid),
+    whether it is not tried again. pre_flight: asks the PreBind plugins for what they will do. extenders_bind: of
+    (services, pod, node), whether an extender did it, and how. nominated: the name that goes into the status.
+    in_memory: the name that the nominator keeps. expires: seconds after which an assumed pod that nobody confirms is
+    dropped. stirs: a failed binding is an event for the other pods. activate_key: see PODS_TO_ACTIVATE.
+    """
+
+    assume_fault: Callable[[ClusterCache, Pod], str | None]
+    passes_over: Callable[[Pod, Pod], bool]
+    undecided: Undecided
+    chosen: Callable[[Stage, Pod, str, Status], FailureRecord]
+    pre_flight: Callable[[Framework, Services, CycleState, Pod, str, bool], Status | None]
+    extenders_bind: Callable[[Services, Pod, str], tuple[bool, Status | None]]
+    nominated: Callable[[FailureRecord], str | None]
+    in_memory: Callable[[FailureRecord, Pod], str]
+    fate: Callable[[Pod, Pod | None], Fate]
+    expires: float
+    stirs: bool
+    activate_key: str | None
+
+
+# --- assuming ----------------------------------------------------------------------------------
+
+
+def assume_fault_1_20(cache: ClusterCache, pod: Pod) -> str | None:
+    if not pod.metadata.uid:
+        return NO_UID
+    return f"pod {pod.metadata.uid} is in the cache, so can't be assumed" if pod in cache else None
+
+
+def assume_fault_1_36(cache: ClusterCache, pod: Pod) -> str | None:
+    if not pod.metadata.uid:
+        return NO_UID
+    return f"pod {pod.metadata.uid}({pod.key}) is in the cache, so can't be assumed" if pod in cache else None
+
+
+def passes_over_1_20(pod: Pod, assumed: Pod) -> bool:
+    """Only a pod that has not changed in anything that matters is passed over."""
+    return _bare(pod) == _bare(assumed)
+
+
+def passes_over_1_36(_: Pod, __: Pod) -> bool:
+    return True
+
+
+def _bare(pod: Pod) -> Pod:
+    return attrs.evolve(pod, metadata=attrs.evolve(pod.metadata, annotations=NO_LABELS), node_name="")
+
+
+# --- binding -----------------------------------------------------------------------------------
+
+
+def no_pre_flight(*_: object) -> None:
+    """The release does not ask."""
+
+
+def pre_flight_1_36(
+    framework: Framework, services: Services, state: CycleState, pod: Pod, node_name: str, waits: bool
+) -> Status | None:
+    """The node's name goes into the pod's status when binding will take its time. None: go on."""
+    if not services.feature_gates.get(EXPECTATION_GATE, True):
+        return None
+    status = framework.run_pre_bind_pre_flight(state, pod, node_name)
+    if status is not None and status.code is Code.Error:
+        return status
+    works = status is None or status.code is Code.Success
+    if (works or waits) and services.client is not None and pod.nominated_node_name != node_name:
+        try:
+            services.client.patch_pod_status(pod, {"nominatedNodeName": node_name})
+        except SchedulingError as error:
+            services.observer.trouble(f"updating the nominated node of {pod.key}: {error}")
+    return None
+
+
+def extenders_bind_1_20(services: Services, pod: Pod, node_name: str) -> tuple[bool, Status | None]:
+    """The first interested extender that can bind has the last word."""
+    for extender in services.extenders:
+        if extender.config.bind_verb and extender.is_interested(pod):
+            try:
+                extender.bind(pod, node_name)
+            except SchedulingError as error:
+                return True, Status.failure(str(error))
+            return True, None
+    return False, None
+
+
+def extenders_bind_1_36(services: Services, pod: Pod, node_name: str) -> tuple[bool, Status | None]:
+    """An ignorable extender that fails leaves the pod to the next one, or to the plugins."""
+    for extender in services.extenders:
+        if extender.config.bind_verb and extender.is_interested(pod):
+            try:
+                extender.bind(pod, node_name)
+            except SchedulingError as error:
+                if extender.config.ignorable:
+                    services.observer.trouble(f"binding {pod.key} by an extender that can be ignored: {error}")
+                    continue
+                return True, Status.failure(str(error))
+            return True, None
+    return False, None
+
+
+# --- failing -----------------------------------------------------------------------------------
+
+
+def in_memory_1_20(failure: FailureRecord, pod: Pod) -> str:
+    return failure.nominated or pod.nominated_node_name
+
+
+def in_memory_1_36(failure: FailureRecord, pod: Pod) -> str:
+    return pod.nominated_node_name if failure.nominated is None else failure.nominated
+
+
+def fate_1_20(tried: Pod, now: Pod | None) -> Fate:  # noqa: ARG001
+    """now: the pod as the API has it, None when it is gone."""
+    return Fate.LEFT_OUT if now is None else Fate.PUT_BACK
+
+
+def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
+    """A pod that was bound after all is not tried again."""
+    if now is None or now.node_name:
+        return Fate.LEFT_OUT
+    return Fate.PUT_BACK if tried.metadata.uid == now.metadata.uid else Fate.ANOTHER_ONE
+
+
+CYCLE_RULES: dict[str, CycleRules] = {
+    "1.20": CycleRules(
+        assume_fault=assume_fault_1_20,
+        passes_over=passes_over_1_20,
+        undecided=undecided_1_20,
+        chosen=chosen_1_20,
+        pre_flight=no_pre_flight,
+        extenders_bind=extenders_bind_1_20,
+        nominated=nominated_1_20,
+        in_memory=in_memory_1_20,
+        fate=fate_1_20,
+        expires=120.0,
+        stirs=False,
+        activate_key=None,
+    ),
+    "1.36": CycleRules(
+        assume_fault=assume_fault_1_36,
+        passes_over=passes_over_1_36,
+        undecided=undecided_1_36,
+        chosen=chosen_1_36,
+        pre_flight=pre_flight_1_36,
+        extenders_bind=extenders_bind_1_36,
+        nominated=nominated_1_36,
+        in_memory=in_memory_1_36,
+        fate=fate_1_36,
+        expires=math.inf,
+        stirs=True,
+        activate_key=PODS_TO_ACTIVATE,
+    ),
+}
+"""Release → what it does."""

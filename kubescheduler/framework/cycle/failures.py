@@ -1,0 +1,231 @@
+"""Why a pod was not bound: the reason, the text and what else a release makes of a failed attempt."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import Mask
+from clusterstate.objects import Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.generic_scheduler import NO_NODES
+from kubescheduler.framework.contract.status import REJECTED_1_20, REJECTED_1_36, Code, Status
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision, items, nominee_of
+
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+"""Reasons of the condition PodScheduled."""
+
+EXTENDER = "Extender"
+"""The rejector that stands for every extender."""
+
+LONGEST_NOTE, KEPT_OF_NOTE = 1024, 1020
+"""Bytes of an event's note."""
+
+
+class Stage(enum.Enum):
+    """Where an attempt failed."""
+
+    ALGORITHM = "algorithm"
+    ASSUME = "assume"
+    RESERVE = "reserve"
+    PERMIT = "permit"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+
+
+@attrs.frozen(eq=False)
+class FailureRecord:
+    """One failed attempt.
+
+    node_name: the node that was chosen, empty if there was none. reason, message: of the condition PodScheduled.
+    code, plugin: of the status that ended it. result: the metric's, ``unschedulable`` or ``error``. nominated: the node
+    that the pod is nominated to from now on; empty: none; None: nothing is said about it. rejectors: the plugins
+    that an event has to concern for the pod to be tried again. pending: likewise, those whose event has it tried again
+    at once (1.36). silent: there is no error to tell.
+    """
+
+    pod: Pod
+    stage: Stage
+    reason: str
+    message: str
+    code: Code = Code.Unschedulable
+    plugin: str = ""
+    node_name: str = ""
+    result: str = "unschedulable"
+    nominated: str | None = ""
+    rejectors: frozenset[str] = frozenset()
+    silent: bool = False
+    pending: frozenset[str] = frozenset()
+
+
+# --- no node was chosen ------------------------------------------------------------------------
+
+
+def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureRecord:  # noqa: ARG001
+    """Whatever the algorithm failed with, the condition says Unschedulable."""
+    unfit = decision.error in (None, NO_NODES)
+    return FailureRecord(
+        decision.pod,
+        Stage.ALGORITHM,
+        UNSCHEDULABLE,
+        decision.message,
+        Code.Unschedulable if unfit else Code.Error,
+        result="unschedulable" if unfit else "error",
+        nominated=_nominee(decision) or "",
+        rejectors=rejectors_of(decision),
+    )
+
+
+def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureRecord:
+    """Only a pod that fits nowhere is Unschedulable. post_filters: there are plugins that may have nominated it."""
+    unfit = decision.error in (None, NO_NODES)
+    return FailureRecord(
+        decision.pod,
+        Stage.ALGORITHM,
+        UNSCHEDULABLE if unfit else SCHEDULER_ERROR,
+        decision.message,
+        Code.Unschedulable if unfit else Code.Error,
+        result="unschedulable" if unfit else "error",
+        nominated=_nominee(decision) if post_filters and decision.error is None else "",
+        rejectors=rejectors_of(decision),
+        pending=pending_of(decision),
+    )
+
+
+def _nominee(decision: Decision) -> str | None:
+    """The node that the pod is to wait for; empty: for none; None: nothing is said."""
+    return decision.nominated if isinstance(decision, FrameworkDecision) else nominee_of(decision.preemption)
+
+
+def rejectors_of(decision: Decision) -> frozenset[str]:
+    """The plugins whose answers left no node, ``Extender`` for all extenders; none when the attempt was given up.
+
+    Those that wait for an event are not among them, see ``pending_of``.
+    """
+    if decision.error is not None:
+        return frozenset()
+    found, _, left = _blamed(decision)
+    if isinstance(decision, FrameworkDecision):
+        found.update(decision.pre_filter_plugins)
+        if decision.absent is not None and decision.absent.plugin:
+            found.add(decision.absent.plugin)
+    if any(trace.failed is not None for trace in decision.extenders) and left.any():
+        found.add(EXTENDER)
+    return frozenset(found)
+
+
+def pending_of(decision: Decision) -> frozenset[str]:
+    """The plugins that refused a node until an event comes (1.36)."""
+    return frozenset() if decision.error is not None else frozenset(_blamed(decision)[1])
+
+
+def _blamed(decision: Decision) -> tuple[set[str], set[str], Mask]:
+    """(the plugins that refused nodes for good, those that wait, (N,) bool the nodes that no plugin refused)."""
+    framework = decision if isinstance(decision, FrameworkDecision) else None
+    left = decision.listed.copy() if framework is None else framework.looked_at.copy()
+    refusing: set[str] = set()
+    waiting: set[str] = set()
+    for row, reasons in decision.with_nominated.items():
+        if left[row]:
+            left[row] = False
+            pends = framework is not None and framework.nominated_codes.get(row) is Code.Pending
+            (waiting if pends else refusing).update(name for name, _ in reasons)
+    for name, verdict in decision.verdicts:
+        failing = left & np.logical_or.reduce([*verdict.values(), np.zeros_like(left)])
+        pending = None if framework is None else framework.pending.get(name)
+        if pending is not None and (failing & pending).any():
+            waiting.add(name)
+        if (failing if pending is None else failing & ~pending).any():
+            refusing.add(name)
+        if not decision.every_reason:
+            left &= ~failing
+    return refusing, waiting, left
+
+
+# --- a node was chosen -------------------------------------------------------------------------
+
+
+def chosen_1_20(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
+    """Only Permit can call a pod Unschedulable."""
+    rejected = stage is Stage.PERMIT and status.code in REJECTED_1_20
+    message = status.message if rejected else status.error_text
+    if stage is Stage.BIND:
+        error = message if status.code is Code.Error else f"bind status: {status.code.name}, {status.message}"
+        message = f"binding rejected: {error}"
+    return FailureRecord(
+        pod,
+        stage,
+        UNSCHEDULABLE if rejected else SCHEDULER_ERROR,
+        message,
+        status.code,
+        status.plugin,
+        node_name,
+        "unschedulable" if rejected else "error",
+    )
+
+
+def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
+    """A rejection by Reserve or Permit is told like one of a single node."""
+    rejected, pends = status.code in REJECTED_1_36, status.code is Code.Pending
+    message = status.error_text
+    if rejected and stage in (Stage.RESERVE, Stage.PERMIT):
+        message = f"0/1 nodes are available: {items([status.all_reasons])}."
+    return FailureRecord(
+        pod,
+        stage,
+        UNSCHEDULABLE if rejected else SCHEDULER_ERROR,
+        message,
+        status.code,
+        status.plugin,
+        node_name,
+        "unschedulable" if rejected else "error",
+        rejectors=frozenset({status.plugin} - {""}) if rejected and not pends else frozenset(),
+        silent=status.code is Code.Skip,
+        pending=frozenset({status.plugin} - {""}) if pends else frozenset(),
+    )
+
+
+# --- what is told ------------------------------------------------------------------------------
+
+
+def cut(message: str) -> str:
+    """A message as an event's note: its first bytes when it is too long."""
+    data = message.encode()
+    if len(data) <= LONGEST_NOTE:
+        return message
+    return f"{data[:KEPT_OF_NOTE].decode(errors='replace')} ..."
+
+
+def nominated_1_20(failure: FailureRecord) -> str | None:
+    """The nominatedNodeName to write; None: it stays."""
+    return failure.nominated or None
+
+
+def nominated_1_36(failure: FailureRecord) -> str | None:
+    """The same; an empty one is written too."""
+    return failure.nominated
+
+
+def status_patch(failure: FailureRecord, nominated: Callable[[FailureRecord], str | None]) -> dict[str, Any]:
+    """The members of the pod's status to write, empty when nothing changes.
+
+    The client adds ``lastTransitionTime`` to a condition whose status is new. ``nominated``: see nominated_1_20.
+    """
+    patch: dict[str, Any] = {}
+    condition = {"type": "PodScheduled", "status": "False", "reason": failure.reason, "message": failure.message}
+    if {key: _condition(failure.pod).get(key) for key in condition} != condition:
+        patch["conditions"] = [condition]
+    name = nominated(failure)
+    if name is not None and name != failure.pod.nominated_node_name:
+        patch["nominatedNodeName"] = name
+    return patch
+
+
+def _condition(pod: Pod) -> Mapping[str, Any]:
+    """The condition PodScheduled that a pod has, as far as its manifest is kept."""
+    conditions = ((pod.manifest or {}).get("status") or {}).get("conditions") or ()
+    return next((condition for condition in conditions if condition.get("type") == "PodScheduled"), {})

@@ -1,0 +1,163 @@
+"""What a scheduler's loop needs of its queue, and a queue that is enough for a cluster in memory."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from clusterstate.errors import ClusterStateError
+from clusterstate.objects import Pod
+from kubescheduler.framework.contract.status import Status
+from kubescheduler.framework.cycle.failures import FailureRecord
+
+
+@attrs.frozen(eq=False)
+class QueuedPod:
+    """A pod of the queue.
+
+    timestamp: when it last entered a queue, in seconds. attempts: how often it was tried. gated_by: the PreEnqueue
+    plugin that holds it back. rejectors: the plugins for which its last attempt failed.
+    """
+
+    pod: Pod
+    timestamp: float
+    attempts: int = 0
+    gated_by: str = ""
+    rejectors: frozenset[str] = frozenset()
+
+
+class Queued(Protocol):
+    """What is popped."""
+
+    @property
+    def pod(self) -> Pod: ...
+
+
+class PodQueue(Protocol):
+    """The queue of a SchedulerLoop; called from any thread."""
+
+    def pop(self) -> Any:
+        """The next pod to try, with a ``pod``; None: there is none now."""
+        ...
+
+    def put_back(self, entry: Any, pod: Pod, failure: FailureRecord) -> None:
+        """The attempt of a popped entry failed. pod: as it is now. Raises ClusterStateError if it is there already."""
+        ...
+
+    def done(self, pod: Pod) -> None:
+        """A popped pod is on its way to its node: events no longer concern it."""
+        ...
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        """Pods are to be tried now; those that are not in the queue are passed over."""
+        ...
+
+    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None) -> None:
+        """A pod gave its place on a node back; all pods but one may fit now."""
+        ...
+
+
+def never_gated(_: Pod, __: str) -> Status | None:
+    return None
+
+
+class SimpleQueue:
+    """A PodQueue without back-off: what failed waits until something happens, then it is tried again.
+
+    less: the queue sort, as ``Profiles.less``. pre_enqueue: of (pod, the plugin to ask first), as
+    ``Profiles.pre_enqueue``; a pod that it refuses is gated. clock: seconds.
+    """
+
+    def __init__(
+        self,
+        less: Callable[[Any, Any], bool],
+        clock: Callable[[], float],
+        pre_enqueue: Callable[[Pod, str], Status | None] = never_gated,
+    ) -> None:
+        self._clock = clock
+        self._pre_enqueue = pre_enqueue
+        self._order = functools.cmp_to_key(lambda one, other: -1 if less(one, other) else int(less(other, one)))
+        self._lock = threading.RLock()
+        self._numbers = itertools.count()
+        self._heap: list[tuple[Any, int, str]] = []
+        self._active: dict[str, tuple[int, QueuedPod]] = {}
+        self._unschedulable: dict[str, QueuedPod] = {}
+
+    def __len__(self) -> int:
+        return len(self._active) + len(self._unschedulable)
+
+    def gated(self) -> dict[str, str]:
+        """Key of a pod that is held back → the plugin that does it."""
+        return {key: entry.gated_by for key, entry in self._unschedulable.items() if entry.gated_by}
+
+    def unschedulable(self) -> list[Pod]:
+        """The pods whose last attempt failed, and the gated ones."""
+        return [entry.pod for entry in self._unschedulable.values()]
+
+    def add(self, pod: Pod) -> None:
+        """A new pod, or a new version of one that is in the queue."""
+        with self._lock:
+            _, before = self._active.pop(pod.key, (0, None))
+            before = before or self._unschedulable.pop(pod.key, None)
+            entry = QueuedPod(pod, self._clock()) if before is None else attrs.evolve(before, pod=pod)
+            self._enqueue(entry)
+
+    def remove(self, pod: Pod) -> None:
+        """A pod is gone."""
+        with self._lock:
+            self._active.pop(pod.key, None)
+            self._unschedulable.pop(pod.key, None)
+
+    def pop(self) -> QueuedPod | None:
+        with self._lock:
+            while self._heap:
+                _, number, key = heapq.heappop(self._heap)
+                found, entry = self._active.get(key, (-1, None))
+                if entry is not None and found == number:
+                    del self._active[key]
+                    return attrs.evolve(entry, attempts=entry.attempts + 1)
+            return None
+
+    def put_back(self, entry: QueuedPod, pod: Pod, failure: FailureRecord) -> None:
+        with self._lock:
+            for name, part in (("unschedulable queue", self._unschedulable), ("the active queue", self._active)):
+                if pod.key in part:
+                    raise ClusterStateError(f"Pod {pod.key} is already present in {name}")
+            self._unschedulable[pod.key] = attrs.evolve(
+                entry, pod=pod, timestamp=self._clock(), rejectors=failure.rejectors
+            )
+
+    def done(self, pod: Pod) -> None: ...
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        with self._lock:
+            self._move([pod.key for pod in pods if pod.key in self._unschedulable])
+
+    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None) -> None:  # noqa: ARG002
+        with self._lock:
+            self._move([key for key in self._unschedulable if excluding is None or key != excluding.key])
+
+    def move_all(self) -> None:
+        """Something changed that may let any pod in."""
+        with self._lock:
+            self._move(list(self._unschedulable))
+
+    def _move(self, keys: Collection[str]) -> None:
+        for key in keys:
+            self._enqueue(self._unschedulable.pop(key))
+
+    def _enqueue(self, entry: QueuedPod) -> None:
+        status = self._pre_enqueue(entry.pod, entry.gated_by)
+        if status is None:
+            number = next(self._numbers)
+            self._active[entry.pod.key] = number, attrs.evolve(entry, gated_by="")
+            heapq.heappush(self._heap, (self._order(entry), number, entry.pod.key))
+        else:
+            rejectors = entry.rejectors | {status.plugin}
+            self._unschedulable[entry.pod.key] = attrs.evolve(entry, gated_by=status.plugin, rejectors=rejectors)

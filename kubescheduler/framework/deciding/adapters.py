@@ -1,0 +1,234 @@
+"""One plugin asked at one point, whichever way it is written: per node, over columns, or as column rules.
+
+Everything answers (status, value); a status of None is Success. A SchedulingError that a plugin raises is an Error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from algorithmprovider.pernode import node_infos
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.error_texts import normalize_failed, score_failed
+from kubescheduler.framework.contract.plugin import PreFilterResult, Unresolvable
+from kubescheduler.framework.contract.status import REJECTED_1_36, Code, Status, is_success
+from predicates.types import FitPredicate, NodeError, Verdict
+from priorities.types import PriorityConfig
+
+SKIP = Status(Code.Skip)
+"""What a column rule says that has nothing to say."""
+
+
+def column_check(plugin: Any) -> FitPredicate | None:
+    """A plugin's PreFilter and Filter as column rules, if it has them."""
+    check: FitPredicate | None = getattr(plugin, "check", None)
+    return check
+
+
+def column_score(plugin: Any) -> PriorityConfig | None:
+    """A plugin's PreScore and Score as column rules, if it has them."""
+    scoring: PriorityConfig | None = getattr(plugin, "scoring", None)
+    return scoring
+
+
+def status_of(call: Callable[..., Status | None], *args: Any) -> tuple[Status | None, None]:
+    """What a plugin answers, also by raising."""
+    try:
+        return call(*args), None
+    except SchedulingError as error:
+        return Status.failure(str(error)), None
+
+
+# --- PreFilter ---------------------------------------------------------------------------------
+
+
+def ask_pre_filter(
+    plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot
+) -> tuple[Status | None, frozenset[str] | None]:
+    """(status, the node names that alone may be considered; None: all). A rule that says nothing of the pod skips."""
+    check = column_check(plugin)
+    try:
+        return _own_pre_filter(plugin, state, pod, snapshot) if check is None else _pre_filter(check, pod, snapshot)
+    except SchedulingError as error:
+        return Status.failure(str(error)), None
+
+
+def _pre_filter(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> tuple[Status | None, frozenset[str] | None]:
+    info = snapshot.info(pod)
+    if not check.applies(info):
+        return SKIP, None
+    if check.pre_filter is None:
+        return None, None
+    answer = check.pre_filter(info, snapshot.whole())
+    if answer.reasons:
+        return rejection(answer.reasons, pod, any(map(check.unresolvable, answer.reasons))), None
+    return (SKIP, None) if answer.skip else (None, answer.nodes)
+
+
+def _own_pre_filter(
+    plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot
+) -> tuple[Status | None, frozenset[str] | None]:
+    answer = plugin.pre_filter(state, pod, snapshot)
+    result, status = answer if isinstance(answer, tuple) else (answer, None)
+    if isinstance(result, PreFilterResult):
+        return status, result.node_names
+    return (status if result is None else result), None
+
+
+def rejection(reasons: tuple[str, ...], pod: Pod, unresolvable: bool) -> Status:
+    """The status of reasons that column rules gave; a NodeError among them is an Error."""
+    for reason in reasons:
+        if isinstance(reason, NodeError):
+            return Status.failure(reason.about(pod.key))
+    return Status(Code.UnschedulableAndUnresolvable if unresolvable else Code.Unschedulable, reasons)
+
+
+# --- Filter ------------------------------------------------------------------------------------
+
+
+def filter_mask(plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot) -> dict[int, Status]:
+    """Position in the snapshot → status, of the rows that a plugin's Filter does not pass.
+
+    Rows without a node object are passed over.
+    """
+    try:
+        check = column_check(plugin)
+        if check is not None:
+            return _by_rules(check, pod, snapshot)
+        if hasattr(plugin, "filter_nodes"):
+            return _by_columns(plugin.filter_nodes(state, pod, snapshot), pod, snapshot)
+    except SchedulingError as error:
+        return dict.fromkeys(np.flatnonzero(snapshot.has_node).tolist(), Status.failure(str(error)))
+    out: dict[int, Status] = {}
+    for at, node_info in node_infos(snapshot):
+        status, _ = status_of(plugin.filter, state, pod, node_info)
+        if status is not None and not is_success(status):
+            out[at] = status
+    return out
+
+
+def ask_filter(plugin: Any, state: CycleState, pod: Pod, there: Snapshot) -> tuple[Status | None, None]:
+    """A plugin's Filter on a snapshot of one row."""
+    return filter_mask(plugin, state, pod, there).get(0), None
+
+
+def _by_rules(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> dict[int, Status]:
+    info = snapshot.info(pod)
+    if not check.applies(info):
+        return {}
+    verdict = check.check(info, snapshot)
+    beyond = None if check.beyond is None or not verdict else check.beyond(info, snapshot)
+    out: dict[int, Status] = {}
+    for at, reasons in _by_row(verdict, snapshot).items():
+        hopeless = (beyond is not None and bool(beyond[at])) or any(map(check.unresolvable, reasons))
+        out[at] = rejection(tuple(reasons), pod, hopeless)
+    return out
+
+
+def _by_columns(answer: Mapping[str | Status, Mask], pod: Pod, snapshot: Snapshot) -> dict[int, Status]:
+    out: dict[int, Status] = {}
+    for reason, mask in answer.items():
+        status = reason if isinstance(reason, Status) else rejection((reason,), pod, isinstance(reason, Unresolvable))
+        for at in np.flatnonzero(mask & snapshot.has_node).tolist():
+            out[at] = _joined(out.get(at), status)
+    return {at: status for at, status in out.items() if not is_success(status)}
+
+
+def _joined(before: Status | None, status: Status) -> Status:
+    """Two statuses of one node; what is no rejection wins, then what cannot be mended."""
+    if before is None or (before.code in REJECTED_1_36 and status.code not in REJECTED_1_36):
+        return status
+    if before.code not in REJECTED_1_36:
+        return before
+    return Status(max(before.code, status.code), (*before.reasons, *status.reasons))
+
+
+def _by_row(verdict: Verdict, snapshot: Snapshot) -> dict[int, list[str]]:
+    out: dict[int, list[str]] = {}
+    here = snapshot.has_node
+    for reason, mask in verdict.items():
+        for at in np.flatnonzero(mask & here).tolist():
+            out.setdefault(at, []).append(reason)
+    return dict(sorted(out.items()))
+
+
+# --- PostFilter --------------------------------------------------------------------------------
+
+
+def ask_post_filter(
+    plugin: Any, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+) -> tuple[Status | None, str | None]:
+    """(status, the node that the pod is nominated to; empty: it no longer is; None: nothing is said)."""
+    try:
+        nominee, status = plugin.post_filter(state, pod, statuses)
+    except SchedulingError as error:
+        return Status.failure(str(error)), None
+    return status, nominee
+
+
+# --- PreScore and Score ------------------------------------------------------------------------
+
+
+def ask_pre_score(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> tuple[Status | None, None]:
+    """``feasible``: over exactly the nodes that fit."""
+    config = column_score(plugin)
+    if config is None:
+        return status_of(plugin.pre_score, state, pod, feasible)
+
+    def goes_on() -> Status | None:
+        return None if config.pre_score(feasible.info(pod), feasible.whole()) else SKIP
+
+    return status_of(goes_on)
+
+
+def score_rows(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
+    """(n,) int64, a plugin's raw scores of exactly the nodes that fit.
+
+    Raises SchedulingError with the release's text when it fails.
+    """
+    try:
+        return _raw(plugin, state, pod, feasible)
+    except SchedulingError as error:
+        raise SchedulingError(score_failed(plugin.name, error)) from error
+
+
+def _raw(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
+    config = column_score(plugin)
+    if config is not None:
+        info = feasible.info(pod)
+        raw = config.map(info, feasible)
+        return raw if config.settle is None else config.settle(info, feasible, raw)
+    if hasattr(plugin, "score_nodes"):
+        scores: IntArray = np.asarray(plugin.score_nodes(state, pod, feasible), np.int64)
+        return scores
+    out = np.zeros(len(feasible), np.int64)
+    for at, node_info in node_infos(feasible):
+        out[at] = plugin.score(state, pod, node_info)
+    return out
+
+
+def normalize_rows(
+    plugin: Any, state: CycleState, pod: Pod, raw: IntArray, feasible: Snapshot | None = None
+) -> IntArray:
+    """(n,) int64 from (n,): a plugin's NormalizeScore, if it has one. ``feasible`` is needed by column rules only.
+
+    Raises SchedulingError with the release's text when it fails.
+    """
+    config = column_score(plugin)
+    try:
+        if config is not None:
+            return (
+                raw if config.reduce is None or feasible is None else config.reduce(feasible.info(pod), feasible, raw)
+            )
+        if not hasattr(plugin, "normalize_scores"):
+            return raw
+        return np.asarray(plugin.normalize_scores(state, pod, raw), np.int64)
+    except SchedulingError as error:
+        raise SchedulingError(normalize_failed(plugin.name, error)) from error

@@ -1,0 +1,101 @@
+"""What is remembered for one pod class under one profile: verdicts, scores and what PreFilter plugins answered."""
+
+from __future__ import annotations
+
+from clusterstate.changes import LOCAL, ChangeLog, flags_of
+from clusterstate.errors import SchedulingError
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.verdicts import CheckState, ClassState
+from kubescheduler.framework.contract.error_texts import score_failed
+from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.deciding.adapters import column_score
+from kubescheduler.framework.deciding.compiled_profile import Compiled
+from predicates.types import GO_ON, FitPredicate, PreFiltered
+from priorities.types import PriorityConfig, PriorityError, goes_on
+
+
+class PreState:
+    """One plugin's PreFilter answer about one pod class, asked again when something it reads has changed."""
+
+    __slots__ = ("_flags", "_version", "answer", "check")
+
+    def __init__(self, check: FitPredicate) -> None:
+        self.check = check
+        self.answer: PreFiltered = GO_ON
+        self._flags = flags_of(check.pre_reads)
+        self._version = -1
+
+    def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
+        version = log.version_of(self._flags)
+        if version != self._version:
+            assert self.check.pre_filter is not None
+            self.answer = self.check.pre_filter(pod, snapshot)
+            self._version = version
+        return self.answer
+
+
+class PreScoreState:
+    """Whether one plugin has anything to score for one pod class, asked again when something it reads has changed."""
+
+    __slots__ = ("_ask", "_flags", "_goes_on", "_version", "name")
+
+    def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
+        self.name = config.name
+        self._ask = config.pre_score
+        self._flags = flags_of((config.reads if config.narrow is None else config.narrow(info)) & ~LOCAL)
+        self._version = -1
+        self._goes_on = True
+
+    def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
+        """Raises PriorityError."""
+        version = log.version_of(self._flags)
+        if version != self._version:
+            self._goes_on = self._ask(pod, snapshot)
+            self._version = version
+        return self._goes_on
+
+
+class ProfileState(ClassState):
+    """See ClassState. pre: plugin → its PreFilter, of those that have something to say about the pod class. asked: the
+    PreFilter plugins that are asked, in order. pre_scores: the PreScore plugins that are asked, in order; those of
+    one's own as they are."""
+
+    __slots__ = ("asked", "by_name", "pre", "pre_scores")
+
+    def __init__(self, info: PodInfo, compiled: Compiled) -> None:
+        super().__init__(info, compiled.algorithm)
+        self.pre = {
+            name: PreState(check)
+            for name, check in compiled.pre_checks.items()
+            if check.pre_filter is not None and check.applies(info)
+        }
+        self.by_name: dict[str, CheckState] = {state.predicate.name: state for state in self.checks}
+        self.pre_scores: list[PreScoreState | Plugin] = []
+        for plugin in compiled.pre_scores:
+            config = column_score(plugin)
+            if config is None:
+                self.pre_scores.append(plugin)
+            elif config.pre_score is not goes_on:
+                self.pre_scores.append(PreScoreState(config, info))
+        names = [plugin.name for plugin in compiled.pre_filters]
+        self.asked = tuple(name for name in names if name in self.pre or name in compiled.own_pre_filters)
+
+    def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
+        """Raises SchedulingError with the release's text when a plugin fails."""
+        try:
+            super().score(snapshot, log)
+        except PriorityError as error:
+            failed = next(name for name, score in self.scores.items() if score.failed)
+            raise SchedulingError(score_failed(failed, error)) from error
+
+    def ask(self, name: str, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
+        """What a plugin's PreFilter says; one that skips is not run in ``check``."""
+        pre = self.pre.get(name)
+        if pre is None:
+            return GO_ON
+        answer = pre.ask(self.info, snapshot, log)
+        state = self.by_name.get(name)
+        if state is not None:
+            state.skipped = answer.skip
+        return answer

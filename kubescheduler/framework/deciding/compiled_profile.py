@@ -1,0 +1,117 @@
+"""A profile's plugins sorted by how they are run: over columns and remembered, or as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import Algorithm, Extender, WeightedPriority
+from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.adapters import column_check, column_score
+from predicates.types import FitPredicate, NodeError, Verdict
+from priorities.types import PriorityConfig, PriorityError
+
+
+class Frame(Protocol):
+    """What a decision needs of a framework: its plugins in order, and the weights of those that score."""
+
+    @property
+    def release(self) -> str: ...
+    @property
+    def profile_name(self) -> str: ...
+    @property
+    def run_all_filters(self) -> bool: ...
+    @property
+    def score_weights(self) -> Mapping[str, int]: ...
+    def at(self, point: Point) -> tuple[Plugin, ...]: ...
+
+
+@attrs.frozen(eq=False)
+class Compiled:
+    """One profile, ready to decide.
+
+    algorithm: the Filter and Score plugins that work over columns, and the extenders. pre_checks: PreFilter plugins
+    over columns. order: every Filter plugin, scores: every Score plugin, in order, by name. own_…: the plugins of
+    one's own, which are called anew in every attempt.
+    """
+
+    frame: Frame
+    algorithm: Algorithm
+    pre_filters: tuple[Plugin, ...]
+    pre_checks: Mapping[str, FitPredicate]
+    own_pre_filters: Mapping[str, Any]
+    order: tuple[str, ...]
+    own_filters: Mapping[str, Any]
+    pre_scores: tuple[Plugin, ...]
+    scores: tuple[str, ...]
+    own_scores: Mapping[str, Any]
+    weights: Mapping[str, int]
+
+    @classmethod
+    def of(cls, frame: Frame, extenders: tuple[Extender, ...], percentage: int) -> Compiled:
+        """From a framework. percentage: of nodes to score, 100: all."""
+        pre_filters, filters = frame.at(Point.PRE_FILTER), frame.at(Point.FILTER)
+        pre_scores, scores = frame.at(Point.PRE_SCORE), frame.at(Point.SCORE)
+        asked = {plugin.name for plugin in pre_filters}
+        prepared = {plugin.name for plugin in pre_scores}
+        weights = {plugin.name: frame.score_weights[plugin.name] for plugin in scores}
+        algorithm = Algorithm(
+            release=frame.release,
+            predicates=tuple(_filter(p, asked) for p in filters if column_check(p) is not None),
+            priorities=tuple(
+                WeightedPriority(_scoring(p, prepared), weights[p.name]) for p in scores if column_score(p) is not None
+            ),
+            extenders=extenders,
+            always_check_all_predicates=frame.run_all_filters,
+            percentage_of_nodes_to_score=percentage,
+        )
+        return cls(
+            frame=frame,
+            algorithm=algorithm,
+            pre_filters=pre_filters,
+            pre_checks={p.name: check for p in pre_filters if (check := column_check(p)) is not None},
+            own_pre_filters={p.name: p for p in pre_filters if column_check(p) is None},
+            order=tuple(p.name for p in filters),
+            own_filters={p.name: p for p in filters if column_check(p) is None},
+            pre_scores=pre_scores,
+            scores=tuple(p.name for p in scores),
+            own_scores={p.name: p for p in scores if column_score(p) is None},
+            weights=weights,
+        )
+
+
+def _filter(plugin: Any, asked: set[str]) -> FitPredicate:
+    """The Filter; one that needs what its PreFilter would have prepared errs on every node without it."""
+    check: FitPredicate = plugin.check
+    text: str | None = getattr(plugin, "filter_alone", None)
+    if plugin.name in asked or text is None:
+        return check
+    return FitPredicate(plugin.name, _erring(text), Reads(0))
+
+
+def _erring(text: str) -> Callable[[PodInfo, Snapshot], Verdict]:
+    def check(_: PodInfo, snapshot: Snapshot) -> Verdict:
+        return {NodeError(text): np.ones(len(snapshot), np.bool_)}
+
+    return check
+
+
+def _scoring(plugin: Any, prepared: set[str]) -> PriorityConfig:
+    """The Score; one that needs what its PreScore would have prepared fails without it."""
+    scoring: PriorityConfig = plugin.scoring
+    text: str | None = getattr(plugin, "score_alone", None)
+    if plugin.name in prepared or text is None:
+        return scoring
+    message = text
+
+    def fail(_: PodInfo, __: Snapshot) -> Any:
+        raise PriorityError(message)
+
+    return PriorityConfig(plugin.name, fail)

@@ -1,0 +1,83 @@
+"""Plugins of one's own, wrapped for one attempt so that they run over columns like all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from algorithmprovider.pernode import EVERYTHING, NodeInfo, node_infos
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import Mask
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.error_texts import change_failed
+from kubescheduler.framework.contract.status import REJECTED_1_36, Code, is_success
+from kubescheduler.framework.deciding.adapters import filter_mask, status_of
+from predicates.types import FitPredicate, NodeError, Verdict
+
+
+@attrs.frozen(eq=False)
+class OwnFilter:
+    """A plugin's Filter in one attempt. Pods thought onto or away from nodes are told to its AddPod and RemovePod.
+
+    rejected: the codes that refuse a node; any other is an error. told: its PreFilter is enabled, so that AddPod and
+    RemovePod are called. codes: row → the code with which it last refused it.
+    """
+
+    plugin: Any
+    cycle: CycleState
+    pod: Pod
+    rejected: frozenset[Code] = REJECTED_1_36
+    told: bool = True
+    codes: dict[int, Code] = attrs.field(factory=dict)
+    predicate: FitPredicate = attrs.field(init=False)
+
+    @predicate.default
+    def _predicate(self) -> FitPredicate:
+        return FitPredicate(self.plugin.name, self.check, EVERYTHING, beyond=self.beyond)
+
+    def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:
+        state = _with_changes(self.plugin, self.cycle, self.pod, snapshot) if self.told else self.cycle
+        statuses = filter_mask(self.plugin, state, self.pod, snapshot)
+        rows = snapshot.row_numbers.tolist()
+        verdict: Verdict = {}
+        for row in rows:
+            self.codes.pop(row, None)
+        for at, status in statuses.items():
+            self.codes[rows[at]] = status.code
+            rejected = status.code in self.rejected
+            reasons = status.all_reasons if rejected else (NodeError(status.error_text),)
+            for reason in reasons or ("",):
+                verdict.setdefault(reason, np.zeros(len(rows), np.bool_))[at] = True
+        return verdict
+
+    def beyond(self, _: PodInfo, snapshot: Snapshot) -> Mask:
+        return self.refused_with(Code.UnschedulableAndUnresolvable, snapshot)
+
+    def refused_with(self, code: Code, snapshot: Snapshot) -> Mask:
+        """(n,) bool: the rows that it last refused with a code."""
+        hit = [row for row, given in self.codes.items() if given is code]
+        return np.isin(snapshot.row_numbers, hit)
+
+
+def _with_changes(plugin: Any, cycle: CycleState, pod: Pod, snapshot: Snapshot) -> CycleState:
+    """The state after AddPod and RemovePod for every change, in order; the state itself when there is none."""
+    if not snapshot.changes or not hasattr(plugin, "add_pod"):
+        return cycle
+    state = cycle.clone()
+    for done, change in enumerate(snapshot.changes, start=1):
+        there = snapshot.until(done).take(np.array([change.row]))
+        for _, node_info in node_infos(there):
+            _tell(plugin, state, pod, change.pod, node_info, added=change.sign > 0)
+    return state
+
+
+def _tell(plugin: Any, state: CycleState, pod: Pod, other: Pod | None, node_info: NodeInfo, *, added: bool) -> None:
+    point, call = ("AddPod", plugin.add_pod) if added else ("RemovePod", plugin.remove_pod)
+    status, _ = status_of(call, state, pod, other, node_info)
+    if status is not None and not is_success(status):
+        raise SchedulingError(change_failed(point, plugin.name, status).message)

@@ -1,0 +1,114 @@
+"""Preemption carried out: the victims of the chosen node leave, and lower pods lose their nomination to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Pod
+from kubescheduler.core.decision import Preemption
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.status import Status
+
+PREEMPTED = "preempted"
+BY_PREEMPTION = "preempted by DefaultPreemption"
+IN_MEMORY = " (in kube-scheduler memory)."
+
+Spawn = Callable[[Callable[[], None]], None]
+"""Has something done in the background."""
+
+
+def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
+    """Deletes the victims one after the other; the first that fails ends it. Upstream: 1.20 PrepareCandidate."""
+    node = found.chosen[0]
+    for victim in found.candidates[node].pods:
+        try:
+            _delete(handle, victim)
+        except SchedulingError as error:
+            return Status.failure(str(error))
+        waiting = handle.waiting_pod(victim.metadata.uid)
+        if waiting is not None:
+            waiting.reject("DefaultPreemption", PREEMPTED)
+        _tell(handle, victim, f"Preempted by {pod.key} on node {node}")
+    _clear(handle, found.cleared)
+    return None
+
+
+@attrs.frozen(eq=False)
+class Evictions:
+    """The preemptions that are still being carried out. Upstream: 1.36 Executor.
+
+    last: uid of the preemptor → the uid of its last victim, empty while others are being preempted.
+    """
+
+    handle: Handle
+    spawn: Spawn
+    last: dict[str, str] = attrs.field(factory=dict)
+
+    def evict(self, pod: Pod, found: Preemption) -> Status | None:
+        """Begins to preempt the victims; those that are on their way out already are left alone."""
+        node = found.chosen[0]
+        victims = [v for v in found.candidates[node].pods if v.metadata.deletion_timestamp is None]
+        if victims:
+            self.last[pod.metadata.uid] = ""
+            self.spawn(lambda: self._run(pod, node, victims, found.cleared))
+        return None
+
+    def _run(self, pod: Pod, node: str, victims: Sequence[Pod], cleared: Sequence[Pod]) -> None:
+        try:
+            _clear(self.handle, cleared)
+            for victim in victims[:-1]:
+                self._preempt(pod, node, victim)
+            self.last[pod.metadata.uid] = victims[-1].metadata.uid
+            self._preempt(pod, node, victims[-1])
+        except SchedulingError:
+            self.handle.activate([pod])
+        finally:
+            self.last.pop(pod.metadata.uid, None)
+
+    def _preempt(self, pod: Pod, node: str, victim: Pod) -> None:
+        handle, uid = self.handle, victim.metadata.uid
+        note = f"Preempted by pod {pod.metadata.uid} on node {node}"
+        waiting, binding = handle.waiting_pod(uid), handle.pod_in_pre_bind(uid)
+        if waiting is not None and waiting.preempt("DefaultPreemption", PREEMPTED):
+            return _tell(handle, victim, note + IN_MEMORY)
+        if binding is not None and binding.cancel(BY_PREEMPTION):
+            return _tell(handle, victim, note + IN_MEMORY)
+        if handle.client is not None:
+            handle.client.patch_pod_status(victim, _disruption(pod))
+        _delete(handle, victim)
+        return _tell(handle, victim, note)
+
+
+def _disruption(pod: Pod) -> dict[str, object]:
+    message = f"{pod.spec.scheduler_name}: preempting to accommodate a higher priority pod"
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": message}
+    return {"conditions": [condition]}
+
+
+def _delete(handle: Handle, victim: Pod) -> None:
+    """By the API; without a client the pod is gone at once."""
+    if handle.client is not None:
+        handle.client.delete_pod(victim)
+        return
+    with handle.lock:
+        if handle.cache.is_assumed(victim):
+            handle.cache.forget_pod(victim)
+        elif victim in handle.cache:
+            handle.cache.remove_pod(victim)
+        handle.departed(victim)
+
+
+def _tell(handle: Handle, victim: Pod, note: str) -> None:
+    handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
+
+
+def _clear(handle: Handle, pods: Sequence[Pod]) -> None:
+    """Takes nominations back."""
+    for pod in pods:
+        if handle.client is not None:
+            handle.client.patch_pod_status(pod, {"nominatedNodeName": ""})
+        with handle.lock:
+            handle.cache.nominate(pod, "")

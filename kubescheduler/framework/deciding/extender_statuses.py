@@ -1,0 +1,71 @@
+"""What HTTP extenders say in framework releases: statuses with codes, and scores on the scale of plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import attrs
+
+from clusterstate.growable import IntArray
+from clusterstate.objects import Pod
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import Extender, FilterAnswer
+from kubescheduler.core.decision import ExtenderTrace
+from kubescheduler.core.extender_calls import filter_with_extenders
+from kubescheduler.framework.contract.status import Code, Status
+
+SCALE = 10
+"""An extender scores 0–10, a plugin 0–100."""
+
+Refused = dict[str, Status]
+Note = Callable[[Refused, FilterAnswer], None]
+"""Writes what an answer says of failed nodes into the statuses."""
+
+
+def note_1_20(refused: Refused, answer: FilterAnswer) -> None:
+    """A message is added to the status that a node has."""
+    for name, message in answer.failed.items():
+        before = refused.get(name)
+        reasons = (message,) if before is None else (*before.reasons, message)
+        refused[name] = Status(Code.Unschedulable if before is None else before.code, reasons)
+
+
+def note_1_36(refused: Refused, answer: FilterAnswer) -> None:
+    """The last word counts, and what cannot be mended goes before what just failed."""
+    for name, message in answer.failed.items():
+        refused[name] = Status.unschedulable(message)
+    for name, message in answer.unresolvable.items():
+        refused[name] = Status.unresolvable(message)
+
+
+@attrs.frozen(eq=False)
+class Filtered:
+    """feasible: (n,) the rows that are left, in the order of the last answer. emptied: the answer came as node
+    objects. refused: node → status."""
+
+    feasible: IntArray
+    emptied: bool
+    refused: Mapping[str, Status]
+    traces: tuple[ExtenderTrace, ...]
+
+
+def ask_filters(
+    pod: Pod, extenders: Sequence[Extender], snapshot: Snapshot, feasible: IntArray, note: Note
+) -> Filtered:
+    """What every interested extender's filter leaves, and says of the nodes that it refuses.
+
+    Raises SchedulingError when one that is not ignorable fails. Upstream: findNodesThatPassExtenders.
+    """
+    refused: Refused = {}
+    as_objects: list[bool] = []
+
+    def hear(answer: FilterAnswer) -> None:
+        note(refused, answer)
+        as_objects.append(answer.as_objects)
+
+    left, traces = filter_with_extenders(pod, extenders, snapshot, feasible, hear, unknown_node)
+    return Filtered(left, any(as_objects), refused, traces)
+
+
+def unknown_node(name: str) -> str:
+    return f'nodeinfo not found for node name "{name}"'

@@ -1,0 +1,239 @@
+"""Filter: which nodes pass every plugin, with the pods nominated to them and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.snapshot import PodChange, Snapshot
+from kubescheduler.core.filtering import Found, nominated_beside
+from kubescheduler.core.verdicts import failing, unresolvable
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.status import Code
+from kubescheduler.framework.deciding.class_state import ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled
+from kubescheduler.framework.deciding.custom_plugins import OwnFilter
+from predicates.types import FitPredicate, NodeError, Verdict
+
+ErrorText = Callable[[str, str, str], str]
+"""Of (plugin, pod name, text): the text with which a Filter error gives up the attempt."""
+
+
+@attrs.define(eq=False)
+class Passed:
+    """What Filter plugins found; see FrameworkDecision."""
+
+    listed: Mask
+    feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    everywhere: bool = False
+    verdicts: tuple[tuple[str, Verdict], ...] = ()
+    unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)
+    pending: Mapping[str, Mask] = attrs.field(factory=dict)
+    with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
+    nominated_codes: Mapping[int, Code] = attrs.field(factory=dict)
+
+
+@attrs.frozen(eq=False)
+class Filtering:
+    """One attempt's Filter plugins on one pod."""
+
+    pod: Pod
+    state: ProfileState
+    compiled: Compiled
+    cycle: CycleState
+    cache: ClusterCache
+    error_text: ErrorText
+    own: Mapping[str, OwnFilter]
+    """The Filter plugins of one's own that do not skip this pod."""
+
+    @classmethod
+    def of(
+        cls,
+        pod: Pod,
+        state: ProfileState,
+        compiled: Compiled,
+        cycle: CycleState,
+        cache: ClusterCache,
+        error_text: ErrorText,
+        rejected: frozenset[Code],
+    ) -> Filtering:
+        """After PreFilter was run. rejected: the codes that refuse a node."""
+        own = {
+            name: OwnFilter(plugin, cycle, pod, rejected, name in compiled.own_pre_filters)
+            for name, plugin in compiled.own_filters.items()
+            if name not in cycle.skip_filter
+        }
+        return cls(pod, state, compiled, cycle, cache, error_text, own)
+
+    def checks(self) -> list[FitPredicate]:
+        """The Filter plugins that have something to say, in order, over columns."""
+        out: list[FitPredicate] = []
+        for name in self.compiled.order:
+            column = self.state.by_name.get(name)
+            if column is not None:
+                if not column.skipped:
+                    out.append(column.predicate)
+            elif name in self.own:
+                out.append(self.own[name].predicate)
+        return out
+
+    def run(self, rows: Mask | None, *, every: bool) -> Passed:
+        """Judges the listed rows (of ``rows`` only, if given). every: plugins of one's own judge all rows, not just
+        those that are left.
+
+        A row where a plugin errs does not pass; see ``raise_error``. Raises SchedulingError when one errs beside pods
+        that are nominated.
+        """
+        columns, own = self.cache.columns, self.own
+        _, listed = columns.published
+        snapshot = self.cache.snapshot()
+        self.state.check(snapshot, columns.log, listed)
+        feasible, everywhere = self.state.feasible, self.state.everywhere
+        looked_at = listed if rows is None else listed & rows
+        every = every or self.compiled.algorithm.always_check_all_predicates
+        verdicts = self._columns() if not own else self._with_own(snapshot, looked_at, every)
+        passed = Passed(listed, feasible, everywhere, tuple(verdicts), self._unresolvable())
+        if own:
+            self._narrow_by_own(passed, snapshot)
+        if rows is not None:
+            passed.feasible, passed.everywhere = passed.feasible[rows[passed.feasible]], False
+        if self.cache.nominated():
+            self._judge_nominated(passed, looked_at)
+        return passed
+
+    def raise_error(self, passed: Passed, rows: Mask | None) -> None:
+        """Raises SchedulingError when a plugin erred on a row that was looked at (of ``rows`` only, if given)."""
+        if self.own or any(check.erring for check in self.state.checks):
+            self._raise_error(passed, passed.listed if rows is None else passed.listed & rows)
+
+    def _columns(self) -> list[tuple[str, Verdict]]:
+        return [(check.predicate.name, check.verdict) for check in self.state.checks if not check.skipped]
+
+    def _unresolvable(self) -> dict[str, Mask]:
+        return {
+            check.predicate.name: check.unresolvable
+            for check in self.state.checks
+            if check.unresolvable is not None and not check.skipped
+        }
+
+    def _with_own(self, snapshot: Snapshot, rows: Mask, every: bool) -> Iterator[tuple[str, Verdict]]:
+        """Plugins of one's own judge the rows that are left when it is their turn."""
+        left = rows.copy()
+        for name in self.compiled.order:
+            column = self.state.by_name.get(name)
+            if column is not None:
+                if not column.skipped:
+                    yield name, column.verdict
+                    if column.failing is not None and not every:
+                        left &= ~column.failing
+            elif name in self.own:
+                at = np.flatnonzero(left)
+                here = self.own[name].check(self.state.info, snapshot.take(at)) if len(at) else {}
+                verdict = {reason: _spread(mask, at, len(left)) for reason, mask in here.items()}
+                yield name, verdict
+                refused = failing(verdict)
+                if refused is not None and not every:
+                    left &= ~refused
+
+    def _narrow_by_own(self, passed: Passed, snapshot: Snapshot) -> None:
+        fits = np.zeros(len(passed.listed), np.bool_)
+        fits[passed.feasible] = True
+        beyond, waiting = dict(passed.unresolvable), {}
+        for name, verdict in passed.verdicts:
+            refused = failing(verdict) if name in self.own else None
+            if refused is not None:
+                fits &= ~refused
+                beyond[name] = refused & self.own[name].refused_with(Code.UnschedulableAndUnresolvable, snapshot)
+                waiting[name] = refused & self.own[name].refused_with(Code.Pending, snapshot)
+        passed.unresolvable, passed.pending = beyond, waiting
+        passed.feasible, passed.everywhere = np.flatnonzero(fits), False
+
+    # --- nominated pods --------------------------------------------------------------------
+
+    def _judge_nominated(self, passed: Passed, rows: Mask) -> None:
+        """Rows where the pod does not fit beside the pods that are nominated there fail for that."""
+        found: dict[int, Found] = {}
+        codes: dict[int, Code] = {}
+        for name in self.cache.nominated():
+            row = self.cache.columns.row_of.get(name)
+            if row is None or self.cache.columns.nodes[row] is None or not rows[row]:
+                continue
+            changes = nominated_beside(self.pod, row, self.cache)
+            if changes:
+                there = self.cache.snapshot().take(np.array([row])).what_if(changes)
+                reasons, code = self.judge(there, self.checks())
+                if reasons:
+                    found[row], codes[row] = reasons, code
+        if found:
+            passed.with_nominated, passed.nominated_codes = found, codes
+            passed.feasible, passed.everywhere = np.setdiff1d(passed.feasible, list(found)), False
+
+    def beside(self, row: int) -> list[PodChange]:
+        """The pods nominated to a row that the pod has to leave room for."""
+        return nominated_beside(self.pod, row, self.cache)
+
+    def judge(self, snapshot: Snapshot, checks: Sequence[FitPredicate]) -> tuple[Found, Code]:
+        """(reasons, code) on a snapshot of one row: the first failing plugin's, or of all that are run; ((), Success).
+
+        Raises SchedulingError when a plugin errs.
+        """
+        found: list[tuple[str, tuple[str, ...]]] = []
+        code = Code.Success
+        for check in checks:
+            verdict = check.check(self.state.info, snapshot)
+            reasons = tuple(reason for reason, mask in verdict.items() if mask[0])
+            if not reasons:
+                continue
+            self._raise_first(check.name, reasons)
+            code = max(code, self._code(check, snapshot, verdict))
+            found.append((check.name, reasons))
+            if not self.compiled.algorithm.always_check_all_predicates:
+                break
+        return tuple(found), code
+
+    def _code(self, check: FitPredicate, snapshot: Snapshot, verdict: Verdict) -> Code:
+        """With which code a plugin refuses the one row."""
+        own = self.own.get(check.name)
+        if own is not None:
+            return own.codes[int(snapshot.row_numbers[0])]
+        hopeless = unresolvable(check, self.state.info, snapshot, verdict, failing(verdict))
+        bad = hopeless is not None and bool(hopeless[0])
+        return Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable
+
+    # --- errors ----------------------------------------------------------------------------
+
+    def _raise_first(self, plugin: str, reasons: Sequence[str]) -> None:
+        for reason in reasons:
+            if isinstance(reason, NodeError):
+                text = reason.about(self.pod.key)
+                raise SchedulingError(self.error_text(plugin, self.pod.metadata.name, text))
+
+    def _raise_error(self, passed: Passed, rows: Mask) -> None:
+        """Raises for the first row with an error that no earlier plugin has refused."""
+        alive = rows.copy()
+        alive[list(passed.with_nominated)] = False
+        errors: list[tuple[int, str, str]] = []
+        for name, verdict in passed.verdicts:
+            for reason, mask in verdict.items():
+                if isinstance(reason, NodeError):
+                    hit = np.flatnonzero(mask & alive)
+                    if len(hit):
+                        errors.append((int(hit[0]), name, reason))
+            refused = failing(verdict)
+            if refused is not None and not self.compiled.algorithm.always_check_all_predicates:
+                alive &= ~refused
+        if errors:
+            _, name, reason = min(errors, key=lambda error: error[0])
+            self._raise_first(name, (reason,))
+
+
+def _spread(mask: Mask, rows: IntArray, size: int) -> Mask:
+    out = np.zeros(size, np.bool_)
+    out[rows] = mask
+    return out

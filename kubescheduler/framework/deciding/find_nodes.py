@@ -1,0 +1,203 @@
+"""Finding: the nodes that one pod may go to, by PreFilter, Filter and extenders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.roster import Roster
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.decision import ExtenderTrace
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.framework.deciding.class_state import ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
+from kubescheduler.framework.deciding.deciding_rules import DecisionRules
+from kubescheduler.framework.deciding.extender_statuses import Filtered, ask_filters
+from kubescheduler.framework.deciding.filter_plugins import Filtering, Passed
+from kubescheduler.framework.deciding.heap_tie import HeapTie
+from kubescheduler.framework.deciding.node_sampling import Sampler
+from kubescheduler.framework.deciding.pre_filter_plugins import ALL_NODES, PreFilterOutcome, answers
+
+NO_ROWS: IntArray = np.zeros(0, np.int64)
+
+
+class Host(Protocol):
+    """What a decision needs of the scheduler it is made for; see FrameworkScheduler."""
+
+    frame: Frame
+    cache: ClusterCache
+    tie_break: TieBreak
+    compiled: Compiled
+    rules: DecisionRules
+    roster: Roster
+    sampler: Sampler
+
+    def state(self, info: PodInfo, rows: int) -> ProfileState: ...
+
+
+@attrs.define(eq=False)
+class Finding:
+    """One pod's search under way.
+
+    judged: (N,) bool, the rows that Filter plugins are run on; None: all. tried: the row of the nominated node that was
+    tried alone and did not pass; refused: what extenders said of it then. only: it passed, and nothing else is looked
+    at.
+    """
+
+    host: Host
+    pod: Pod
+    cycle: CycleState
+    thorough: bool
+    narrowed: PreFilterOutcome = ALL_NODES
+    filtering: Filtering | None = None
+    passed: Passed | None = None
+    filtered: Filtered | None = None
+    traces: tuple[ExtenderTrace, ...] = ()
+    judged: Mask | None = None
+    tried: int | None = None
+    refused: Mapping[str, Status] = attrs.field(factory=dict)
+    only: bool = False
+
+    def find(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> IntArray:
+        """(n,) the rows that are left: ascending, or where the order matters in that of the node list or of the last
+        extender's answer.
+
+        Raises SchedulingError when a plugin or an extender fails. Upstream: findNodesThatFitPod.
+        """
+        host, rules = self.host, self.host.rules
+        if state.asked:
+            self._narrow(state, snapshot)
+        filtering = self.filtering = Filtering.of(
+            self.pod, state, host.compiled, self.cycle, host.cache, rules.filter_error, rules.rejected
+        )
+        if self.narrowed.status is not None:
+            return self._nowhere(filtering, state, snapshot, len(listed))
+        if rules.nominated_first and self.pod.nominated_node_name and not self.thorough:
+            alone = self._nominated(filtering, listed)
+            if alone is not None:
+                return alone
+        if self.narrowed.nodes is not None:
+            self.judged = self._rows(self.narrowed.nodes, len(listed))
+        passed = self.passed = filtering.run(self.judged, every=self.thorough)
+        if self._samples or isinstance(host.tie_break, HeapTie):
+            self._walk(passed)
+        elif self.judged is not None and not self.thorough:
+            host.sampler.advance(int((self.judged & listed).sum()), host.cache.columns.node_count)
+        filtering.raise_error(passed, self.judged)
+        return self._extend(passed.feasible, snapshot) if host.compiled.algorithm.extenders else passed.feasible
+
+    def forget(self) -> None:
+        """The attempt is given up: no row is left."""
+        if self.passed is not None:
+            self.passed.feasible = NO_ROWS
+        self.filtered = None
+
+    @property
+    def feasible(self) -> IntArray:
+        if self.filtered is not None:
+            return self.filtered.feasible
+        return NO_ROWS if self.passed is None else self.passed.feasible
+
+    # --- PreFilter -------------------------------------------------------------------------
+
+    def _narrow(self, state: ProfileState, snapshot: Snapshot) -> None:
+        host = self.host
+        given = answers(self.pod, state, host.compiled, self.cycle, snapshot, host.cache.columns.log)
+        outcome = host.rules.narrow(given, self.cycle)
+        if outcome.status is not None and outcome.status.code is Code.Error:
+            raise SchedulingError(outcome.status.message)
+        self.narrowed = outcome
+
+    def _nowhere(self, filtering: Filtering, state: ProfileState, snapshot: Snapshot, rows: int) -> IntArray:
+        """PreFilter rejected the pod; thorough: all plugins say all the same what they would on their own."""
+        self.judged = np.zeros(rows, np.bool_)
+        if self.thorough:
+            for name in state.pre:
+                state.ask(name, snapshot, self.host.cache.columns.log)
+            self.passed = filtering.run(None, every=True)
+            self.passed.feasible, self.passed.with_nominated = NO_ROWS, {}
+        return NO_ROWS
+
+    def _rows(self, names: frozenset[str], size: int) -> Mask:
+        """The rows of some names, and the one that was tried already."""
+        out = np.zeros(size, np.bool_)
+        row_of = self.host.cache.columns.row_of
+        out[[row_of[name] for name in names if name in row_of]] = True
+        if self.tried is not None:
+            out[self.tried] = True
+        return out
+
+    # --- Filter ----------------------------------------------------------------------------
+
+    def _nominated(self, filtering: Filtering, listed: Mask) -> IntArray | None:
+        """The nominated node's row, if the pod passes there; None if all nodes are to be looked at."""
+        row = self.host.cache.columns.row_of.get(self.pod.nominated_node_name)
+        if row is None or not listed[row]:
+            return None
+        alone = np.zeros(len(listed), np.bool_)
+        alone[row] = True
+        try:
+            passed = filtering.run(alone, every=False)
+            filtering.raise_error(passed, alone)
+            feasible = passed.feasible
+            if not len(feasible):
+                self.tried = row
+            elif self.host.compiled.algorithm.extenders:
+                feasible = self._extend(feasible, self.host.cache.snapshot())
+        except SchedulingError:
+            feasible = NO_ROWS
+        if len(feasible):
+            self.passed, self.judged, self.only = passed, alone, True
+            return feasible
+        if self.filtered is not None:
+            self.refused, self.filtered = self.filtered.refused, None
+        return None
+
+    @property
+    def _samples(self) -> bool:
+        return self.host.compiled.algorithm.percentage_of_nodes_to_score < 100
+
+    def _walk(self, passed: Passed) -> None:
+        """Puts the rows in the order of the node list, and ends where enough were met."""
+        host = self.host
+        total = host.cache.columns.node_count
+        fits = np.zeros(len(passed.listed), np.bool_)
+        fits[passed.feasible] = True
+        order = [host.cache.columns.row_of[name] for name in host.cache.tree.listed()]
+        if self.judged is not None:
+            order = [row for row in order if self.judged[row]]
+        passed.feasible, seen = host.sampler.sample(order, fits, self._wanted(total) if self._samples else total)
+        passed.everywhere = False
+        if self.tried is not None:
+            seen[self.tried] = True
+        passed.listed = seen if self.judged is None else seen | (passed.listed & ~self.judged)
+        if self._samples or not self.thorough:
+            host.sampler.advance(int(seen.sum()), total)
+
+    def _wanted(self, total: int) -> int:
+        """How many passing nodes are enough."""
+        host, algorithm = self.host, self.host.compiled.algorithm
+        scores = any(e.config.prioritize_verb for e in algorithm.extenders) or bool(host.compiled.scores)
+        filters = any(e.config.filter_verb for e in algorithm.extenders)
+        if host.rules.one_is_enough and not scores and not filters:
+            return 1
+        return host.rules.wanted(total, algorithm.percentage_of_nodes_to_score)
+
+    # --- extenders -------------------------------------------------------------------------
+
+    def _extend(self, feasible: IntArray, snapshot: Snapshot) -> IntArray:
+        host = self.host
+        extenders = host.compiled.algorithm.extenders
+        self.filtered = ask_filters(self.pod, extenders, snapshot, feasible, host.rules.note)
+        self.traces = self.filtered.traces
+        return self.filtered.feasible

@@ -1,0 +1,70 @@
+"""FrameworkScheduler: one profile over one cluster, and what it remembers from pod to pod."""
+
+from __future__ import annotations
+
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.roster import Roster
+from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.selection import FirstByName, TieBreak
+from kubescheduler.core.verdicts import Memory
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.deciding.class_state import ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
+from kubescheduler.framework.deciding.deciding_rules import DECISION_RULES
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.framework.deciding.node_sampling import Sampler
+from kubescheduler.framework.deciding.schedule_pod import Deciding
+
+
+class FrameworkScheduler:
+    """Decides where pods go in one cluster by one profile. Upstream: 1.20 and 1.36 genericScheduler.
+
+    ``schedule`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
+    percentage: of nodes to score; 100: all, 0: adaptive.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        cache: ClusterCache,
+        extenders: tuple[Extender, ...] = (),
+        tie_break: TieBreak | None = None,
+        percentage: int = 100,
+    ) -> None:
+        self.frame = frame
+        self.cache = cache
+        self.tie_break: TieBreak = tie_break or FirstByName()
+        self.compiled = Compiled.of(frame, extenders, percentage)
+        self.rules = DECISION_RULES[frame.release]
+        self.roster = Roster(cache.columns)
+        self.sampler = Sampler()
+        self._memory = Memory()
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The column plugins and extenders, in the shape that legacy releases have."""
+        return self.compiled.algorithm
+
+    def schedule(
+        self, pod: Pod, *, thorough: bool = False, preempt: bool = False, cycle: CycleState | None = None
+    ) -> FrameworkDecision:
+        """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
+
+        thorough: score also when just one node fits, run every Filter on every node, and try no nominated node first.
+        preempt: when nothing fits, also run the PostFilter plugins. cycle: the attempt's state, if the caller keeps it.
+        """
+        attempt = Deciding(self, pod, CycleState() if cycle is None else cycle, thorough)
+        decision = attempt.decide()
+        if not preempt or decision.host is not None or decision.error is not None:
+            return decision
+        return attempt.post_filter(decision)
+
+    def state(self, info: PodInfo, rows: int) -> ProfileState:
+        state = self._memory.state(info, self._new_state, rows)
+        assert isinstance(state, ProfileState)
+        return state
+
+    def _new_state(self, info: PodInfo) -> ProfileState:
+        return ProfileState(info, self.compiled)

@@ -1,0 +1,254 @@
+"""DefaultPreemption's search: on which nodes would lower pods make room, which of them, and where it hurts least."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.roster import Roster
+from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.decision import Preemption, Victims
+from kubescheduler.core.legacy_behaviour import joined
+from kubescheduler.core.preemption import chosen_rows, find_candidates
+from kubescheduler.core.preemption_candidates import Candidates, Costs, Pick, choose
+from kubescheduler.core.preemption_trials import Attempt as Trials
+from kubescheduler.core.preemption_trials import trials
+from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.framework.deciding.disruption_budgets import violating
+from kubescheduler.framework.deciding.filter_plugins import Filtering
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+
+NO_CANDIDATE = "no candidate node for preemption"
+NEEDS_NONE = 'expected at least one victim pod on node "{}"'
+
+Found = Mapping[str, Victims]
+
+
+class ProcessCrash(SchedulingError):
+    """What ends the release's process."""
+
+
+@attrs.frozen(eq=False)
+class Search:
+    """One pod that fits nowhere, and what is known of it."""
+
+    pod: Pod
+    decision: FrameworkDecision
+    filtering: Filtering
+    cache: ClusterCache
+    roster: Roster
+    extenders: Sequence[Extender]
+
+    def trials(self) -> Trials:
+        return Trials(self.pod, self.filtering.state.info, self.filtering.checks(), self.cache, self.roster)
+
+
+@attrs.frozen
+class PreemptionRules:
+    """One release's ways.
+
+    leaving: whether a pod on its way out is one that makes room for the nominated pod. silent: the code of a node
+    without a status. potential: of codes, (N,) bool the nodes where preemption may help. pick: the candidates that may
+    be chosen. needs_victims: a node that needs none is an error, and victims are listed by importance. explains:
+    whether the release says why there is no candidate.
+    """
+
+    leaving: Callable[[Pod], bool]
+    silent: Code
+    potential: Callable[[IntArray], Mask]
+    pick: Pick
+    needs_victims: bool
+    explains: bool
+
+
+def leaving_1_20(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is not None
+
+
+def leaving_1_36(pod: Pod) -> bool:
+    """It is being deleted because the scheduler preempted it."""
+    first = next((c for c in pod.conditions if c.type == "DisruptionTarget"), None)
+    mine = first is not None and first.status == "True" and first.reason == "PreemptionByScheduler"
+    return pod.metadata.deletion_timestamp is not None and mine
+
+
+def potential_1_20(codes: IntArray) -> Mask:
+    """Every node whose status, if it has one, can be mended. Upstream: 1.20 nodesWherePreemptionMightHelp."""
+    out: Mask = codes != Code.UnschedulableAndUnresolvable
+    return out
+
+
+def potential_1_36(codes: IntArray) -> Mask:
+    """The nodes with status Unschedulable. Upstream: 1.36 nodesWherePreemptionMightHelp."""
+    out: Mask = codes == Code.Unschedulable
+    return out
+
+
+def preempt(search: Search, rules: PreemptionRules) -> tuple[Preemption, Status]:
+    """What preemption would do, and the status the plugin ends in. Changes nothing.
+
+    Raises SchedulingError when an extender that is not ignorable fails. Upstream: 1.20 and 1.36 DefaultPreemption.
+    """
+    pod, cache = search.pod, search.cache
+    codes = search.decision.row_codes(rules.silent)
+    obstacle = _ineligible(search, rules, codes)
+    if obstacle is not None:
+        return Preemption(keeps_nomination=True), _refused(rules, lambda: obstacle)
+    rows = np.flatnonzero(cache.snapshot().has_node & rules.potential(codes))
+    if not len(rows):
+        nominated = (pod,) if pod.nominated_node_name else ()
+        return Preemption(cleared=nominated), _refused(rules, functools.partial(_nobody, search, rows))
+    found, faults = _search(search, rows, rules)
+    if not found:
+        if faults:
+            raise SchedulingError(f"preemption: {joined(faults)}")
+        return Preemption(), _refused(rules, functools.partial(_nobody, search, rows))
+    interested = [e for e in search.extenders if e.config.preempt_verb and e.is_interested(pod)]
+    if interested:
+        left = _ask_extenders(search, dict(found), interested, rules)
+        if not left:
+            return Preemption(keeps_nomination=True), _refused(rules, lambda: NO_CANDIDATE)
+        return _made(search, left, choose(left, rules.pick)), Status()
+    best = rules.pick(found.costs(search.roster.starts))
+    return _made(search, found, chosen_rows(found, best, cache)), Status()
+
+
+def _made(search: Search, found: Found, chosen: Sequence[str]) -> Preemption:
+    waiting = search.cache.nominated().get(chosen[0], ())
+    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < search.pod.priority))
+
+
+def _refused(rules: PreemptionRules, text: Callable[[], str]) -> Status:
+    return Status.unschedulable(f"preemption: {text()}") if rules.explains else Status(Code.Unschedulable)
+
+
+def _ineligible(search: Search, rules: PreemptionRules, codes: IntArray) -> str | None:
+    """Why the pod may not preempt: it never does, or lower ones are still leaving the node it is nominated to.
+
+    codes: (N,) of all nodes' statuses.
+    """
+    pod, cache = search.pod, search.cache
+    if pod.spec.preemption_policy == "Never":
+        return NEVER
+    row = cache.columns.row_of.get(pod.nominated_node_name)
+    if row is None or cache.columns.nodes[row] is None:
+        return None
+    if codes[row] == Code.UnschedulableAndUnresolvable:
+        return None
+    there = cache.columns.pods[row].values()
+    return TERMINATING if any(p.priority < pod.priority and rules.leaving(p) for p in there) else None
+
+
+def _has_lower(search: Search, rows: IntArray) -> Mask:
+    """(n,) bool: some pod there has a lower priority."""
+    roster = search.roster
+    lower = (roster.codes[:, rows] > 0) & (roster.priorities[:, rows] < search.pod.priority)
+    return np.asarray(lower.any(axis=0))
+
+
+# --- candidates --------------------------------------------------------------------------------
+
+
+def _search(search: Search, rows: IntArray, rules: PreemptionRules) -> tuple[Candidates, list[str]]:
+    """(node → victims, the errors of nodes that need none). Upstream: dryRunPreemption."""
+    objects = search.cache.objects
+    by_class = not any(budget.disrupted_pods for budget in objects.pod_disruption_budgets.values())
+    protect = functools.partial(violating, objects)
+    found = find_candidates(search.trials(), rows, protect, alike=by_class, lower_only=True)
+    if not rules.needs_victims:
+        return found, []
+    some: Mask = np.asarray(np.logical_or.reduce(found.victims, axis=0, initial=False))
+    needless = found.rows[~some[found.kinds]]
+    names = sorted(found.names[row] for row in needless.tolist())
+    return attrs.evolve(found.where(some), by_importance=True), [NEEDS_NONE.format(name) for name in names]
+
+
+def pick_1_20(costs: Costs) -> IntArray:
+    """Upstream: 1.20 pickOneNodeForPreemption, which ends the process when one of several nodes has no victims."""
+    left = costs.present()
+    left = left[costs.violations[left] == costs.violations[left].min()]
+    if len(costs.of_kinds(left)) > 1 and (costs.count[left] == 0).any():
+        raise ProcessCrash("panic: runtime error: index out of range [0] with length 0 (a node needs no victims)")
+    return costs.least(left)
+
+
+def pick_1_36(costs: Costs) -> IntArray:
+    """Upstream: 1.36 pickOneNodeForPreemption."""
+    return costs.least(costs.present())
+
+
+def _nobody(search: Search, rows: IntArray) -> str:
+    """The text of 1.36 for a search without result: what stands in the way on each node."""
+    lower = _has_lower(search, rows)
+    counts: Counter[str] = Counter()
+    total = search.decision.nodes_total
+    counts[NOT_HELPFUL] = total - len(rows)
+    counts[NO_VICTIMS] = int((~lower).sum())
+    attempt = search.trials()
+    for part in trials(attempt, rows[lower]) if lower.any() else ():
+        codes, priorities = search.roster.codes[:, part.rows], search.roster.priorities[:, part.rows]
+        leaving = (codes > 0) & (priorities < search.pod.priority)
+        for place in np.flatnonzero(leaving.any(axis=1)).tolist():
+            part.trial.take_away(place, leaving[place])
+        counts.update(part.trial.refusals())
+    listed = sorted((f"{count} {reason}" for reason, count in (+counts).items()), key=str.encode)
+    return f"0/{total} nodes are available: {', '.join(listed)}."
+
+
+# --- extenders ---------------------------------------------------------------------------------
+
+
+def _ask_extenders(search: Search, found: Found, extenders: Sequence[Extender], rules: PreemptionRules) -> Found:
+    """What the extenders leave, one after the other. Upstream: callExtenders."""
+    for extender in extenders:
+        if not found:
+            break
+        try:
+            answer = extender.preempt_counted(search.pod, {name: (v.pods, v.violations) for name, v in found.items()})
+            left = {name: _victims(search, extender, name, *said) for name, said in answer.items()}
+            if rules.needs_victims and (empty := sorted(name for name, v in left.items() if not v.pods)):
+                if not extender.config.ignorable:
+                    raise SchedulingError(NEEDS_NONE.format(empty[0]))
+                left = {name: v for name, v in left.items() if v.pods}
+            found = left
+        except SchedulingError:
+            if not extender.config.ignorable:
+                raise
+    return found
+
+
+def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str], violations: int) -> Victims:
+    columns = search.cache.columns
+    row = columns.row_of.get(name)
+    if row is None or columns.nodes[row] is None:
+        raise SchedulingError(f'nodeinfo not found for node name "{name}"')
+    there = columns.pods[row]
+    for uid in uids:
+        if uid not in there:
+            raise SchedulingError(
+                f"extender: {extender.config.url_prefix} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
+                "but the pod is not found on that node"
+            )
+    return Victims(tuple(there[uid] for uid in uids), violations)
+
+
+PREEMPTION_RULES: dict[str, PreemptionRules] = {
+    "1.20": PreemptionRules(leaving_1_20, Code.Success, potential_1_20, pick_1_20, needs_victims=False, explains=False),
+    "1.36": PreemptionRules(
+        leaving_1_36, Code.UnschedulableAndUnresolvable, potential_1_36, pick_1_36, needs_victims=True, explains=True
+    ),
+}
+"""Release → its ways."""

@@ -1,0 +1,212 @@
+"""Deciding: one pod's node by PreFilter, Filter, Score and select, and PostFilter when nothing fits."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import attrs
+import numpy as np
+
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.extender_calls import score_with_extenders
+from kubescheduler.core.generic_scheduler import NO_NODES
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
+from kubescheduler.framework.deciding.class_state import ProfileState
+from kubescheduler.framework.deciding.extender_statuses import SCALE
+from kubescheduler.framework.deciding.filter_plugins import Passed
+from kubescheduler.framework.deciding.find_nodes import NO_ROWS, Finding, Host
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root, random_ranks
+from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters
+from kubescheduler.framework.deciding.pre_filter_plugins import outside
+from kubescheduler.framework.deciding.preemption_search import Search
+from kubescheduler.framework.deciding.score_plugins import Scored, Scoring
+from predicates.types import GO_ON
+
+
+@attrs.define(eq=False)
+class Deciding:
+    """One pod's decision under way."""
+
+    scheduler: Host
+    pod: Pod
+    cycle: CycleState
+    thorough: bool
+    scored: Scored = attrs.field(factory=Scored)
+    found: Finding = attrs.field(init=False)
+
+    @found.default
+    def _found(self) -> Finding:
+        return Finding(self.scheduler, self.pod, self.cycle, self.thorough)
+
+    def decide(self) -> FrameworkDecision:
+        scheduler = self.scheduler
+        names, listed = scheduler.cache.columns.published
+        host = error = None
+        try:
+            info = self._ready()
+            snapshot = scheduler.cache.snapshot()
+            state = scheduler.state(info, len(snapshot))
+            feasible = self.found.find(state, snapshot, listed)
+            if len(feasible) > (0 if self.thorough else 1) and not self.found.only:
+                host = names[self._score(state, snapshot, feasible)]
+            elif len(feasible):
+                host = names[int(feasible[0])]
+        except SchedulingError as e:
+            error, host = str(e), None
+            self.scored = Scored()
+            self.found.forget()
+        return self._decision(names, listed, host, error)
+
+    def _ready(self) -> PodInfo:
+        scheduler = self.scheduler
+        if not scheduler.cache.columns.listed_count:
+            raise SchedulingError(NO_NODES)
+        info = scheduler.cache.info(self.pod)
+        if self.pod.node_name:
+            info = PodInfo(info.key, info.usage, info.used)
+            info.node_name = self.pod.node_name
+        return info
+
+    # --- score -----------------------------------------------------------------------------
+
+    def _score(self, state: ProfileState, snapshot: Snapshot, feasible: IntArray) -> int:
+        """The chosen row."""
+        scheduler = self.scheduler
+        passed, filtered = self.found.passed, self.found.filtered
+        everywhere = passed is not None and passed.everywhere and filtered is None
+        base = snapshot
+        if filtered is not None and filtered.emptied and scheduler.rules.empties:
+            base = EmptiedNodes.of(snapshot)
+        view = base if everywhere else base.take(feasible)
+        scoring = Scoring(
+            self.pod,
+            state,
+            scheduler.compiled,
+            self.cycle,
+            snapshot,
+            view,
+            None if everywhere else feasible,
+            scheduler.rules.pre_score_skips,
+        )
+        self.scored = scoring.run(scheduler.cache.columns.log)
+        extenders = scheduler.compiled.algorithm.extenders
+        if extenders:
+            sums, self.found.traces = score_with_extenders(
+                self.pod, extenders, self.found.traces, snapshot, feasible, SCALE
+            )
+            self.scored.totals = self.scored.totals + sums
+        return self._select(feasible, self.scored.totals)
+
+    def _select(self, feasible: IntArray, totals: IntArray) -> int:
+        scheduler = self.scheduler
+        columns = scheduler.cache.columns
+        if isinstance(scheduler.tie_break, HeapTie):
+            return self._heap(feasible, totals, scheduler.tie_break.rng)
+        first = int(totals.argmax())
+        tied = np.flatnonzero(totals == totals[first])
+        return scheduler.tie_break.choose(feasible[tied], columns.ranks)
+
+    def _heap(self, feasible: IntArray, totals: IntArray, rng: random.Random) -> int:
+        """Upstream's own choice."""
+        names = self.scheduler.cache.columns.published[0]
+        hosts = {host for trace in self.found.traces for host, _ in trace.scores or ()}
+        scored = np.array([at for at, row in enumerate(feasible.tolist()) if names[row] in hosts], np.int64)
+        ranks = random_ranks(len(feasible), scored, rng) if len(scored) else None
+        return int(feasible[heap_root(totals, ranks)])
+
+    # --- the outcome -----------------------------------------------------------------------
+
+    def _decision(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> FrameworkDecision:
+        scheduler = self.scheduler
+        compiled, found = scheduler.compiled, self.found
+        passed, narrowed = found.passed or Passed(listed), found.narrowed
+        absent = rejected = narrowed.status
+        if rejected is None and narrowed.nodes is not None:
+            absent = outside(narrowed.plugins)
+        verdicts, idle = passed.verdicts, ()
+        if rejected is not None and self.thorough:
+            verdicts, idle = self._own_words(passed, len(names))
+        return FrameworkDecision(
+            pod=self.pod,
+            release=scheduler.frame.release,
+            names=names,
+            listed=passed.listed,
+            nodes_total=scheduler.cache.columns.node_count,
+            verdicts=verdicts,
+            idle=idle,
+            with_nominated=passed.with_nominated,
+            every_reason=compiled.algorithm.always_check_all_predicates,
+            feasible=found.feasible if error is None else NO_ROWS,
+            totals=self.scored.totals,
+            scores=self.scored.scores,
+            weights=compiled.weights,
+            extenders=found.traces,
+            host=host,
+            error=error,
+            known=scheduler.cache.columns.known,
+            fit_error=scheduler.rules.fit_error,
+            judged=found.judged,
+            absent=absent,
+            unresolvable=passed.unresolvable,
+            nominated_codes=passed.nominated_codes,
+            pending=passed.pending,
+            refused={**found.refused, **({} if found.filtered is None else found.filtered.refused)},
+            appends=scheduler.rules.appends,
+            raws=self.scored.raws,
+            pre_filter_plugins=narrowed.plugins,
+            pre_filter_message="" if rejected is None else rejected.message,
+        )
+
+    def _own_words(self, passed: Passed, rows: int) -> tuple[Any, Any]:
+        """(verdicts, what PreFilter plugins say on their own): a plugin that rejects the pod is not run on nodes."""
+        everywhere = np.ones(rows, np.bool_)
+        assert self.found.filtering is not None
+        said = {
+            name: dict.fromkeys(pre.answer.reasons, everywhere)
+            for name, pre in self.found.filtering.state.pre.items()
+            if pre.answer.reasons and name in self.scheduler.compiled.order
+        }
+        return tuple(v for v in passed.verdicts if v[0] not in said), tuple(said.items())
+
+    def post_filter(self, decision: FrameworkDecision) -> FrameworkDecision:
+        """The decision with what the PostFilter plugins came to; thorough: just what preemption would do, and if it
+        fails, that is the decision's error."""
+        scheduler = self.scheduler
+        assert self.found.filtering is not None
+        extenders = scheduler.compiled.algorithm.extenders
+        search = Search(
+            self.pod, decision, self.found.filtering, scheduler.cache, scheduler.roster.refresh(), extenders
+        )
+        plugins = scheduler.frame.at(Point.POST_FILTER)
+        self._note_pre_filters()
+        if self.thorough:
+            plugins = tuple(plugin for plugin in plugins if hasattr(plugin, "search"))
+        try:
+            found = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
+        except SchedulingError as error:
+            return attrs.evolve(decision, error=str(error))
+        return attrs.evolve(
+            decision,
+            preemption=found.preemption,
+            nominated=found.nominated,
+            post_filter_message=found.message,
+        )
+
+    def _note_pre_filters(self) -> None:
+        """What PreFilter plugins answered is to be seen in the state, under the keys that releases use."""
+        assert self.found.filtering is not None
+        pre = self.found.filtering.state.pre
+        compiled = self.scheduler.compiled
+        for plugin in compiled.pre_filters:
+            if plugin.name in compiled.pre_checks:
+                self.cycle.write(f"PreFilter{plugin.name}", pre[plugin.name].answer if plugin.name in pre else GO_ON)
+            if plugin.name == self.found.narrowed.last:
+                break

@@ -1,0 +1,164 @@
+"""Score: what every plugin gives the nodes that pass, before and after it is normalised, and the weighted sums."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import ChangeLog
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.objects import Pod
+from clusterstate.snapshot import Snapshot
+from clusterstate.usage import wrap
+from kubescheduler.core.decision import Scores
+from kubescheduler.core.verdicts import ScoreState
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
+from kubescheduler.framework.contract.status import Code, Status, is_success
+from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
+from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
+from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled
+from priorities.types import MAX_NODE_SCORE, PriorityError
+
+EVERY_NODE = 1
+"""What a node scores when nothing scores at all."""
+
+
+@attrs.define(eq=False)
+class Scored:
+    """See FrameworkDecision for the fields."""
+
+    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    scores: dict[str, Scores] = attrs.field(factory=dict)
+    raws: dict[str, Scores] = attrs.field(factory=dict)
+
+
+@attrs.frozen(eq=False)
+class Scoring:
+    """One attempt's PreScore and Score plugins over the nodes that pass.
+
+    view: over exactly those nodes. feasible: their rows; None: all rows there are. skips: the codes by which PreScore
+    says that the plugin gives no score.
+    """
+
+    pod: Pod
+    state: ProfileState
+    compiled: Compiled
+    cycle: CycleState
+    snapshot: Snapshot
+    view: Snapshot
+    feasible: IntArray | None
+    skips: frozenset[Code] = frozenset({Code.Skip})
+
+    def run(self, log: ChangeLog) -> Scored:
+        """Raises SchedulingError with the release's text when a plugin fails."""
+        compiled = self.compiled
+        if not compiled.scores and not compiled.algorithm.extenders:
+            return Scored(np.full(len(self.view), EVERY_NODE, np.int64))
+        skipped = self._pre_score(log)
+        emptied = isinstance(self.view, EmptiedNodes)
+        if not emptied:
+            self.state.score(self.snapshot, log)
+        scored = Scored()
+        constant = 0
+        totals: IntArray | None = None
+        for name in compiled.scores:
+            if name in skipped:
+                continue
+            raw, final = self._one(name, emptied=emptied)
+            scored.raws[name], scored.scores[name] = raw, final
+            weight = compiled.weights[name]
+            if isinstance(final, int):
+                constant += weight * final
+            else:
+                weighted = final if weight == 1 else np.int64(weight) * final
+                totals = weighted if totals is None else totals + weighted
+        if totals is None:
+            totals = np.zeros(len(self.view), np.int64)
+        scored.totals = totals + np.int64(wrap(constant))
+        return scored
+
+    def _pre_score(self, log: ChangeLog) -> set[str]:
+        """The plugins that have nothing to score."""
+        skipped: set[str] = set()
+        for asked in self.state.pre_scores:
+            if isinstance(asked, PreScoreState):
+                if not self._goes_on(asked, log):
+                    skipped.add(asked.name)
+                continue
+            status, _ = ask_pre_score(asked, self.cycle, self.pod, self.view)
+            if status is None or is_success(status):
+                continue
+            if status.code not in self.skips:
+                raise SchedulingError(failed("PreScore", asked.name, status).message)
+            skipped.add(asked.name)
+        self.cycle.skip_score |= skipped
+        return skipped
+
+    def _goes_on(self, asked: PreScoreState, log: ChangeLog) -> bool:
+        try:
+            return asked.ask(self.state.info, self.snapshot, log)
+        except PriorityError as error:
+            raise SchedulingError(failed("PreScore", asked.name, Status.failure(str(error))).message) from error
+
+    def _one(self, name: str, *, emptied: bool) -> tuple[Scores, Scores]:
+        if name in self.compiled.own_scores:
+            return self._own(name)
+        return self._emptied(name) if emptied else self._column(name)
+
+    # --- one plugin ------------------------------------------------------------------------
+
+    def _column(self, name: str) -> tuple[Scores, Scores]:
+        """(raw, final) of a plugin over columns, from what is remembered."""
+        constant = self.state.constants.get(name)
+        if constant is not None:
+            return constant, constant
+        score = self.state.scores[name]
+        config = score.config
+        if score.uniform is not None and config.settle is None:
+            return score.uniform, self._uniform(score, score.uniform)
+        raw = score.raw if self.feasible is None else score.raw[self.feasible]
+        return self._final(score, raw)
+
+    def _emptied(self, name: str) -> tuple[Scores, Scores]:
+        """The same, worked out anew over nodes that look empty."""
+        constant = self.state.constants.get(name)
+        if constant is not None:
+            return constant, constant
+        score = self.state.scores[name]
+        try:
+            raw = score.config.map(self.state.info, self.view)
+        except PriorityError as error:
+            raise SchedulingError(score_failed(name, error)) from error
+        return self._final(score, raw)
+
+    def _final(self, score: ScoreState, raw: IntArray) -> tuple[Scores, Scores]:
+        config, info = score.config, self.state.info
+        try:
+            if config.settle is not None:
+                raw = config.settle(info, self.view, raw)
+        except PriorityError as error:
+            raise SchedulingError(score_failed(config.name, error)) from error
+        return raw, raw if config.reduce is None else config.reduce(info, self.view, raw)
+
+    def _uniform(self, score: ScoreState, value: int) -> int:
+        reduce = score.config.reduce
+        if reduce is None:
+            return value
+        final = score.reduced.get(value)
+        if final is None:
+            one = self.view.take(self.view.row_numbers[:1])
+            final = int(reduce(self.state.info, one, np.array([value], np.int64))[0])
+            score.reduced[value] = final
+        return final
+
+    def _own(self, name: str) -> tuple[IntArray, IntArray]:
+        plugin = self.compiled.own_scores[name]
+        raw = score_rows(plugin, self.cycle, self.pod, self.view)
+        final = normalize_rows(plugin, self.cycle, self.pod, raw)
+        for score in final.tolist():
+            if not 0 <= score <= MAX_NODE_SCORE:
+                raise SchedulingError(out_of_range(name, score))
+        return raw, final

@@ -1,0 +1,138 @@
+"""Finding plugins of one's own: by ``module:Factory``, by entry points; and reading their args."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+import attrs
+
+from algorithmprovider.registry import nearest
+from clusterstate.errors import ConfigError
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import Plugin, PluginFactory
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+GROUP = "kubescheduler.plugins"
+"""Entry points of this group name plugins: ``NAME = module:Factory``."""
+
+JSON, YAML = "application/json", "application/yaml"
+
+T = TypeVar("T")
+
+
+def load_factory(text: str) -> PluginOption:
+    """A plugin from ``module:Factory`` or ``NAME=module:Factory``.
+
+    Without NAME it is the factory's ``name``, or else what the factory is called. A factory is a function of
+    (args, handle), or a class that is made with these two or with nothing. Raises ConfigError.
+    """
+    name, _, place = text.rpartition("=")
+    module_name, _, attribute = place.partition(":")
+    if not module_name or not attribute:
+        raise ConfigError(f"{text}: write it as module:Factory, or NAME=module:Factory")
+    return _option(name, _found(module_name, attribute), text)
+
+
+def entry_point_plugins() -> list[PluginOption]:
+    """The plugins that installed packages bring. Raises ConfigError with every one that cannot be loaded."""
+    options: list[PluginOption] = []
+    problems: list[str] = []
+    for entry in entry_points(group=GROUP):
+        source = f"entry point {entry.name} = {entry.value}"
+        try:
+            options.append(_option(entry.name, entry.load(), source))
+        except ConfigError as error:
+            problems += error.problems
+        except Exception as error:  # whatever a stranger's code raises
+            problems.append(f"{source}: {type(error).__name__}: {error}")
+    if problems:
+        raise ConfigError(problems)
+    return options
+
+
+def _found(module_name: str, attribute: str) -> Any:
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        text = f"there is no module {error.name} here; run this in its folder, or install it"
+        raise ConfigError(text) from error
+    found = getattr(module, attribute, None)
+    if not callable(found):
+        known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise ConfigError(f"module {module_name} has no factory {attribute}{nearest(attribute, known)}")
+    return found
+
+
+def _option(name: str, found: Any, source: str) -> PluginOption:
+    own = getattr(found, "name", None)
+    return PluginOption(name or (own if isinstance(own, str) else str(found.__name__)), _factory(found, source))
+
+
+def _factory(found: Callable[..., Any], source: str) -> PluginFactory:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(found).parameters.values()
+    needed = sum(p.kind in positional and p.default is p.empty for p in parameters)
+    most = sum(p.kind in positional for p in parameters)
+    if needed <= 2 <= most or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return found
+    if needed:
+        raise ConfigError(f"{source}: a factory takes (args, handle) or nothing, this one takes {needed} arguments")
+
+    def make(args: Any, handle: Handle) -> Plugin:  # noqa: ARG001
+        plugin: Plugin = found()
+        return plugin
+
+    return make
+
+
+# --- args --------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Unknown:
+    """Args of a plugin without a type, as they were written. Upstream: runtime.Unknown."""
+
+    raw: bytes
+    content_type: str = JSON
+
+
+def decode_into(args: Any, record: type[T]) -> T:
+    """Free-form args as a record of the plugin's own, an attrs class with defaults; None: all defaults.
+
+    args: a mapping, or Unknown. Member names may be written like_this or likeThis; those that the record does not have
+    are passed over. Raises ConfigError.
+    """
+    import msgspec
+
+    if args is None:
+        return record()
+    given = _document(args) if isinstance(args, Unknown) else args
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"want args of type runtime.Unknown, got {type(given).__name__}")
+    try:
+        return msgspec.convert({_snake(key): value for key, value in given.items()}, record, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _document(args: Unknown) -> Any:
+    import msgspec
+    import yaml
+
+    if args.content_type not in (JSON, YAML):
+        raise ConfigError(f"not supported content type {args.content_type}")
+    try:
+        return msgspec.json.decode(args.raw) if args.content_type == JSON else yaml.safe_load(args.raw)
+    except (msgspec.DecodeError, yaml.YAMLError) as error:
+        raise ConfigError(str(error)) from error
+
+
+def _snake(key: Any) -> str:
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: f"_{match[1].lower()}", str(key))

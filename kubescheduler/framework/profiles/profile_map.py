@@ -1,0 +1,132 @@
+"""The profiles of a scheduler: one framework for each schedulerName."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from clusterstate.api_names import go_quote
+from clusterstate.errors import ConfigError
+from clusterstate.objects import Pod
+from kubescheduler.framework.contract.plugin import PluginFactory
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
+from kubescheduler.framework.contract.status import Status
+from kubescheduler.framework.running.build_framework import ValidateArgs, build_framework, no_problems
+from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.running.framework_services import Services
+
+Build = Callable[[Profile], Framework]
+
+
+class Profiles(Mapping[str, Framework]):
+    """schedulerName → framework, in the configuration's order. All of them sort the queue alike."""
+
+    def __init__(self, frameworks: Mapping[str, Framework]) -> None:
+        self._frameworks = dict(frameworks)
+
+    def __getitem__(self, name: str) -> Framework:
+        return self._frameworks[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frameworks)
+
+    def __len__(self) -> int:
+        return len(self._frameworks)
+
+    def of(self, pod: Pod) -> Framework | None:
+        """The framework that a pod asks for; None: another scheduler's pod."""
+        return self._frameworks.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
+
+    def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
+        """Whether a pod may be tried at all, see Framework."""
+        framework = self.of(pod)
+        return None if framework is None else framework.run_pre_enqueue(pod, first)
+
+    @property
+    def less(self) -> Callable[[Any, Any], bool]:
+        """Whether one queued pod is tried before another; both have ``pod`` and ``timestamp``."""
+        sort: Any = next(iter(self._frameworks.values())).at(Point.QUEUE_SORT)[0]
+        less: Callable[[Any, Any], bool] = sort.less
+        return less
+
+
+@attrs.define
+class _Checks:
+    """What is checked of a profile beside those before it."""
+
+    seen: set[str] = attrs.field(factory=set)
+    queue_sort: tuple[str, Any] | None = None
+
+    def name(self, profile: Profile) -> None:
+        name = go_quote(profile.scheduler_name)
+        if not profile.scheduler_name:
+            raise ConfigError("scheduler name is needed")
+        if not profile.plugins:
+            raise ConfigError(f"plugins required for profile with scheduler name {name}")
+        if profile.scheduler_name in self.seen:
+            raise ConfigError(f"duplicate profile with scheduler name {name}")
+        self.seen.add(profile.scheduler_name)
+
+    def has_queue_sort(self, profile: Profile) -> None:
+        if not profile.plugins.get(Point.QUEUE_SORT):
+            name = go_quote(profile.scheduler_name)
+            raise ConfigError(f"one queue sort plugin required for profile with scheduler name {name}")
+
+    def same_queue_sort(self, profile: Profile) -> None:
+        sort = profile.plugins[Point.QUEUE_SORT][0].name
+        args = next((args for plugin, args in profile.plugin_config if plugin == sort), None)
+        if self.queue_sort is None:
+            self.queue_sort = sort, args
+        name, (first, first_args) = go_quote(profile.scheduler_name), self.queue_sort
+        if sort != first:
+            text = f"different queue sort plugins for profile {name}: {go_quote(sort)}, first: {go_quote(first)}"
+            raise ConfigError(text)
+        if args != first_args:
+            raise ConfigError(f"different queue sort plugin args for profile {name}")
+
+
+def profile_1_20(profile: Profile, checks: _Checks, build: Build) -> Framework:
+    """The profile is checked, then its framework is made."""
+    checks.name(profile)
+    checks.has_queue_sort(profile)
+    checks.same_queue_sort(profile)
+    return build(profile)
+
+
+def profile_1_36(profile: Profile, checks: _Checks, build: Build) -> Framework:
+    """The framework is made first, which sees to it that there is one queue sort."""
+    framework = build(profile) if profile.plugins else None
+    checks.name(profile)
+    checks.same_queue_sort(profile)
+    assert framework is not None
+    return framework
+
+
+PROFILES: dict[str, Callable[[Profile, _Checks, Build], Framework]] = {"1.20": profile_1_20, "1.36": profile_1_36}
+"""Release → how a profile joins those before it."""
+
+
+def build_profiles(
+    profiles: Sequence[Profile],
+    registry: Mapping[str, PluginFactory],
+    release: str,
+    services: Services,
+    validate_args: ValidateArgs = no_problems,
+) -> Profiles:
+    """A framework for every profile. Raises ConfigError with the release's text for the first fault."""
+
+    def build(profile: Profile) -> Framework:
+        try:
+            return build_framework(profile, registry, release, services, validate_args)
+        except ConfigError as error:
+            text = f"creating profile for scheduler name {profile.scheduler_name}: {error}"
+            raise ConfigError(text) from error
+
+    checks = _Checks()
+    frameworks = {profile.scheduler_name: PROFILES[release](profile, checks, build) for profile in profiles}
+    if not frameworks:
+        raise ConfigError("at least one profile is required")
+    return Profiles(frameworks)

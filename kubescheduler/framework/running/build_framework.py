@@ -1,0 +1,182 @@
+"""Making a framework from a profile: plugins are made from their factories, and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.api_names import go_quote
+from clusterstate.errors import ConfigError, InputError
+from kubescheduler.framework.contract.observer import Watch
+from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.framework.running.score_weights import WEIGHING_ORDER_1_20, Weights, weights_1_20, weights_1_36
+from kubescheduler.framework.running.status_reactions import REACTIONS
+
+ValidateArgs = Callable[[str, Any], list[str]]
+"""Of (plugin, its args): what is wrong with them, in the release's words."""
+
+
+def no_problems(_: str, __: Any) -> list[str]:
+    """Args were looked at before."""
+    return []
+
+
+def check_required_1_20(_: Profile, plugins: Mapping[Point, tuple[Plugin, ...]]) -> None:
+    """Exactly one queue sort, at least one bind."""
+    sorts = len(plugins.get(Point.QUEUE_SORT, ()))
+    if sorts == 0:
+        raise ConfigError("no queue sort plugin is enabled")
+    if sorts > 1:
+        raise ConfigError("only one queue sort plugin can be enabled")
+    if not plugins.get(Point.BIND):
+        raise ConfigError("at least one bind plugin is needed")
+
+
+def check_required_1_36(profile: Profile, plugins: Mapping[Point, tuple[Plugin, ...]]) -> None:
+    """Exactly one queue sort, at least one bind, at most one that makes placements."""
+    name = go_quote(profile.scheduler_name)
+    sorts = len(plugins.get(Point.QUEUE_SORT, ()))
+    if sorts != 1:
+        text = f"only one queue sort plugin required for profile with scheduler name {name}, but got {sorts}"
+        raise ConfigError(text)
+    if not plugins.get(Point.BIND):
+        raise ConfigError(f"at least one bind plugin is needed for profile with scheduler name {name}")
+    if len(plugins.get(Point.PLACEMENT_GENERATE, ())) > 1:
+        text = f"at most one placement generate plugin is allowed for profile with scheduler name {name}"
+        raise ConfigError(text)
+
+
+@attrs.frozen(eq=False)
+class Construction:
+    """One release's way to make a framework.
+
+    order: in which order the points are filled; the first fault found is told. weights, check_required: see there.
+    """
+
+    order: tuple[Point, ...]
+    weights: Callable[[Profile, Mapping[str, Plugin]], Weights]
+    check_required: Callable[[Profile, Mapping[Point, tuple[Plugin, ...]]], None]
+
+
+CONSTRUCTIONS: dict[str, Construction] = {
+    "1.20": Construction(WEIGHING_ORDER_1_20, weights_1_20, check_required_1_20),
+    "1.36": Construction(
+        (
+            *WEIGHING_ORDER_1_20[:-1],
+            Point.PRE_ENQUEUE,
+            Point.QUEUE_SORT,
+            Point.PLACEMENT_GENERATE,
+            Point.PLACEMENT_SCORE,
+        ),
+        weights_1_36,
+        check_required_1_36,
+    ),
+}
+"""Release → how its frameworks are made."""
+
+
+def build_framework(
+    profile: Profile,
+    registry: Mapping[str, PluginFactory],
+    release: str,
+    services: Services,
+    validate_args: ValidateArgs = no_problems,
+) -> Framework:
+    """The framework of a profile; only plugins that it enables are made.
+
+    Raises ConfigError with the release's text for the first fault, as the release does.
+    """
+    construction = CONSTRUCTIONS[release]
+    args = _args(profile)
+    handle = FrameworkHandle(services, profile.scheduler_name)
+    instances = {
+        name: _made(name, registry[name], args.get(name), handle, validate_args)
+        for name in sorted(_needed(profile) & registry.keys())
+    }
+    weights = construction.weights(profile, instances)
+    plugins = {point: _filled(profile, point, instances) for point in construction.order}
+    _check_multi_point(profile, instances)
+    _check_weighted(plugins.get(Point.SCORE, ()), weights.score, "score plugin")
+    _check_weighted(plugins.get(Point.PLACEMENT_SCORE, ()), weights.placement, "placement score plugin")
+    construction.check_required(profile, plugins)
+    framework = Framework(
+        release=release,
+        profile=profile,
+        plugins=plugins,
+        score_weights=weights.score,
+        placement_weights=weights.placement,
+        instances=instances,
+        handle=handle,
+        reactions=REACTIONS[release],
+        watch=Watch(services.observer, profile.scheduler_name, services.time.now),
+        waiting=services.waiting,
+        time=services.time,
+    )
+    handle.attach(framework)
+    return framework
+
+
+def _needed(profile: Profile) -> set[str]:
+    lists = [*profile.plugins.values(), profile.multi_point]
+    return {entry.name for entries in lists for entry in entries}
+
+
+def _args(profile: Profile) -> dict[str, Any]:
+    args: dict[str, Any] = {}
+    for name, given in profile.plugin_config:
+        if name in args:
+            raise ConfigError(f"repeated config for plugin {name}")
+        args[name] = given
+    return args
+
+
+def _made(name: str, factory: PluginFactory, args: Any, handle: FrameworkHandle, validate: ValidateArgs) -> Plugin:
+    """A plugin. Whatever its factory raises, a stranger's too, is a fault of the configuration."""
+    problems = validate(name, args)
+    if problems:
+        raise _initializing(name, problems)
+    try:
+        return factory(args, handle)
+    except InputError as error:
+        raise _initializing(name, error.problems) from error
+    except Exception as error:
+        raise _initializing(name, (str(error) or type(error).__name__,)) from error
+
+
+def _initializing(name: str, problems: list[str] | tuple[str, ...]) -> ConfigError:
+    text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    return ConfigError(f"initializing plugin {go_quote(name)}: {text}")
+
+
+def _filled(profile: Profile, point: Point, instances: Mapping[str, Plugin]) -> tuple[Plugin, ...]:
+    out: dict[str, Plugin] = {}
+    for entry in profile.plugins.get(point, ()):
+        name = go_quote(entry.name)
+        plugin = instances.get(entry.name)
+        if plugin is None:
+            raise ConfigError(f"{point.kind} {name} does not exist")
+        if point not in points_of(plugin):
+            raise ConfigError(f"plugin {name} does not extend {point.kind} plugin")
+        if entry.name in out:
+            raise ConfigError(f"plugin {name} already registered as {go_quote(point.kind)}")
+        out[entry.name] = plugin
+    return tuple(out.values())
+
+
+def _check_multi_point(profile: Profile, instances: Mapping[str, Plugin]) -> None:
+    for entry in profile.multi_point:
+        if entry.name not in instances:
+            raise ConfigError(f"{Point.PRE_FILTER.kind} {go_quote(entry.name)} does not exist")
+
+
+def _check_weighted(plugins: tuple[Plugin, ...], weights: Mapping[str, int], what: str) -> None:
+    """A plugin may call itself otherwise than it is enabled."""
+    for plugin in plugins:
+        if not weights.get(plugin.name):
+            raise ConfigError(f"{what} {go_quote(plugin.name)} is not configured with weight")

@@ -1,0 +1,171 @@
+"""The framework of one profile: its plugins at their points, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import attrs
+
+from clusterstate.objects import Pod
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.contract.clocks import Timekeeper
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.observer import Watch
+from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.contract.status import Status
+from kubescheduler.framework.deciding.pre_filter_plugins import PreFilterOutcome
+from kubescheduler.framework.running import (
+    runner_bind,
+    runner_filter,
+    runner_prefilter,
+    runner_reserve,
+    runner_score,
+)
+from kubescheduler.framework.running.runner_score import ScoreOutcome
+from kubescheduler.framework.running.status_reactions import Reactions
+from kubescheduler.framework.running.waiting_pods import WaitingPods
+
+
+@attrs.define(eq=False, slots=False)
+class Framework:
+    """The plugins of one profile. Upstream: frameworkImpl.
+
+    plugins: point → its plugins in the order they run. score_weights, placement_weights: plugin → weight.
+    instances: every plugin that was made, by the name it is enabled under. A status of None is Success. ``there`` is a
+    snapshot of one row, ``feasible`` one of exactly the nodes that fit. Runners from Permit on are safe to use from
+    any thread.
+    """
+
+    release: str
+    profile: Profile
+    plugins: Mapping[Point, tuple[Plugin, ...]]
+    score_weights: Mapping[str, int]
+    placement_weights: Mapping[str, int]
+    instances: Mapping[str, Plugin]
+    handle: Handle
+    reactions: Reactions
+    watch: Watch
+    waiting: WaitingPods
+    time: Timekeeper
+
+    @property
+    def profile_name(self) -> str:
+        return self.profile.scheduler_name
+
+    @property
+    def run_all_filters(self) -> bool:
+        """A 1.20 policy's alwaysCheckAllPredicates."""
+        return self.profile.run_all_filters
+
+    def at(self, point: Point) -> tuple[Plugin, ...]:
+        """The plugins of a point in the order they run."""
+        return self.plugins.get(point, ())
+
+    def names(self, point: Point) -> frozenset[str]:
+        """The names of the plugins of a point."""
+        return self._names[point]
+
+    @cached_property
+    def _names(self) -> dict[Point, frozenset[str]]:
+        return {point: frozenset(plugin.name for plugin in self.at(point)) for point in Point}
+
+    # --- before nodes are looked at --------------------------------------------------------
+
+    def run_pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
+        """Whether a pod may be tried at all. ``first``: the plugin that held it back the last time."""
+        return self.watch.point("PreEnqueue", lambda: (runner_prefilter.pre_enqueue(self, pod, first), None))[0]
+
+    def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
+        def run() -> tuple[Status | None, PreFilterOutcome]:
+            outcome = self.reactions.pre_filter(self, state, pod, snapshot)
+            return outcome.status, outcome
+
+        return self.watch.point("PreFilter", run)[1]
+
+    def run_add_pod(self, state: CycleState, pod: Pod, added: Pod, there: Snapshot) -> Status | None:
+        """Tells plugins of a pod that was thought onto the row; ``there`` has it already."""
+        return runner_prefilter.change_pod(self, state, pod, added, there, added=True)
+
+    def run_remove_pod(self, state: CycleState, pod: Pod, removed: Pod, there: Snapshot) -> Status | None:
+        """Tells plugins of a pod that was thought away from the row; ``there`` is without it already."""
+        return runner_prefilter.change_pod(self, state, pod, removed, there, added=False)
+
+    # --- nodes -----------------------------------------------------------------------------
+
+    def run_filter(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+        return self.watch.point("Filter", lambda: (self.reactions.filter(self, state, pod, there), None))[0]
+
+    def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+        """Filter that must pass beside the pods nominated to the node as well as without them."""
+        return runner_filter.filter_with_nominated(self, state, pod, there)
+
+    def run_post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[str | None, Status | None]:
+        """(the node the pod is nominated to, status). "": it is no longer nominated; None: nothing is said."""
+
+        def run() -> tuple[Status | None, str | None]:
+            nominee, status = self.reactions.post_filter(self, state, pod, statuses)
+            return status, nominee
+
+        status, nominee = self.watch.point("PostFilter", run)
+        return nominee, status
+
+    def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
+        return self.watch.point("PreScore", lambda: (runner_score.pre_score(self, state, pod, feasible), None))[0]
+
+    def run_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome:
+        def run() -> tuple[Status | None, ScoreOutcome]:
+            outcome = runner_score.score(self, state, pod, feasible)
+            return outcome.status, outcome
+
+        return self.watch.point("Score", run)[1]
+
+    # --- a node is chosen ------------------------------------------------------------------
+
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return self.watch.point("Reserve", lambda: (runner_reserve.reserve(self, state, pod, node_name), None))[0]
+
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """All Reserve plugins, the last one first."""
+
+        def run() -> tuple[None, None]:
+            runner_reserve.unreserve(self, state, pod, node_name)
+            return None, None
+
+        self.watch.point("Unreserve", run)
+
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """A Wait status: the pod is among the waiting pods, and ``wait_on_permit`` waits for it."""
+        return self.watch.point("Permit", lambda: (runner_reserve.permit(self, state, pod, node_name), None))[0]
+
+    def wait_on_permit(self, pod: Pod) -> Status | None:
+        return runner_reserve.wait_on_permit(self, pod)
+
+    # --- binding ---------------------------------------------------------------------------
+
+    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Skip: no PreBind plugin will work (1.36)."""
+
+        def run() -> tuple[Status | None, None]:
+            return runner_bind.pre_bind_pre_flight(self, state, pod, node_name), None
+
+        return self.watch.point("PreBindPreFlight", run)[0]
+
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return self.watch.point("PreBind", lambda: (runner_bind.pre_bind(self, state, pod, node_name), None))[0]
+
+    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Skip: no Bind plugin bound the pod."""
+        return self.watch.point("Bind", lambda: (runner_bind.bind(self, state, pod, node_name), None))[0]
+
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        def run() -> tuple[None, None]:
+            runner_bind.post_bind(self, state, pod, node_name)
+            return None, None
+
+        self.watch.point("PostBind", run)

@@ -1,0 +1,197 @@
+"""The services that all profiles share, and the Handle through which one profile's plugins reach them."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from algorithmprovider.pernode import NodeInfo, node_infos
+from clusterstate.api_names import go_quote
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ClusterStateError, SchedulingError
+from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import Extender
+from kubescheduler.framework.contract.cancellation import Cancellation
+from kubescheduler.framework.contract.clocks import RealTime, Timekeeper
+from kubescheduler.framework.contract.handle import Client, EventRecorder, PluginRunner, WaitingPod
+from kubescheduler.framework.contract.observer import NoObserver, Observer
+from kubescheduler.framework.running.waiting_pods import WaitingPods
+
+
+class NoEvents:
+    """Events that nobody reads."""
+
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None: ...
+
+
+def ignore_pods(_: Sequence[Pod]) -> None:
+    """There is no queue in which pods could be activated."""
+
+
+@attrs.define(eq=False)
+class Services:
+    """What the profiles of one scheduler share.
+
+    client: None: nothing is written anywhere, and a bound pod is simply placed in ``cache``. extenders: in the order
+    they are asked, ignorable ones last. max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a
+    positive integer. departed: placed pods that plugins took away, of which the queue is yet to be told. lock: held by
+    whoever reads or changes ``cache``. activate: the queue's, for pods that are to be tried now. format_note: what
+    becomes of an event's note on its way, as upstream formats it once more.
+    """
+
+    release: str
+    cache: ClusterCache
+    client: Client | None = None
+    events: EventRecorder = attrs.field(factory=NoEvents)
+    extenders: Sequence[Extender] = ()
+    rng: random.Random = attrs.field(factory=lambda: random.Random(0))
+    time: Timekeeper = attrs.field(factory=RealTime)
+    feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    max_pd_volumes: int | None = None
+    observer: Observer = attrs.field(factory=NoObserver)
+    activate: Callable[[Sequence[Pod]], None] = ignore_pods
+    format_note: Callable[[str], str] = str
+    waiting: WaitingPods = attrs.field(factory=WaitingPods)
+    departed: list[Pod] = attrs.field(factory=list)
+    in_pre_bind: dict[str, Cancellation] = attrs.field(factory=dict)
+    lock: threading.RLock = attrs.field(factory=threading.RLock)
+
+
+class FrameworkHandle:
+    """One profile's Handle; see there."""
+
+    def __init__(self, services: Services, profile_name: str) -> None:
+        self._services = services
+        self._profile_name = profile_name
+        self._runner: PluginRunner | None = None
+
+    def attach(self, runner: PluginRunner) -> None:
+        """The plugins are made: from now on they can be run."""
+        self._runner = runner
+
+    @property
+    def release(self) -> str:
+        return self._services.release
+
+    @property
+    def profile_name(self) -> str:
+        return self._profile_name
+
+    @property
+    def feature_gates(self) -> Mapping[str, bool]:
+        return self._services.feature_gates
+
+    @property
+    def max_pd_volumes(self) -> int | None:
+        return self._services.max_pd_volumes
+
+    @property
+    def cache(self) -> ClusterCache:
+        return self._services.cache
+
+    @property
+    def client(self) -> Client | None:
+        return self._services.client
+
+    @property
+    def events(self) -> EventRecorder:
+        return self._services.events
+
+    @property
+    def extenders(self) -> Sequence[Extender]:
+        return self._services.extenders
+
+    @property
+    def rng(self) -> random.Random:
+        return self._services.rng
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        return self._services.time.now
+
+    @property
+    def lock(self) -> threading.RLock:
+        return self._services.lock
+
+    @property
+    def runner(self) -> PluginRunner:
+        """Raises ClusterStateError while plugins are made."""
+        if self._runner is None:
+            raise ClusterStateError("plugins cannot be run while they are made; ask for handle.runner in a method")
+        return self._runner
+
+    # --- the cluster -----------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        return self._services.cache.snapshot()
+
+    def node_infos(self) -> list[NodeInfo]:
+        return [node_info for _, node_info in node_infos(self.snapshot())]
+
+    def node_info(self, name: str) -> NodeInfo:
+        snapshot = self.snapshot()
+        row = snapshot.row_of(name)
+        if row is not None:
+            for _, node_info in node_infos(snapshot.take(np.array([row]))):
+                return node_info
+        raise SchedulingError(f"nodeinfo not found for node name {go_quote(name)}")
+
+    def nodes_with_affinity(self) -> list[NodeInfo]:
+        """The nodes with a pod that has inter-pod affinity or anti-affinity of any kind."""
+        return [info for info in self.node_infos() if any(map(_has_affinity, info.pods))]
+
+    def nodes_with_required_anti_affinity(self) -> list[NodeInfo]:
+        """The nodes with a pod that has a required anti-affinity term."""
+        return [info for info in self.node_infos() if any(map(_requires_anti_affinity, info.pods))]
+
+    def claim_in_use(self, namespace: str, name: str) -> bool:
+        """Whether a placed pod uses a claim."""
+        return any(
+            pod.metadata.namespace == namespace and isinstance(volume, ClaimVolume) and volume.claim_name == name
+            for pod in self._services.cache.pods()
+            for volume in pod.spec.volumes
+        )
+
+    def nominated(self, node_name: str) -> Sequence[Pod]:
+        return self._services.cache.nominated().get(node_name, ())
+
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """Notes that a pod waits for room on a node; an empty name takes the note back."""
+        with self._services.lock:
+            self._services.cache.nominate(pod, node_name)
+
+    # --- pods on their way -----------------------------------------------------------------
+
+    def waiting_pods(self) -> Iterator[WaitingPod]:
+        return iter(self._services.waiting)
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        return self._services.waiting.get(uid)
+
+    def reject_waiting_pod(self, uid: str) -> bool:
+        return self._services.waiting.reject(uid)
+
+    def pod_in_pre_bind(self, uid: str) -> Cancellation | None:
+        return self._services.in_pre_bind.get(uid)
+
+    def departed(self, pod: Pod) -> None:
+        self._services.departed.append(pod)
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        self._services.activate(pods)
+
+
+def _has_affinity(pod: Pod) -> bool:
+    affinity: Any = pod.spec.affinity
+    return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+
+
+def _requires_anti_affinity(pod: Pod) -> bool:
+    affinity = pod.spec.affinity
+    return affinity is not None and affinity.pod_anti_affinity is not None and bool(affinity.pod_anti_affinity.required)

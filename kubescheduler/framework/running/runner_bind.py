@@ -1,0 +1,132 @@
+"""PreBindPreFlight, PreBind, Bind and PostBind: the binding cycle's plugins."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from clusterstate.api_names import go_quote
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Pod
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.plugin import Plugin, PreFlight
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Code, Status, is_success
+from kubescheduler.framework.deciding.adapters import SKIP, status_of
+from kubescheduler.framework.running.runner_reserve import refused
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.running.framework_runtime import Framework
+
+
+def pre_bind_pre_flight(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    """Skip when no PreBind plugin will work. Upstream: 1.36 RunPreBindPreFlights."""
+    overall: Status | None = SKIP
+    for plugin in framework.at(Point.PRE_BIND):
+        status, parallel = framework.watch.plugin(
+            "PreBindPreFlight", plugin.name, state, _pre_flight, plugin, state, pod, node_name
+        )
+        if parallel:
+            state.parallel_pre_bind.add(plugin.name)
+        if status is None or is_success(status):
+            overall = None
+        elif status.code is Code.Skip:
+            state.skip_pre_bind.add(plugin.name)
+        elif status.code is Code.Error:
+            text = f"running PreBindPreFlight {go_quote(plugin.name)}: {status.error_text}"
+            return Status.failure(text).by(plugin.name)
+        else:
+            return Status.failure(
+                f"PreBindPreFlight {plugin.name} returned {go_quote(status.code.name)}, which is unsupported. "
+                "It is supposed to return Success, Skip, or Error status"
+            ).by(plugin.name)
+    return overall
+
+
+def _pre_flight(plugin: Any, state: CycleState, pod: Pod, node_name: str) -> tuple[Status | None, bool]:
+    """(status, whether it may run beside others); a plugin that does not say will work, alone."""
+    if not hasattr(plugin, "pre_bind_pre_flight"):
+        return None, False
+    try:
+        answer = plugin.pre_bind_pre_flight(state, pod, node_name)
+    except SchedulingError as error:
+        return Status.failure(str(error)), False
+    return (answer.status, answer.allow_parallel) if isinstance(answer, PreFlight) else (answer, False)
+
+
+def pre_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    """Group after group; the first failure ends it."""
+    for group in groups(framework.at(Point.PRE_BIND), state):
+        if len(group) == 1:
+            status = _pre_bind(framework, group[0], state, pod, node_name)
+        else:
+            status = _together(framework, group, state, pod, node_name)
+        if status is not None:
+            return status
+    return None
+
+
+def groups(plugins: Sequence[Plugin], state: CycleState) -> list[list[Plugin]]:
+    """Neighbours that allow it run together; those that skip are left out, but still part their neighbours."""
+    out: list[list[Plugin]] = []
+    together = False
+    for plugin in plugins:
+        parallel, skips = plugin.name in state.parallel_pre_bind, plugin.name in state.skip_pre_bind
+        if not skips and parallel and together:
+            out[-1].append(plugin)
+        elif not skips:
+            out.append([plugin])
+        together = parallel and (together or not skips)
+    return out
+
+
+def _pre_bind(framework: Framework, plugin: Any, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    status, _ = framework.watch.plugin("PreBind", plugin.name, state, status_of, plugin.pre_bind, state, pod, node_name)
+    return None if status is None or is_success(status) else refused(framework, "PreBind", plugin.name, status)
+
+
+def _together(
+    framework: Framework, group: Sequence[Plugin], state: CycleState, pod: Pod, node_name: str
+) -> Status | None:
+    """Runs a group at once; the first failure cancels the others, and is the result."""
+    first: list[Status] = []
+    lock = threading.Lock()
+    whole = state.cancellation
+    state.cancellation = whole.child()
+
+    def run(plugin: Plugin) -> None:
+        status = _pre_bind(framework, plugin, state, pod, node_name)
+        if status is not None:
+            with lock:
+                first.append(status)
+            state.cancellation.cancel(status.error_text)
+
+    try:
+        with ThreadPoolExecutor(len(group)) as pool:
+            for done in [pool.submit(run, plugin) for plugin in group]:
+                done.result()
+    finally:
+        state.cancellation = whole
+    return first[0] if first else None
+
+
+def bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    """The first plugin that does not skip binds; Skip when all do."""
+    last: Status | None = SKIP
+    for plugin in framework.at(Point.BIND):
+        own: Any = plugin
+        last, _ = framework.watch.plugin("Bind", plugin.name, state, status_of, own.bind, state, pod, node_name)
+        if last is None or is_success(last):
+            return None
+        if last.code is not Code.Skip:
+            return refused(framework, "Bind", plugin.name, last)
+    return last
+
+
+def post_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> None:
+    """All plugins are told."""
+    for plugin in framework.at(Point.POST_BIND):
+        own: Any = plugin
+        framework.watch.plugin("PostBind", plugin.name, state, status_of, own.post_bind, state, pod, node_name)

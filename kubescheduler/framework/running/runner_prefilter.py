@@ -1,0 +1,81 @@
+"""PreEnqueue and PreFilter: what plugins say of a pod before any node is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from algorithmprovider.pernode import NodeInfo, node_infos
+from clusterstate.errors import ClusterStateError
+from clusterstate.objects import Pod
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.error_texts import change_failed
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Status, is_success
+from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, column_check, status_of
+from kubescheduler.framework.deciding.pre_filter_plugins import Answer, PreFilterOutcome, narrow_1_20, narrow_1_36
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.running.framework_runtime import Framework
+
+
+def pre_enqueue(framework: Framework, pod: Pod, first: str) -> Status | None:
+    """The first refusal, with the plugin that gave it. ``first``: the plugin to ask before the others."""
+    plugins = sorted(framework.at(Point.PRE_ENQUEUE), key=lambda plugin: plugin.name != first)
+    for plugin in plugins:
+        own: Any = plugin
+        status, _ = framework.watch.plugin("PreEnqueue", plugin.name, None, status_of, own.pre_enqueue, pod)
+        if status is not None and not is_success(status):
+            return status.by(plugin.name)
+    return None
+
+
+def pre_filter_1_20(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
+    """See ``narrow_1_20``. A column rule that has nothing to say passes."""
+    given = _answers(framework, state, pod, snapshot)
+    return narrow_1_20(((name, (None if status is SKIP else status, names)) for name, (status, names) in given), state)
+
+
+def pre_filter_1_36(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
+    """See ``narrow_1_36``."""
+    return narrow_1_36(_answers(framework, state, pod, snapshot), state)
+
+
+def _answers(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> Iterator[tuple[str, Answer]]:
+    for plugin in framework.at(Point.PRE_FILTER):
+        ask = framework.watch.plugin
+        yield plugin.name, ask("PreFilter", plugin.name, state, ask_pre_filter, plugin, state, pod, snapshot)
+
+
+# --- AddPod and RemovePod ----------------------------------------------------------------------
+
+
+def change_pod(
+    framework: Framework, state: CycleState, pod: Pod, other: Pod, there: Snapshot, *, added: bool
+) -> Status | None:
+    """Tells the plugins' states of a pod that was thought onto or away from the one row of ``there``.
+
+    Column rules need no telling: they see the changes of the snapshot.
+    """
+    point, method = ("AddPod", "add_pod") if added else ("RemovePod", "remove_pod")
+    node_info: NodeInfo | None = None
+    for plugin in framework.at(Point.PRE_FILTER):
+        call = getattr(plugin, method, None)
+        if call is None or plugin.name in state.skip_filter or column_check(plugin) is not None:
+            continue
+        node_info = node_info or only_node(there)
+        label = f"PreFilterExtension{point}"
+        status, _ = framework.watch.plugin(label, plugin.name, state, status_of, call, state, pod, other, node_info)
+        if status is not None and not is_success(status):
+            return change_failed(point, plugin.name, status)
+    return None
+
+
+def only_node(there: Snapshot) -> NodeInfo:
+    """The node of a snapshot of one row. Raises ClusterStateError when it has no node object."""
+    for _, node_info in node_infos(there):
+        return node_info
+    raise ClusterStateError(f"there is no node {there.names[0] if np.size(there.row_numbers) else ''}")

@@ -1,1 +1,0 @@
-"""From policies to profiles: translation, and two configurations compared with every difference explained."""

@@ -1,0 +1,1 @@
+"""The queues of pending pods, one family for each release."""

@@ -1,0 +1,46 @@
+"""Which changes of the cluster are worth trying pods again for."""
+
+from __future__ import annotations
+
+from clusterstate.objects import Node, Pod, StorageClass
+from clusterstate.selectors.matching import SelectorError, compile_label_selector, term_namespaces
+
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+
+
+def node_update_moves(old: Node, new: Node) -> bool:
+    """Whether a node's update may let a pod in: schedulable again, or other amounts, labels, taints or conditions.
+
+    Upstream: 1.16 nodeSchedulingPropertiesChanged.
+    """
+    return (
+        (old.unschedulable and not new.unschedulable)
+        or old.allocatable != new.allocatable
+        or old.metadata.labels != new.metadata.labels
+        or old.taints != new.taints
+        or {c.type: c.status for c in old.conditions} != {c.type: c.status for c in new.conditions}
+    )
+
+
+def storage_class_moves(added: StorageClass) -> bool:
+    """Whether a new storage class may let a pod in. Upstream: 1.16 onStorageClassAdd."""
+    return added.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def wants_to_be_near(waiting: Pod, placed: Pod) -> bool:
+    """Whether a required pod-affinity term of ``waiting`` picks ``placed``. An invalid term picks nothing.
+
+    Upstream: 1.16 getUnschedulablePodsWithMatchingAffinityTerm.
+    """
+    affinity = waiting.spec.affinity
+    if affinity is None or affinity.pod_affinity is None:
+        return False
+    for term in affinity.pod_affinity.required:
+        if placed.metadata.namespace not in term_namespaces(term, waiting.metadata.namespace):
+            continue
+        try:
+            if compile_label_selector(term.label_selector)(placed.metadata.labels):
+                return True
+        except SelectorError:
+            continue
+    return False

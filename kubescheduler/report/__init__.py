@@ -1,0 +1,1 @@
+"""Reports of comparisons and simulations: HTML, JUnit, and the export of kube-scheduler-simulator."""

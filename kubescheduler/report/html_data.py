@@ -1,0 +1,103 @@
+"""What the report's own script reads: every pod's outcomes, changes and terms, small, and safe inside a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from kubescheduler.compare.outcomes import MEANINGS, Change, Comparison, Contribution, Outcome
+
+MOST_NAMES = 10
+"""Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""
+
+MOST_EXACT = 2**53 - 1
+
+UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""Inside a JSON string the escape means the same; outside of strings none of them occurs."""
+
+
+def payload(comparison: Comparison) -> dict[str, Any]:
+    """Plain data. What is empty is left out; a contribution is a list that begins with the number of its term."""
+    terms: dict[tuple[str | None, str | None], int] = {}
+    pods = [
+        {
+            "pod": pod.pod,
+            "outcomes": [_outcome(outcome) for outcome in pod.outcomes],
+            "changes": [_change(change, terms) for change in pod.changes],
+        }
+        for pod in comparison.pods
+    ]
+    return {
+        "names": comparison.names,
+        "meanings": {cause.value: meaning for cause, meaning in MEANINGS.items()},
+        "terms": list(terms),
+        "pods": pods,
+    }
+
+
+def embedded(data: Any) -> str:
+    """As JSON that can stand in a ``<script type="application/json">`` whatever names it holds."""
+    text = msgspec.json.encode(data).decode()
+    for character, escape in UNSAFE.items():
+        text = text.replace(character, escape)
+    return text
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return _filled(
+        {
+            "host": outcome.host,
+            "total": _exact(outcome.total),
+            "tied": _some(outcome.tied) if len(outcome.tied) > 1 else None,
+            "fits": outcome.fits,
+            "nodes": outcome.nodes,
+            "message": outcome.message,
+            "error": outcome.error,
+            "evicts": _some(outcome.evicts),
+            "evictsFrom": outcome.evicts_from,
+        }
+    )
+
+
+def _change(change: Change, terms: dict[tuple[str | None, str | None], int]) -> dict[str, Any]:
+    found = {
+        "text": change.text,
+        "terms": [_term(term, terms) for term in change.contributions],
+        "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
+        "reasons": {check: list(reasons) for check, reasons in change.reasons.items()},
+    }
+    return {
+        "cause": change.cause,
+        **_filled(found),
+        **(
+            {"old": _exact(change.old_difference), "new": _exact(change.new_difference)} if change.contributions else {}
+        ),
+    }
+
+
+def _term(term: Contribution, terms: dict[tuple[str | None, str | None], int]) -> list[Any]:
+    number = terms.setdefault((term.old_name, term.new_name), len(terms))
+    amounts = (term.old, term.new, term.old_weight, term.new_weight)
+    scores = [pair and tuple(map(_exact, pair)) for pair in (term.old_scores, term.new_scores)]
+    return [number, *map(_exact, amounts), *scores]
+
+
+def _exact(value: int | None) -> int | str | None:
+    """As text where a script's numbers would be rounded."""
+    return value if value is None or abs(value) <= MOST_EXACT else str(value)
+
+
+def _some(names: Iterable[str]) -> list[Any] | None:
+    """[how many, the first of them]."""
+    found = list(names)
+    return [len(found), found[:MOST_NAMES]] if found else None
+
+
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value is not False and value not in ("", [], {})
+    }

@@ -1,0 +1,74 @@
+"""A comparison as JUnit XML, for what runs tests: a test suite per new column, a test case per pod."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from kubescheduler.compare.cause_sentences import by_priority
+from kubescheduler.compare.outcomes import MEANINGS, Cause, Change, Comparison, PodComparison
+
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold."""
+
+
+def junit(comparison: Comparison, tolerated: Collection[Cause] = ()) -> Iterator[str]:
+    """The document in pieces. A pod that goes elsewhere is a failure, or an error if an attempt ended in one.
+
+    tolerated: causes that pass; the case then says what it tolerates.
+    """
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kubescheduler compare">\n'
+    for at, name in enumerate(comparison.names[1:]):
+        bad = [
+            pod.changes[at].cause
+            for pod in comparison.pods
+            if pod.changes[at].moved and pod.changes[at].cause not in tolerated
+        ]
+        errors = bad.count(Cause.ERROR)
+        counts = f'tests="{len(comparison.pods)}" failures="{len(bad) - errors}" errors="{errors}"'
+        yield f"  <testsuite name={_quoted(f'{comparison.names[0]} and {name}')} {counts}>\n"
+        for pod in comparison.pods:
+            yield from _case(comparison, pod, at, tolerated)
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collection[Cause]) -> Iterator[str]:
+    change = pod.changes[at]
+    namespace, _, name = pod.pod.rpartition("/")
+    head = f"    <testcase classname={_quoted(namespace or 'default')} name={_quoted(name)}"
+    if not change.moved:
+        yield f"{head}/>\n"
+        return
+    text = _text(comparison, pod, at)
+    if change.cause in tolerated:
+        yield f"{head}>\n      <system-out>{text}</system-out>\n    </testcase>\n"
+        return
+    tag = "error" if change.cause is Cause.ERROR else "failure"
+    message = _quoted(f"{_hosts(pod, at)}: {change.cause}")
+    yield f'{head}>\n      <{tag} type="{change.cause}" message={message}>{text}</{tag}>\n    </testcase>\n'
+
+
+def _hosts(pod: PodComparison, at: int) -> str:
+    old, new = pod.outcomes[0].host, pod.outcomes[at + 1].host
+    return f"{old or 'no node'} before, {new or 'no node'} now"
+
+
+def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
+    change = pod.changes[at]
+    names = comparison.names[0], comparison.names[at + 1]
+    lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, *_parts(change)]
+    for name, outcome in zip(names, (pod.outcomes[0], pod.outcomes[at + 1]), strict=True):
+        lines.append(f"{name}: {outcome.host or outcome.message}")
+    return escape(_FORBIDDEN.sub("?", "\n".join(filter(None, lines))))
+
+
+def _parts(change: Change) -> Iterator[str]:
+    for part in change.contributions:
+        if part.old or part.new:
+            yield f"  {by_priority(part)}"
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(_FORBIDDEN.sub("?", text))

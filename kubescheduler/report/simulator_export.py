@@ -1,0 +1,281 @@
+"""kube-scheduler-simulator: its annotations with the results of every plugin, and its export files.
+
+Annotations have the prefix below and a compact JSON text as value; numbers in them are texts. Legacy releases are
+written the same way, predicates as filters and priorities as scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.manifests.documents import SECTIONS
+from clusterstate.manifests.encode import encode_object
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.core.decision import Decision, ExtenderTrace
+from kubescheduler.engine.engines import Engine, FrameworkEngine, ProfiledScheduler, Scheduler
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.framework.running.framework_runtime import Framework
+
+PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
+SUCCESS, PASSED, VICTIM = "success", "passed", "preemption victim"
+HISTORY_BYTES = 262_144
+"""What all annotations of an object may take; the oldest results are dropped beyond it."""
+
+EXPORTED = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses", "namespaces")
+"""The lists of an export file."""
+
+
+@attrs.frozen
+class Ran:
+    """The plugins that run at each point, in order; predicates and priorities for legacy releases."""
+
+    pre_filter: tuple[str, ...] = ()
+    filter: tuple[str, ...] = ()
+    pre_score: tuple[str, ...] = ()
+    reserve: tuple[str, ...] = ()
+    permit: tuple[str, ...] = ()
+    pre_bind: tuple[str, ...] = ()
+    bind: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, scheduler: Scheduler, pod: Pod) -> Ran:
+        """Those that a scheduler runs for a pod."""
+        if isinstance(scheduler, ProfiledScheduler):
+            frame = scheduler.profiles.of(pod)
+            return cls() if frame is None else cls._of_frame(frame)
+        return cls(filter=tuple(predicate.name for predicate in scheduler.algorithm.predicates))
+
+    @classmethod
+    def _of_frame(cls, frame: Framework) -> Ran:
+        points = {
+            "pre_filter": Point.PRE_FILTER,
+            "filter": Point.FILTER,
+            "pre_score": Point.PRE_SCORE,
+            "reserve": Point.RESERVE,
+            "permit": Point.PERMIT,
+            "pre_bind": Point.PRE_BIND,
+            "bind": Point.BIND,
+        }
+        return cls(**{name: tuple(plugin.name for plugin in frame.at(point)) for name, point in points.items()})
+
+
+def result_annotations(decision: Decision, ran: Ran, history: str | None = None) -> dict[str, str]:
+    """What the simulator would write on the pod after this attempt. history: its result-history so far, as JSON."""
+    results = _compact(_results(decision, ran))
+    if decision.host is not None:
+        results["selected-node"] = decision.host
+    results["result-history"] = _history(history, results)
+    return {PREFIX + name: text for name, text in results.items()}
+
+
+def _results(decision: Decision, ran: Ran) -> dict[str, Any]:
+    placed = decision.host is not None
+    pre_status, pre_nodes = _pre_filter(decision, ran)
+    return {
+        "prefilter-result-status": pre_status,
+        "prefilter-result": pre_nodes,
+        "filter-result": _filters(decision, ran.filter),
+        "postfilter-result": _post_filter(decision),
+        "prescore-result": dict.fromkeys(ran.pre_score, SUCCESS) if len(decision.totals) else {},
+        "score-result": _scores(decision, weighted=False),
+        "finalscore-result": _scores(decision, weighted=True),
+        "reserve-result": dict.fromkeys(ran.reserve, SUCCESS) if placed else {},
+        "permit-result": dict.fromkeys(ran.permit, SUCCESS) if placed else {},
+        "permit-result-timeout": dict.fromkeys(ran.permit, "0s") if placed else {},
+        "prebind-result": dict.fromkeys(ran.pre_bind, SUCCESS) if placed else {},
+        "bind-result": dict.fromkeys(ran.bind, SUCCESS) if placed else {},
+        **_extenders(decision.extenders),
+    }
+
+
+# --- points ----------------------------------------------------------------------------------
+
+
+def _pre_filter(decision: Decision, ran: Ran) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """(plugin → what it said, plugin → the nodes that it alone would consider); up to the one that refuses the pod."""
+    said: dict[str, str] = {}
+    refused = decision.absent if isinstance(decision, FrameworkDecision) and decision.pre_filter_message else None
+    for name in ran.pre_filter:
+        if refused is not None and refused.plugin == name:
+            return {**said, name: refused.message}, {}
+        said[name] = SUCCESS
+    if not isinstance(decision, FrameworkDecision) or decision.judged is None or refused is not None:
+        return said, {}
+    names = [decision.names[row] for row in (decision.listed & decision.judged).nonzero()[0].tolist()]
+    return said, dict.fromkeys(decision.pre_filter_plugins, names)
+
+
+def _filters(decision: Decision, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Node → plugin → passed, or why not; up to the first that refuses the node."""
+    if isinstance(decision, FrameworkDecision) and decision.pre_filter_message:
+        return {}
+    found: dict[int, tuple[str, str]] = {}
+    for row, failures in decision.with_nominated.items():
+        name, reasons = failures[0]
+        found[row] = (name, ", ".join(reasons))
+    for name, verdict in decision.verdicts:
+        here: dict[int, list[str]] = {}
+        for reason, mask in verdict.items():
+            for row in mask.nonzero()[0].tolist():
+                here.setdefault(row, []).append(str(reason))
+        for row, texts in here.items():
+            found.setdefault(row, (name, ", ".join(texts)))
+    out: dict[str, dict[str, str]] = {}
+    for row in decision.listed.nonzero()[0].tolist():
+        out[decision.names[row]] = _until(names, *found.get(row, ("", "")))
+    return out
+
+
+def _until(names: Sequence[str], last: str, message: str) -> dict[str, str]:
+    passed: dict[str, str] = {}
+    for name in names:
+        if name == last:
+            return {**passed, name: message}
+        passed[name] = PASSED
+    return passed
+
+
+def _post_filter(decision: Decision) -> dict[str, dict[str, str]]:
+    found = decision.preemption
+    if found is None:
+        return {}
+    nominated = found.chosen[0] if found.chosen else None
+    return {
+        name: {"DefaultPreemption": VICTIM} if name == nominated else {}
+        for row, name in enumerate(decision.names)
+        if decision.listed[row]
+    }
+
+
+def _scores(decision: Decision, *, weighted: bool) -> dict[str, dict[str, str]]:
+    """Node → plugin → its score: raw, or normalised and times its weight."""
+    out: dict[str, dict[str, str]] = {}
+    if not len(decision.totals):
+        return out
+    for name in decision.scores:
+        raw = decision.raw(name) if isinstance(decision, FrameworkDecision) else decision.score(name)
+        scores = decision.score(name) if weighted else raw
+        factor = decision.weights[name] if weighted else 1
+        for node, score in scores.items():
+            out.setdefault(node, {})[name] = str(score * factor)
+    return out
+
+
+def _extenders(traces: Iterable[ExtenderTrace]) -> dict[str, Any]:
+    """The answers of extenders in the shapes of their own API."""
+    filters: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
+    for trace in traces:
+        if trace.failed is not None:
+            filters[trace.name] = {
+                "FailedNodes": dict(trace.failed),
+                "FailedAndUnresolvableNodes": dict(trace.unresolvable or {}),
+                "Error": "",
+            }
+        elif trace.filter_error is not None:
+            filters[trace.name] = {"FailedNodes": {}, "FailedAndUnresolvableNodes": {}, "Error": trace.filter_error}
+        if trace.scores is not None:
+            scores[trace.name] = [{"Host": host, "Score": score} for host, score in trace.scores]
+    return {
+        "extender-filter-result": filters,
+        "extender-prioritize-result": scores,
+        "extender-preempt-result": {},
+        "extender-bind-result": {},
+    }
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def _compact(results: Mapping[str, Any]) -> dict[str, str]:
+    return {name: msgspec.json.encode(value).decode() for name, value in results.items()}
+
+
+def _history(before: str | None, results: Mapping[str, str]) -> str:
+    """The results of all attempts, the oldest dropped when all annotations together would be too long."""
+    attempts = [*_earlier(before), {PREFIX + name: text for name, text in results.items()}]
+    taken = sum(len(PREFIX + name) + len(text) for name, text in results.items())
+    while len(attempts) > 1 and taken + len(msgspec.json.encode(attempts)) > HISTORY_BYTES:
+        del attempts[0]
+    return msgspec.json.encode(attempts).decode()
+
+
+def _earlier(before: str | None) -> list[Any]:
+    if before is None:
+        return []
+    try:
+        found = msgspec.json.decode(before)
+    except msgspec.DecodeError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def annotated(decision: Decision, ran: Ran, earlier: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The pod's manifest with the results on it, and the node it was given. earlier: it after the attempt before."""
+    manifest = dict(earlier or decision.pod.manifest or encode_object(decision.pod))
+    metadata = dict(manifest.get("metadata") or {})
+    given = dict(metadata.get("annotations") or {})
+    given |= result_annotations(decision, ran, given.get(f"{PREFIX}result-history"))
+    out = {"apiVersion": "v1", "kind": "Pod", **manifest, "metadata": {**metadata, "annotations": given}}
+    if decision.host is not None:
+        out["spec"] = {**(manifest.get("spec") or {}), "nodeName": decision.host}
+    return out
+
+
+def configuration_of(engine: Engine) -> Mapping[str, Any]:
+    """The KubeSchedulerConfiguration that an engine was made of; empty for releases without."""
+    return engine.config.document if isinstance(engine, FrameworkEngine) else {}
+
+
+@attrs.define(eq=False)
+class Results:
+    """Notes decisions as they are made. pods: namespace/name → the manifest with its results."""
+
+    scheduler: Scheduler
+    pods: dict[str, dict[str, Any]] = attrs.field(factory=dict)
+
+    def note(self, decision: Decision) -> None:
+        ran = Ran.of(self.scheduler, decision.pod)
+        self.pods[decision.pod.key] = annotated(decision, ran, self.pods.get(decision.pod.key))
+
+
+def export_text(objects: Iterable[ClusterObject], results: Results, configuration: Mapping[str, Any]) -> Iterator[str]:
+    """An export file in pieces, as kubectl indents JSON."""
+    document = msgspec.json.encode(export(objects, results.pods, configuration))
+    yield msgspec.json.format(document, indent=4).decode()
+    yield "\n"
+
+
+def export(
+    objects: Iterable[ClusterObject], pods: Mapping[str, Mapping[str, Any]], configuration: Mapping[str, Any]
+) -> dict[str, Any]:
+    """An export file: the cluster, with ``pods`` (namespace/name → manifest) in place of those of the same name.
+
+    configuration: the KubeSchedulerConfiguration that was decided by; empty for releases without.
+    """
+    lists: dict[str, list[Any]] = {name: [] for name in EXPORTED}
+    left = dict(pods)
+    for obj in objects:
+        key = _list_of(obj)
+        if key is None:
+            continue
+        changed = left.pop(obj.key, None) if isinstance(obj, Pod) else None
+        lists[key].append(changed or _manifest(obj))
+    lists["pods"] += left.values()
+    return {**lists, "schedulerConfig": dict(configuration) or None}
+
+
+def _list_of(obj: ClusterObject) -> str | None:
+    """The list of an export that an object belongs in; None: exports do not have its kind."""
+    kind = type(obj).__name__
+    return next((key for key in EXPORTED if SECTIONS.get(key) == kind), None)
+
+
+def _manifest(obj: Any) -> Mapping[str, Any]:
+    kept: Mapping[str, Any] | None = getattr(obj, "manifest", None)
+    return kept or encode_object(obj)

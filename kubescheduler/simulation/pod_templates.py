@@ -1,0 +1,112 @@
+"""Controllers with a pod template: the pods that they would create."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.manifests.defaulting import default_manifest
+from clusterstate.manifests.documents import Manifest
+from clusterstate.manifests.fields import describe
+from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH
+
+DEPLOYMENT, JOB, STATEFUL_SET = "Deployment", "Job", "StatefulSet"
+GROUPS = {
+    DEPLOYMENT: ("apps", "extensions"),
+    "ReplicaSet": ("apps", "extensions"),
+    STATEFUL_SET: ("apps",),
+    "ReplicationController": ("",),
+    JOB: ("batch",),
+}
+"""Kind → the API groups that have it."""
+
+
+@attrs.frozen
+class Replicas:
+    """count pods named ``<name>-0`` on, all like ``pod``, the manifest of the first. owners: objects to add beside.
+
+    at_once: how many come at first; each of the others when an earlier one is bound or has finished (``chain_on``).
+    """
+
+    name: str
+    pod: Manifest
+    count: int
+    at_once: int
+    chain_on: str = ""
+    owners: tuple[Manifest, ...] = ()
+
+
+def is_controller(manifest: Manifest) -> bool:
+    kind, version = manifest.get("kind"), manifest.get("apiVersion")
+    if not isinstance(kind, str) or kind not in GROUPS:
+        return False
+    return not isinstance(version, str) or not version or version.rpartition("/")[0] in GROUPS[kind]
+
+
+def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
+    """What a controller creates; None if it cannot be told, and ``problems`` then says why.
+
+    A Deployment's pods belong to a ReplicaSet of its name. A StatefulSet's come one after another unless its
+    podManagementPolicy is Parallel. A Job's parallelism come at once, the rest as they finish.
+    """
+    kind, spec = str(manifest["kind"]), manifest.get("spec")
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        problems.append("metadata.name: missing; every object needs a name")
+        return None
+    template = spec.get("template") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(template, Mapping):
+        problems.append("spec.template: missing; it says what the pods are like")
+        return None
+    owner = _owner(manifest, kind)
+    pod = _first_pod(metadata["name"], template, owner)
+    owners = () if kind == JOB else (owner,)
+    if kind == JOB:
+        parallelism = _count(spec, "parallelism", 1, problems)
+        count = _count(spec, "completions", parallelism, problems)
+        return Replicas(metadata["name"], pod, count, min(count, parallelism), ON_FINISH)
+    count = _count(spec, "replicas", 1, problems)
+    if kind == STATEFUL_SET and spec.get("podManagementPolicy") != "Parallel":
+        return Replicas(metadata["name"], pod, count, min(count, 1), ON_BINDING, owners)
+    return Replicas(metadata["name"], pod, count, count, "", owners)
+
+
+def _count(spec: Mapping[str, Any], key: str, default: int, problems: list[str]) -> int:
+    value = spec.get(key)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        problems.append(f"spec.{key}: must be a whole number from 0 on, not {describe(value)}")
+        return 0
+    return value
+
+
+def _owner(manifest: Manifest, kind: str) -> Manifest:
+    """The object that the pods name as their controller."""
+    if kind != DEPLOYMENT:
+        said = {key: value for key, value in manifest.items() if key != "status"}
+        return default_manifest(said) if kind != JOB else _with_uid(said)
+    spec = {key: manifest["spec"][key] for key in ("replicas", "selector") if key in manifest["spec"]}
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "uid"}
+    return default_manifest({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec})
+
+
+def _with_uid(manifest: Manifest) -> Manifest:
+    """A kind that scheduling does not read has no defaults; a pod of its name lends it a namespace and a uid."""
+    lent = default_manifest({"kind": "Pod", "metadata": manifest["metadata"]})["metadata"]
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": lent["namespace"], "uid": lent["uid"]}}
+
+
+def _first_pod(name: str, template: Mapping[str, Any], owner: Manifest) -> Manifest:
+    said = template.get("metadata")
+    meta = owner["metadata"]
+    reference = {"apiVersion": owner.get("apiVersion", ""), "kind": owner["kind"], "controller": True}
+    metadata = {
+        **{key: said[key] for key in ("labels", "annotations") if isinstance(said, Mapping) and key in said},
+        "name": f"{name}-0",
+        "namespace": meta["namespace"],
+        "ownerReferences": [{**reference, "name": meta["name"], "uid": meta["uid"]}],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")}

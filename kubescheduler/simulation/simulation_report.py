@@ -1,0 +1,86 @@
+"""What a simulation found out."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import attrs
+
+from kubescheduler.simulation.pod_records import OUTCOMES, WAITING, WITHDRAWN, PodRecord, PreemptionRecord
+from kubescheduler.simulation.utilisation import Level, NodeUsage, Sample, levels, share
+from kubescheduler.simulation.workload import timestamp
+
+
+@attrs.frozen
+class ReasonCount:
+    """How many pending pods a reason keeps waiting, and how many nodes gave it, over those pods."""
+
+    reason: str
+    pods: int
+    nodes: int
+
+
+@attrs.frozen(eq=False)
+class Report:
+    """Times are seconds after the start, which is ``epoch`` seconds after 1970.
+
+    pods: in order of arrival, with pods of the cluster that were preempted. resources: the names that amounts in
+    samples and nodes stand for.
+    """
+
+    release: str
+    epoch: float
+    end: float
+    pods: tuple[PodRecord, ...]
+    preemptions: tuple[PreemptionRecord, ...]
+    resources: tuple[str, ...]
+    samples: tuple[Sample, ...]
+    nodes: tuple[NodeUsage, ...]
+
+    @property
+    def start(self) -> str | None:
+        """The start as the API writes times; None if the workload names no time."""
+        return timestamp(self.epoch, 0.0) if self.epoch else None
+
+    def counts(self) -> dict[str, int]:
+        """Pods by outcome, then pods that were placed, attempts, preemptions."""
+        outcomes = Counter(record.outcome for record in self.pods)
+        return {
+            "pods": len(self.pods),
+            "placed": sum(record.placed is not None for record in self.pods),
+            **{outcome: outcomes[outcome] for outcome in OUTCOMES},
+            "attempts": sum(record.attempts for record in self.pods),
+            "preemptions": len(self.preemptions),
+        }
+
+    @property
+    def pending(self) -> list[PodRecord]:
+        """The pods that wait at the end."""
+        return [record for record in self.pods if record.outcome == WAITING]
+
+    @property
+    def every_pod_had_a_node(self) -> bool:
+        return not any(record.outcome in (WAITING, WITHDRAWN) for record in self.pods)
+
+    def reasons(self) -> list[ReasonCount]:
+        """Why pods wait at the end, the most frequent first."""
+        pods: Counter[str] = Counter()
+        nodes: Counter[str] = Counter()
+        for record in self.pending:
+            for reason, count in record.reasons.items():
+                pods[reason] += 1
+                nodes[reason] += count
+        order = sorted(pods, key=lambda reason: (-pods[reason], -nodes[reason], reason))
+        return [ReasonCount(reason, pods[reason], nodes[reason]) for reason in order]
+
+    def waits(self) -> list[float]:
+        """Seconds from arrival to placement of every pod that was placed, sorted."""
+        return sorted(record.placed - record.arrived for record in self.pods if record.placed is not None)
+
+    def level(self, resource: int) -> Level:
+        """How much of the cluster's amount of a resource was in use."""
+        return levels([(s.time, share(s.used[resource], s.capacity[resource])) for s in self.samples], self.end)
+
+    def node_level(self, node: NodeUsage, resource: int) -> Level:
+        capacity = node.capacity[resource]
+        return levels([(time, share(used[resource], capacity)) for time, used in node.changes], self.end)

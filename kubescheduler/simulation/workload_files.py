@@ -1,0 +1,123 @@
+"""Clusters and workloads from files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO
+
+import attrs
+
+from algorithmprovider import VIEWS
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.decode import Decoder
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from kubescheduler.queue.priority_queue_1_16 import queue_order
+from kubescheduler.simulation.openb_trace import is_trace, read_trace_nodes
+from kubescheduler.simulation.workload import Arrival, Workload
+from kubescheduler.simulation.workload_manifests import WorkloadReader
+from kubescheduler.sources.cluster_input import FILLINGS, ClusterInput, Progress, check_references, read_cluster
+from kubescheduler.sources.files import read_items
+
+
+def filled_by(release: str) -> str:
+    """The release whose API server fills manifests in: the newest that is known of and no newer than this one."""
+    order = list(VIEWS)
+    return [known for known in order[: order.index(release) + 1] if known in FILLINGS][-1]
+
+
+def read_simulated_cluster(
+    paths: Sequence[str],
+    *,
+    stdin: IO[bytes] | None,
+    defaulting: bool = True,
+    progress: Progress | None = None,
+    release: str = "1.16",
+) -> ClusterInput:
+    """A cluster as ``read_cluster`` reads it, where ``.csv`` files are nodes of a trace. Raises DecodeError."""
+    problems: list[str] = []
+    release = filled_by(release)
+    found = ClusterInput([], [], [])
+    plain = [path for path in paths if not is_trace(path)]
+    try:
+        if plain:
+            found = read_cluster(plain, stdin=stdin, defaulting=defaulting, progress=progress, release=release)
+    except DecodeError as error:
+        problems += error.problems
+    names = {obj.name for obj in found.objects if isinstance(obj, Node)}
+    decoder = Decoder(prepare=FILLINGS[release].others)
+    for path in filter(is_trace, paths):
+        try:
+            nodes = [decoder.decode_object(manifest, source=path) for manifest in read_trace_nodes(path)]
+        except DecodeError as error:
+            problems += error.problems
+            continue
+        for node in nodes:
+            if isinstance(node, Node) and node.name in names:
+                problems.append(f"{path}: Node {node.name}: sn: this node is there twice; remove one of the two")
+            names |= {node.metadata.name}
+        found = attrs.evolve(found, objects=[*found.objects, *nodes], sources=[*found.sources, *([path] * len(nodes))])
+    problems = problems or check_references(found.with_sources())
+    if problems:
+        raise DecodeError(problems)
+    return found
+
+
+def read_workload(
+    paths: Sequence[str],
+    cluster: Iterable[ClusterObject],
+    *,
+    stdin: IO[bytes] | None = None,
+    defaulting: bool = True,
+    pending: bool = False,
+    release: str = "1.16",
+) -> tuple[Workload, list[str]]:
+    """The workload of files, and notes on what was left out.
+
+    A ``.csv`` file is a trace of pods; all else are manifests: pods, controllers with a pod template, nodes that join,
+    and other objects that are there from the start. A pod comes after ``kubescheduler/arrives-after`` if it is
+    annotated so, else at its creationTimestamp, else at the start, which is the earliest creation; it runs for
+    ``kubescheduler/duration``, or until its deletionTimestamp. Whether and where it ran before does not matter.
+    pending: the pending pods of ``cluster`` come too, at the start, in queue order.
+
+    Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
+    """
+    problems: list[str] = []
+    objects = list(cluster)
+    items, faults = read_items([path for path in paths if not is_trace(path)], stdin)
+    problems += faults
+    classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
+    reading = WorkloadReader(items, classes, FILLINGS[filled_by(release)], problems, defaulting=defaulting)
+    reading.run()
+    for path in filter(is_trace, paths):
+        try:
+            reading.add_trace(path)
+        except DecodeError as error:
+            problems += error.problems
+    waiting = [Arrival(pod) for pod in queue_order(objects)] if pending else []
+    workload = reading.workload()
+    workload = attrs.evolve(workload, arrivals=(*waiting, *workload.arrivals))
+    problems += _clashes(workload, objects)
+    if not problems and not workload.arrivals:
+        problems.append(
+            f"{', '.join(paths)}: no pods in it; give pods, a controller with a pod template, or a .csv trace"
+        )
+    if problems:
+        raise DecodeError(problems)
+    return workload, reading.notes
+
+
+def _clashes(workload: Workload, cluster: Iterable[ClusterObject]) -> Iterator[str]:
+    running = {obj.key: obj.node_name for obj in cluster if isinstance(obj, Pod) and obj.node_name}
+    times = Counter(pod.key for pod in workload.pods())
+    owners = {obj.metadata.uid: obj.key for obj in cluster if isinstance(obj, Pod) and obj.node_name}
+    for key, count in times.items():
+        if key in running:
+            yield f"Pod {key}: it already runs on {running[key]}; rename it, or remove it from the cluster"
+        elif count > 1:
+            yield f"Pod {key}: it is {count} times in the workload; rename the others"
+    for pod in workload.pods():
+        if not pod.metadata.uid:
+            yield f"Pod {pod.key}: metadata.uid: missing; give it one, or leave out --no-defaulting"
+        elif owners.setdefault(pod.metadata.uid, pod.key) != pod.key:
+            yield f"Pod {pod.key}: metadata.uid: it is that of Pod {owners[pod.metadata.uid]}; remove it"

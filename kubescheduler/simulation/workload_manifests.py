@@ -1,0 +1,213 @@
+"""Manifests and traces become a workload."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on
+from clusterstate.manifests.documents import Item, Manifest
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from kubescheduler.simulation.openb_trace import pod_manifest, read_trace_pods, service_manifests
+from kubescheduler.simulation.pod_templates import Replicas, is_controller, replicas_of
+from kubescheduler.simulation.workload import (
+    ARRIVES_AFTER,
+    DURATION,
+    Arrival,
+    Chain,
+    NodeArrival,
+    Workload,
+    as_new,
+    renamed,
+    seconds_of,
+)
+from kubescheduler.sources.cluster_input import Filling
+
+
+@attrs.frozen
+class Times:
+    """When something comes: seconds after the start, or a moment in seconds since 1970."""
+
+    after: float | None
+    moment: float | None
+    deleted: float | None
+    duration: float | None
+
+
+class WorkloadReader:
+    """One pass over items: first everything but pods, then pods with the priority classes found."""
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        classes: Iterable[PriorityClass],
+        filling: Filling,
+        problems: list[str],
+        *,
+        defaulting: bool,
+    ) -> None:
+        self._items = [(item, _manifest(item)) for item in items]
+        self._classes = {cls.metadata.name: cls for cls in classes}
+        self._filling = filling
+        self._defaulting = defaulting
+        self._problems = problems
+        self._unknown: Counter[str] = Counter()
+        self._objects: list[ClusterObject] = []
+        self._nodes: list[tuple[Node, Times]] = []
+        self._pods: list[tuple[Pod, Times, str]] = []
+        self._chains: dict[str, tuple[str, list[tuple[Pod, Times]]]] = {}
+        self._traces: list[Arrival] = []
+
+    @property
+    def notes(self) -> list[str]:
+        return notes_on(self._unknown)
+
+    def run(self) -> None:
+        templates: list[tuple[Item, Replicas, Manifest]] = []
+        decoder = Decoder(prepare=self._filling.others if self._defaulting else None)
+        for item, manifest in self._items:
+            if is_controller(manifest):
+                faults: list[str] = []
+                replicas = replicas_of(manifest, faults)
+                where = f"{item.source}: {identity(str(manifest['kind']), manifest)}"
+                self._problems += (f"{where}: {fault}" for fault in faults)
+                if replicas is not None and not faults:
+                    templates.append((item, replicas, manifest))
+                    for owner in replicas.owners:
+                        self._add(decoder, Item(item.source, owner, item.place))
+            elif manifest.get("kind") != "Pod":
+                self._add(decoder, Item(item.source, manifest, item.place))
+        self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
+        admitted = self._filling.pods(self._classes)
+        pods = Decoder(keep_manifests=True, prepare=admitted if self._defaulting else None)
+        for item, manifest in self._items:
+            if manifest.get("kind") == "Pod":
+                self._add(pods, Item(item.source, manifest, item.place))
+        made = Decoder(keep_manifests=True, prepare=admitted)
+        for item, replicas, manifest in templates:
+            self._expand(made, item, replicas, manifest)
+
+    def _decoded(self, decoder: Decoder, item: Item) -> ClusterObject | None:
+        try:
+            return decoder.decode_item(item)
+        except UnknownKindError as error:
+            self._unknown[error.name] += 1
+        except DecodeError as error:
+            self._problems += error.problems
+        return None
+
+    def _add(self, decoder: Decoder, item: Item) -> None:
+        obj = self._decoded(decoder, item)
+        if isinstance(obj, Pod):
+            self._pods.append((as_new(obj), self._times(item, obj), ""))
+        elif isinstance(obj, Node):
+            self._nodes.append((obj, self._times(item, obj)))
+        elif obj is not None:
+            self._objects.append(obj)
+
+    def _expand(self, decoder: Decoder, item: Item, replicas: Replicas, manifest: Manifest) -> None:
+        first = self._decoded(decoder, Item(item.source, replicas.pod))
+        if not isinstance(first, Pod):
+            return
+        times = self._times(item, first, manifest.get("metadata"))
+        chain = f"{manifest['kind']} {first.metadata.namespace}/{replicas.name}" if replicas.chain_on else ""
+        pods = [first, *(renamed(first, f"{replicas.name}-{index}") for index in range(1, replicas.count))]
+        self._pods += ((pod, times, chain) for pod in pods[: replicas.at_once])
+        if chain:
+            self._chains[chain] = (replicas.chain_on, [(pod, times) for pod in pods[replicas.at_once : replicas.count]])
+
+    def _times(self, item: Item, obj: Pod | Node, also: object = None) -> Times:
+        """Annotations and timestamps of an object; ``also`` is the metadata of what creates it."""
+        metadata, further = obj.metadata, also if isinstance(also, Mapping) else {}
+        said = further.get("annotations")
+        annotations = {**(said if isinstance(said, Mapping) else {}), **metadata.annotations}
+        where = f"{item.source}: {type(obj).__name__} {metadata.namespace}/{metadata.name}".replace(" /", " ")
+        created = metadata.creation_timestamp or further.get("creationTimestamp")
+        return Times(
+            after=self._seconds(annotations, ARRIVES_AFTER, where),
+            moment=self._moment(created, "creationTimestamp", where),
+            deleted=self._moment(metadata.deletion_timestamp, "deletionTimestamp", where),
+            duration=self._seconds(annotations, DURATION, where),
+        )
+
+    def _seconds(self, annotations: Mapping[str, Any], key: str, where: str) -> float | None:
+        if key not in annotations:
+            return None
+        try:
+            return seconds_of(str(annotations[key]))
+        except ValueError as error:
+            self._problems.append(f"{where}: metadata.annotations[{key}]: {error}")
+            return None
+
+    def _moment(self, text: object, key: str, where: str) -> float | None:
+        if text is None:
+            return None
+        try:
+            return datetime.fromisoformat(str(text)).timestamp()
+        except ValueError:
+            self._problems.append(f'{where}: metadata.{key}: "{text}" is no time; write it as 2020-01-31T12:00:00Z')
+            return None
+
+    # --- traces and the whole ----------------------------------------------------------------
+
+    def add_trace(self, path: str) -> None:
+        rows = read_trace_pods(path)
+        start = min((row.created for row in rows), default=0.0)
+        decoder = Decoder(keep_manifests=True, prepare=self._filling.pods(self._classes))
+        shapes: dict[Any, Pod] = {}
+        for row in rows:
+            pod = shapes.get(row.shape)
+            if pod is None:
+                made = self._decoded(decoder, Item(path, pod_manifest(row.name, row.shape)))
+                if not isinstance(made, Pod):
+                    continue
+                pod = shapes[row.shape] = made
+            else:
+                pod = renamed(pod, row.name)
+            leaves_at = None if row.deleted is None else row.deleted - start
+            self._traces.append(Arrival(pod, row.created - start, leaves_at))
+        plain = Decoder(prepare=self._filling.others)
+        for manifest in service_manifests(list(shapes)):
+            self._add(plain, Item(path, manifest))
+
+    def workload(self) -> Workload:
+        waiting = [entry for _, entries in self._chains.values() for entry in entries]
+        every = [*((pod, times) for pod, times, _ in self._pods), *waiting, *self._nodes]
+        moments = [times.moment for _, times in every if times.moment is not None and times.after is None]
+        epoch = min(moments, default=0.0)
+        chains = {
+            name: Chain(on, tuple(_arrival(pod, times, epoch, name) for pod, times in entries))
+            for name, (on, entries) in self._chains.items()
+        }
+        arrivals = [_arrival(pod, times, epoch, chain) for pod, times, chain in self._pods]
+        nodes = [NodeArrival(node, *_span(times, epoch)) for node, times in self._nodes]
+        return Workload((*arrivals, *self._traces), tuple(nodes), chains, tuple(self._objects), epoch)
+
+
+def _manifest(item: Item) -> Manifest:
+    content = msgspec.json.decode(item.content) if isinstance(item.content, msgspec.Raw) else item.content
+    said = {key: value for key, value in content.items() if value is not None}
+    return {**({"apiVersion": item.api_version} if item.api_version else {}), "kind": item.kind, **said}
+
+
+def _arrives(times: Times, epoch: float) -> float:
+    if times.after is not None:
+        return times.after
+    return 0.0 if times.moment is None else times.moment - epoch
+
+
+def _arrival(pod: Pod, times: Times, epoch: float, chain: str) -> Arrival:
+    at = _arrives(times, epoch)
+    deleted = None if times.deleted is None or times.after is not None else max(times.deleted - epoch, at)
+    return Arrival(pod, at, deleted if times.duration is None else None, times.duration, chain)
+
+
+def _span(times: Times, epoch: float) -> tuple[float, float | None]:
+    at = _arrives(times, epoch)
+    return at, None if times.duration is None else at + times.duration

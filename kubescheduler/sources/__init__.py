@@ -1,0 +1,1 @@
+"""Clusters and pods from files, folders and standard input."""

@@ -1,0 +1,239 @@
+"""Reading a cluster, or pods to place, from files, folders and standard input."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import IO
+
+import attrs
+
+from algorithmprovider.registry import nearest
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.decode import Decoder, Prepare, UnknownKindError, notes_on
+from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
+from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
+from clusterstate.manifests.documents import Item, Manifest
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from kubescheduler.sources.files import read_items
+
+Progress = Callable[[int, int], None]
+"""Called with (objects decoded, objects in all)."""
+PROGRESS_STEP = 1000
+
+MOST_HINTS = 10
+"""Missing names for which the nearest one is looked for: it takes long among thousands."""
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+@attrs.frozen
+class ClusterInput:
+    """What was read: objects in the order of the input, and notes on what was left out.
+
+    sources: the file of each object, parallel to ``objects``; items likewise what it was read from, if that is kept.
+    """
+
+    objects: list[ClusterObject]
+    notes: list[str]
+    sources: list[str]
+    items: list[Item] = attrs.field(factory=list)
+
+    def with_sources(self) -> Iterator[tuple[str, ClusterObject]]:
+        """(file, object) pairs."""
+        return zip(self.sources, self.objects, strict=True)
+
+
+def read_cluster(
+    paths: Sequence[str],
+    *,
+    stdin: IO[bytes] | None = None,
+    defaulting: bool = True,
+    keep_manifests: bool = False,
+    keep_items: bool = False,
+    progress: Progress | None = None,
+    release: str = "1.16",
+) -> ClusterInput:
+    """The objects of files (.json, .yaml, .yml, also gzipped), folders and ``-``, standard input.
+
+    defaulting: fill in what an API server of ``release`` would, with the priority classes of the same input.
+    keep_manifests: as for ``clusterstate.manifests.decode.Decoder``. keep_items: fill ``items`` of the answer.
+    Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
+    """
+    with _no_collection():
+        items, problems = read_items(paths, stdin)
+        reading = _Reading(items, FILLINGS[release] if defaulting else None, keep_manifests, progress, problems)
+        found = reading.run(())
+    if keep_items:
+        found = attrs.evolve(found, items=reading.decoded())
+    problems += _duplicates(found.with_sources())
+    if problems:
+        raise DecodeError(problems)
+    return found
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Holds back the collector of cycles: reading makes no cycles, and with it YAML takes three times as long."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def read_pods(
+    paths: Sequence[str],
+    *,
+    stdin: IO[bytes] | None = None,
+    defaulting: bool = True,
+    priority_classes: Iterable[PriorityClass] = (),
+    keep_manifests: bool = True,
+    release: str = "1.16",
+) -> list[Pod]:
+    """The pods to place, in order. Other kinds in the input are passed over.
+
+    priority_classes: those of the cluster; classes in the input come on top.
+    Raises one DecodeError with every fault; input without a pod is one.
+    """
+    items, problems = read_items(paths, stdin)
+    filling = FILLINGS[release] if defaulting else None
+    found = _Reading(items, filling, keep_manifests, None, problems).run(priority_classes)
+    pods = [obj for obj in found.objects if isinstance(obj, Pod)]
+    if not pods and not problems:
+        problems.append(_no_pods(paths, found))
+    problems += _duplicates((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
+    if problems:
+        raise DecodeError(problems)
+    return pods
+
+
+def _no_pods(paths: Sequence[str], found: ClusterInput) -> str:
+    kinds = Counter(type(obj).__name__ for obj in found.objects)
+    others = [f"{n} {kind}" for kind, n in kinds.items()] + found.notes
+    holds = f" (found: {'; '.join(others)})" if others else ""
+    return f"{', '.join(paths)}: no pods in it{holds}; give a manifest of kind Pod"
+
+
+class _Reading:
+    """One pass over items: first everything but pods, then pods with the priority classes found."""
+
+    def __init__(
+        self, items: list[Item], filling: Filling | None, keep: bool, progress: Progress | None, problems: list[str]
+    ) -> None:
+        self._items = items
+        self._filling = filling
+        self._keep = keep
+        self._progress = progress
+        self._problems = problems
+        self._found: list[ClusterObject | None] = [None] * len(items)
+        self._unknown: Counter[str] = Counter()
+        self._done = 0
+
+    def run(self, classes: Iterable[PriorityClass]) -> ClusterInput:
+        pods = [_is_pod(item) for item in self._items]
+        filling = self._filling
+        first = Decoder(keep_manifests=self._keep, prepare=None if filling is None else filling.others)
+        self._decode(first, (i for i, pod in enumerate(pods) if not pod))
+        own = (obj for obj in self._found if isinstance(obj, PriorityClass))
+        by_name = {cls.metadata.name: cls for cls in (*classes, *own)}
+        prepare = None if filling is None else filling.pods(by_name)
+        self._decode(Decoder(keep_manifests=self._keep, prepare=prepare), (i for i, pod in enumerate(pods) if pod))
+        if self._progress is not None:
+            self._progress(self._done, len(self._items))
+        both = [(obj, item.source) for obj, item in zip(self._found, self._items, strict=True) if obj is not None]
+        return ClusterInput([obj for obj, _ in both], notes_on(self._unknown), [source for _, source in both])
+
+    def decoded(self) -> list[Item]:
+        """The items that became objects."""
+        return [item for obj, item in zip(self._found, self._items, strict=True) if obj is not None]
+
+    def _decode(self, decoder: Decoder, which: Iterable[int]) -> None:
+        for index in which:
+            try:
+                self._found[index] = decoder.decode_item(self._items[index])
+            except UnknownKindError as error:
+                self._unknown[error.name] += 1
+            except DecodeError as error:
+                self._problems += error.problems
+            self._done += 1
+            if self._progress is not None and not self._done % PROGRESS_STEP:
+                self._progress(self._done, len(self._items))
+
+
+def _is_pod(item: Item) -> bool:
+    kind = item.content.get("kind") if isinstance(item.content, Mapping) else None
+    return (kind or item.kind) == "Pod"
+
+
+def _admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepare:
+    global_default = global_default_of(classes.values())
+
+    def prepare(manifest: Manifest) -> Manifest:
+        return admit_pod(defaults(manifest), classes, global_default)
+
+    return prepare
+
+
+@attrs.frozen
+class Filling:
+    """What a release's API server fills in: in pods, by the priority classes there are, and in everything else."""
+
+    pods: Callable[[Mapping[str, PriorityClass]], Prepare]
+    others: Prepare
+
+
+FILLINGS: dict[str, Filling] = {
+    "1.4": Filling(lambda _: named_manifest_1_4, named_manifest_1_4),
+    "1.16": Filling(partial(_admission, default_manifest), default_manifest),
+    "1.20": Filling(partial(_admission, default_manifest), default_manifest),
+    "1.36": Filling(partial(_admission, default_manifest_1_36), default_manifest_1_36),
+}
+"""Release → its filling. 1.4 knows no priorities and gives pods no tolerations."""
+
+
+# --- across objects --------------------------------------------------------------------------
+
+
+def _duplicates(objects: Iterable[tuple[str, ClusterObject]]) -> list[str]:
+    """Nodes and pods that are there more than once."""
+    seen: dict[tuple[type, str], str] = {}
+    problems = []
+    for source, obj in objects:
+        if not isinstance(obj, Pod | Node):
+            continue
+        name = obj.key.removeprefix("/") if isinstance(obj, Pod) else obj.name
+        first = seen.get((type(obj), name))
+        if first is None:
+            seen[type(obj), name] = source
+        else:
+            problems.append(_twice(source, f"{type(obj).__name__} {name}", first))
+    return problems
+
+
+def _twice(source: str, name: str, first: str) -> str:
+    place = "the same file" if first == source else first
+    return f"{source}: {name}: metadata.name: already in {place}; remove one of the two"
+
+
+def check_references(objects_with_sources: Iterable[tuple[str, ClusterObject]]) -> list[str]:
+    """One fault for each pod that runs on a node that is not there. Finished pods may: their node may be gone."""
+    pairs = list(objects_with_sources)
+    nodes = {obj.name for _, obj in pairs if isinstance(obj, Node)}
+    lost = [
+        (source, obj)
+        for source, obj in pairs
+        if isinstance(obj, Pod) and obj.node_name and obj.node_name not in nodes and obj.phase not in _FINISHED
+    ]
+    missing = list(dict.fromkeys(pod.node_name for _, pod in lost))
+    hints = {name: nearest(name, nodes) for name in missing[:MOST_HINTS]}
+    return [
+        f'{source}: Pod {pod.key.removeprefix("/")}: spec.nodeName: node "{pod.node_name}" is not in the cluster; '
+        f"add the node or remove the pod{hints.get(pod.node_name, '')}"
+        for source, pod in lost
+    ]

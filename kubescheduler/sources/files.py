@@ -1,0 +1,149 @@
+"""From names on a command line to documents: files, folders, standard input, gzip."""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+from clusterstate.errors import DecodeError, InputError
+from clusterstate.manifests.documents import Item, split, split_json
+
+EXTENSIONS = (".json", ".yaml", ".yml")
+COMPRESSED = ".gz"
+STDIN = "-"
+STDIN_NAME = "standard input"
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+def check_place(option: str, target: Path) -> None:
+    """Raises InputError when no file can be written there. option: as it was given, for the text."""
+    if target.is_dir():
+        raise InputError(f"{option}: this is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise InputError(f"{option}: there is no folder {target.parent}; make it first")
+
+
+def read_items(paths: Sequence[str], stdin: IO[bytes] | None) -> tuple[list[Item], list[str]]:
+    """Every object of every path, in order, and every fault met on the way."""
+    items: list[Item] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            for source, data in _contents(path, stdin, problems):
+                items += _items(source, data, problems)
+        except (OSError, EOFError, zlib.error) as error:
+            problems.append(_reason(path, error))
+    return items, problems
+
+
+def _contents(path: str, stdin: IO[bytes] | None, problems: list[str]) -> Iterator[tuple[str, bytes]]:
+    """(name, bytes) of each file that a path stands for."""
+    if path == STDIN:
+        if stdin is None:
+            problems.append(f"{STDIN}: there is no standard input to read; name a file or a folder")
+        else:
+            yield STDIN_NAME, _plain(stdin.read())
+    elif os.path.isdir(path):
+        names = list(_folder(path))
+        if not names:
+            problems.append(f"{path}: no manifests in this folder; it needs {', '.join(EXTENSIONS)} files")
+        for name in names:
+            yield from _file(name, problems)
+    else:
+        yield from _file(path, problems)
+
+
+def _folder(path: str) -> Iterator[str]:
+    """The manifests below a folder, sorted; hidden files and folders are passed over."""
+    found = []
+    for folder, below, names in os.walk(path):
+        below[:] = [name for name in below if not name.startswith(".")]
+        for name in names:
+            plain = name.removesuffix(COMPRESSED)
+            if plain.endswith(EXTENSIONS) and not name.startswith("."):
+                found.append(os.path.join(folder, name))
+    return iter(sorted(found))
+
+
+def _file(path: str, problems: list[str]) -> Iterator[tuple[str, bytes]]:
+    try:
+        yield path, _plain(Path(path).read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        problems.append(_reason(path, error))
+
+
+def _reason(path: str, error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{path}: no such file or folder; check the path, or use - for standard input"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{path}: cannot be read: {error.strerror}"
+    return f"{path}: cannot be unpacked: {error}"
+
+
+def _plain(data: bytes) -> bytes:
+    if data.startswith(_GZIP):
+        data = _unpacked(data)
+    return data.removeprefix(_BOM)
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Unpacks gzip without holding the result twice, as ``gzip.decompress`` does."""
+    import gzip
+    import shutil
+
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+        shutil.copyfileobj(packed, out, 1 << 20)
+    return out.getvalue()
+
+
+def _items(source: str, data: bytes, problems: list[str]) -> list[Item]:
+    try:
+        return _json_or_yaml(source, data)
+    except DecodeError as error:
+        problems += error.problems
+        return []
+
+
+def _json_or_yaml(source: str, data: bytes) -> list[Item]:
+    """JSON when the name or the first character says so; a document that is no JSON may still be YAML."""
+    if not data or data.isspace():
+        raise DecodeError(f"{source}: no objects in it: it is empty")
+    named_json = source.removesuffix(COMPRESSED).endswith(".json")
+    if not named_json and data.lstrip()[:1] not in (b"{", b"["):
+        return _yaml(source, data)
+    try:
+        return split_json(source, data)
+    except DecodeError:
+        if named_json:
+            raise
+        try:
+            return _yaml(source, data)
+        except DecodeError:
+            pass
+        raise
+
+
+def _yaml(source: str, data: bytes) -> list[Item]:
+    from kubescheduler.sources.yaml_stream import parse_yaml
+
+    documents = parse_yaml(source, data)
+    if not documents:
+        raise DecodeError(f"{source}: no objects in it")
+    several = len(documents) > 1
+    items: list[Item] = []
+    problems: list[str] = []
+    for index, document in enumerate(documents):
+        try:
+            items += split(source, document, f"document {index + 1}" if several else "")
+        except DecodeError as error:
+            problems += error.problems
+    if problems:
+        raise DecodeError(problems)
+    return items

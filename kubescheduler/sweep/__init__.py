@@ -1,0 +1,1 @@
+"""Many clusters by many configurations: cases, workers, and one row for each."""

@@ -1,0 +1,172 @@
+"""What a sweep runs: cluster snapshots × configurations × seeds."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import attrs
+import msgspec
+
+from clusterstate.errors import InputError
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.sweep.case_files import digest_of, is_manifest, manifests
+
+FORMAT = "kubescheduler sweep 1"
+"""Goes into every case's id; changes when the same case would give another row."""
+
+ID_LENGTH = 16
+
+MANIFEST_ENDINGS = ".json, .yaml or .yml, also with .gz"
+
+FILE_FIELDS = ("policy_file", "policy_configmap", "config_file")
+"""Fields of a spec that name a file."""
+
+
+@attrs.frozen
+class Snapshot:
+    """One cluster. name: as it was given. files: of the manifests, in the order they are read."""
+
+    name: str
+    files: tuple[str, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, name: str) -> Snapshot:
+        """A file, or all manifests below a folder."""
+        files = manifests(name) or (name,)
+        return cls(name, files, digest_of(files))
+
+
+@attrs.frozen
+class Configuration:
+    """One configured scheduler. weights: priority, or Score plugin → weight; 0: it does not score."""
+
+    label: str
+    spec: EngineSpec
+    weights: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that its spec names."""
+        named = (getattr(self.spec, field) for field in FILE_FIELDS)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    def digest(self) -> str:
+        """Of everything that decides; files count by what is in them."""
+        fields = attrs.asdict(self.spec, filter=lambda field, _: field.name != "plugins", recurse=False)
+        for name in FILE_FIELDS:
+            if fields[name] is not None:
+                fields[name] = digest_of([fields[name]])
+        return _digest([fields, sorted(self.weights)])
+
+
+@attrs.frozen
+class SweepOptions:
+    """What holds for all cases. pod_files: of the pods to schedule; empty: each snapshot's pending ones.
+
+    tie_break: random or upstream, where there is a seed. version: of the program that started the sweep.
+    """
+
+    pod_files: tuple[str, ...] = ()
+    tie_break: str = "random"
+    placements: bool = False
+    timings: bool = False
+    version: str = ""
+
+
+@attrs.frozen
+class Case:
+    """One run. id: stable hash of the contents of snapshot and pods, of the configuration, and of the seed.
+
+    configured: the configuration's digest. seed: None: among equal totals the first node by name.
+    """
+
+    id: str
+    snapshot: Snapshot
+    configuration: Configuration
+    configured: str
+    seed: int | None
+    options: SweepOptions
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every file that it is read from."""
+        return (*self.snapshot.files, *self.options.pod_files, *self.configuration.files)
+
+
+def cases_of(
+    snapshots: Iterable[Snapshot],
+    configurations: Sequence[Configuration],
+    seeds: Sequence[int],
+    options: SweepOptions,
+) -> list[Case]:
+    """Every combination, each once: snapshots change slowest, seeds fastest. No seeds: one case without."""
+    pods = digest_of(options.pod_files) if options.pod_files else ""
+    digests = [configuration.digest() for configuration in configurations]
+    cases: dict[str, Case] = {}
+    for snapshot in snapshots:
+        for configuration, configured in zip(configurations, digests, strict=True):
+            for seed in seeds or (None,):
+                tie = "first" if seed is None else options.tie_break
+                case_id = _digest([FORMAT, snapshot.digest, pods, configured, tie, seed])[:ID_LENGTH]
+                cases.setdefault(case_id, Case(case_id, snapshot, configuration, configured, seed, options))
+    return list(cases.values())
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+# --- what a command line names -----------------------------------------------------------------
+
+
+def find_snapshots(arguments: Iterable[str], *, whole_folders: bool = False) -> list[Snapshot]:
+    """The snapshots of files, folders and globs, each once, in order; a glob and a folder sorted.
+
+    In a folder every manifest is a snapshot and so is every folder; whole_folders: a folder is one itself.
+    Raises InputError with every argument that names none.
+    """
+    names: list[str] = []
+    problems: list[str] = []
+    for argument in arguments:
+        found = [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
+        if not found:
+            problems.append(f"{argument}: no such file or folder; check the path")
+        for name in found:
+            if os.path.isdir(name) and not whole_folders:
+                below = list(_snapshots_in(name))
+                if not below:
+                    problems.append(f"{name}: no snapshots in this folder; they end in {MANIFEST_ENDINGS}")
+                names += below
+            else:
+                names.append(name)
+    if problems:
+        raise InputError(problems)
+    return [Snapshot.of(name) for name in dict.fromkeys(names)]
+
+
+def _snapshots_in(folder: str) -> Iterator[str]:
+    for path in sorted(Path(folder).iterdir()):
+        if is_manifest(path) if path.is_file() else not path.name.startswith(".") and manifests(str(path)):
+            yield str(path)
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """``0..9`` (both ends are in), ``1,5``, or several of them. Raises InputError."""
+    seeds: list[int] = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        first, dots, last = part.partition("..")
+        try:
+            low, high = int(first), int(last if dots else first)
+        except ValueError:
+            raise InputError(f"--seeds {text}: {part} is no whole number and no range; write 0..9 or 1,5,7") from None
+        if high < low:
+            raise InputError(f"--seeds {text}: {part} is empty; write the smaller number first")
+        seeds += range(low, high + 1)
+    if not seeds:
+        raise InputError("--seeds: there is none; write 0..9 or 1,5,7, or leave it out")
+    return tuple(dict.fromkeys(seeds))

@@ -1,0 +1,88 @@
+"""The clusters of a sweep, remembered for the cases that come next."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+import attrs
+
+from clusterstate.errors import DecodeError, InputError
+from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from kubescheduler.queue.priority_queue_1_16 import queue_order
+from kubescheduler.sources.cluster_input import check_references, read_cluster, read_pods
+from kubescheduler.sweep.case_files import Contents, Placed, digest_of, placed
+from kubescheduler.sweep.cases import Case
+
+REMEMBERED = 2
+"""Clusters: that of the cases under way, and the next one's."""
+
+
+@attrs.frozen
+class SweepInputs:
+    """objects: the cluster. pods: what to schedule, in order."""
+
+    objects: tuple[ClusterObject, ...]
+    pods: tuple[Pod, ...]
+
+
+class InputsReader:
+    """Reads the clusters of cases, each once while its cases follow one another. Several threads may use it."""
+
+    def __init__(self) -> None:
+        self._read: OrderedDict[object, SweepInputs] = OrderedDict()
+
+    def inputs(self, case: Case, contents: Contents | None) -> SweepInputs:
+        """Raises InputError with every fault, also when a file is no longer what the case's id stands for."""
+        release = case.configuration.spec.release
+        key = (case.snapshot, case.options.pod_files, release)
+        found = self._read.get(key)
+        if found is None:
+            files = (*case.snapshot.files, *case.options.pod_files)
+            with placed(contents, files) as here:
+                try:
+                    found = _read(case, here, release)
+                except InputError as error:
+                    raise InputError(here.told(problem) for problem in error.problems) from error
+        self._read[key] = found
+        for old in list(self._read)[:-REMEMBERED]:
+            self._read.pop(old, None)
+        return found
+
+
+def _read(case: Case, here: Placed, release: str) -> SweepInputs:
+    files = [here.path(name) for name in case.snapshot.files]
+    pod_files = [here.path(name) for name in case.options.pod_files]
+    if digest_of(files) != case.snapshot.digest:
+        raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
+    found = read_cluster(files, release=release)
+    if problems := check_references(found.with_sources()):
+        raise DecodeError(problems)
+    objects = found.objects
+    if not pod_files:
+        pods = queue_order(objects)
+    else:
+        classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
+        pods = read_pods(pod_files, priority_classes=classes, keep_manifests=False, release=release)
+        given = {pod.key for pod in pods}
+        again = [obj for obj in objects if isinstance(obj, Pod) and obj.key in given]
+        problems = [_runs(pod) for pod in again if pod.node_name]
+        objects = [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in given)]
+    running = [obj for obj in objects if isinstance(obj, Pod)]
+    problems += _same_uids(running if not pod_files else [*running, *pods])
+    if problems:
+        raise DecodeError(problems)
+    return SweepInputs(tuple(objects), tuple(pods))
+
+
+def _runs(pod: Pod) -> str:
+    return f"Pod {pod.key}: spec.nodeName: it runs on {pod.node_name} already; give the pod of --pods another name"
+
+
+def _same_uids(pods: list[Pod]) -> Iterator[str]:
+    """Pods are told apart by uid."""
+    seen: dict[str, Pod] = {}
+    for pod in pods:
+        first = seen.setdefault(pod.metadata.uid, pod)
+        if first is not pod:
+            yield f"Pod {pod.key}: metadata.uid: it is that of Pod {first.key}; remove it"

@@ -1,0 +1,151 @@
+"""An engine whose weights are others than its configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from algorithmprovider import DEFAULT_PROVIDER, registry
+from algorithmprovider.registry import Registry, nearest
+from clusterstate.errors import ConfigError
+from kubescheduler.config.config_text import read_policy_configmap
+from kubescheduler.config.policy.policy_1_20_source import from_provider_1_20
+from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
+from kubescheduler.engine.engines import FRAMEWORK_RELEASES, Engine, LegacyEngine, framework_engine
+from kubescheduler.engine.legacy_algorithm import algorithm_from_policy, algorithm_from_provider
+from kubescheduler.engine.spec import EngineSpec, Notice
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
+Weights = Mapping[str, int]
+"""Priority (1.4, 1.16) or Score plugin (1.20, 1.36) → weight; 0: it does not score."""
+
+SCORING = (Point.PRE_SCORE, Point.SCORE)
+
+
+def weighted_engine(spec: EngineSpec, weights: Weights, notice: Notice) -> Engine:
+    """The engine of ``spec`` with these weights in its policy, or in every profile of its configuration.
+
+    What the configuration leaves out is added; what has the weight 0 is taken out. Raises ConfigError as
+    ``EngineSpec.engine`` does, and for every name that scores nowhere in the release.
+    """
+    if not weights:
+        return spec.engine(notice)
+    return (_framework if spec.release in FRAMEWORK_RELEASES else _legacy)(spec, weights, notice)
+
+
+def _check_names(weights: Weights, known: Collection[str], release: str, what: str) -> None:
+    problems = [
+        f"weights.{name}: release {release} has no {what} of that name{nearest(name, known)}"
+        for name in weights
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+# --- policies ------------------------------------------------------------------------------------
+
+
+def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
+    if spec.config_file is not None:
+        spec.engine(notice)  # says why not
+    options = spec.options
+    known = registry(options.release, options.feature_gates)
+    found = _policy_document(spec)
+    if found is None:
+        source, policy = "", _policy_of_provider(spec, known)
+    else:
+        source, document = found
+        policy = _sourced(source, lambda: options.rules.parse(document, strict=True))
+        for note in policy.notes:
+            notice(f"{source}: {note}")
+    entries = policy.priorities
+    if entries is None:
+        names = sorted(known.provider(DEFAULT_PROVIDER).priorities) if options.rules.absent_means_default else ()
+        entries = _entries(known, names)
+    _check_names(weights, {*known.priorities, *(entry.name for entry in entries)}, spec.release, "priority")
+    weighted = attrs.evolve(policy, priorities=_weighted(entries, weights))
+    return LegacyEngine(_sourced(source, lambda: algorithm_from_policy(options, weighted, every_problem=True)))
+
+
+def _policy_document(spec: EngineSpec) -> tuple[str, Mapping[str, Any]] | None:
+    """(file, document) of the policy; None when the provider counts."""
+    rules = spec.options.rules
+    if spec.policy_configmap is not None and rules.config_maps:
+        return spec.policy_configmap, read_policy_configmap(Path(spec.policy_configmap))
+    if spec.policy_configmap is not None:
+        spec.engine(_unheard)  # says why not
+    document = None if spec.policy_file is None else rules.read_file(Path(spec.policy_file))
+    return None if document is None else (spec.policy_file or "", document)
+
+
+def _policy_of_provider(spec: EngineSpec, known: Registry) -> Policy:
+    """A policy that selects what the provider does. Raises ConfigError for a provider that cannot be."""
+    name = spec.provider or DEFAULT_PROVIDER
+    algorithm_from_provider(spec.options, name)
+    provider = known.provider(name)
+    predicates = tuple(PredicatePolicy(key) for key in sorted(provider.predicates))
+    return Policy(predicates, _entries(known, sorted(provider.priorities)))
+
+
+def _entries(known: Registry, names: Iterable[str]) -> tuple[PriorityPolicy, ...]:
+    return tuple(PriorityPolicy(name, known.priorities[name].weight) for name in names)
+
+
+def _weighted(entries: Iterable[PriorityPolicy], weights: Weights) -> tuple[PriorityPolicy, ...]:
+    by_name = {entry.name: entry for entry in entries}
+    for name, weight in weights.items():
+        if weight:
+            by_name[name] = attrs.evolve(by_name.get(name, PriorityPolicy(name)), weight=weight)
+        else:
+            by_name.pop(name, None)
+    return tuple(by_name.values())
+
+
+def _sourced(source: str, make: Any) -> Any:
+    """What ``make`` returns; faults of a file begin with its name."""
+    try:
+        return make()
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {problem}" if source else problem for problem in error.problems) from error
+
+
+def _unheard(_: str) -> None:
+    """For what is about to be refused anyway."""
+
+
+# --- profiles ------------------------------------------------------------------------------------
+
+
+def _framework(spec: EngineSpec, weights: Weights, notice: Notice) -> Engine:
+    config = spec.component_config(notice)
+    for note in config.notes:
+        notice(note)
+    points = spec.points()
+    scoring = [name for name, at in points.items() if Point.SCORE in at]
+    _check_names(weights, scoring, spec.release, "Score plugin")
+    config = attrs.evolve(config, profiles=tuple(_reweighted(p, weights, points) for p in config.profiles))
+    prefix = from_provider_1_20(spec.provider or DEFAULT_PROVIDER) if spec.release == "1.20" else ""
+    return framework_engine(config, spec.options, prefix, spec.plugins)
+
+
+def _reweighted(profile: Profile, weights: Weights, points: PluginPoints) -> Profile:
+    """The profile with these weights in all its lists: in 1.20 the last list that names a plugin says its weight."""
+    plugins = {point: list(entries) for point, entries in profile.plugins.items()}
+    for name, weight in weights.items():
+        if not weight:
+            for point in SCORING:
+                plugins[point] = [entry for entry in plugins.get(point, ()) if entry.name != name]
+            continue
+        scores = any(entry.name == name for entry in plugins.get(Point.SCORE, ()))
+        for point in plugins.keys() - {Point.PLACEMENT_SCORE}:
+            plugins[point] = [Enabled(name, weight) if e.name == name else e for e in plugins[point]]
+        for point in () if scores else (at for at in SCORING if at in points[name]):
+            if all(entry.name != name for entry in plugins.get(point, ())):
+                plugins.setdefault(point, []).append(Enabled(name, weight))
+    return attrs.evolve(profile, plugins={point: tuple(entries) for point, entries in plugins.items()})

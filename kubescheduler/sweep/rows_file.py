@@ -1,0 +1,175 @@
+"""The file of a sweep's rows: written row by row, never half, and gone on with the next time."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import importlib.util
+import io
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from clusterstate.errors import InputError
+from kubescheduler.sources.files import check_place
+from kubescheduler.sweep.rows import CASE, Column, Row, from_cells, to_cells
+
+CSV, PARQUET = ".csv", ".parquet"
+JOURNAL = ".journal.csv"
+"""Goes behind the name of a Parquet file; holds the rows until the sweep ends or is stopped."""
+PART = ".part"
+"""Goes behind the name of a file that is being written anew."""
+
+LONGEST = 1 << 30
+"""Characters of a cell."""
+
+
+class Rows(Protocol):
+    """rows: by the id of the case, the last one written; a file's first, then as they come."""
+
+    @property
+    def rows(self) -> dict[str, Row]: ...
+    def append(self, row: Row) -> None: ...
+    def finish(self, order: Iterable[str]) -> None: ...
+
+
+def open_rows(path: str, columns: Sequence[Column]) -> Rows:
+    """Goes on with the file if it is there. Raises InputError when it cannot be a sweep's, or cannot be written."""
+    check_output(path)
+    try:
+        return CsvRows(path, columns) if path.endswith(CSV) else ParquetRows(path, columns)
+    except OSError as error:
+        raise InputError(f"--out {path}: {error.strerror or error}") from error
+
+
+def check_output(path: str) -> None:
+    """Raises InputError when no rows can be written there."""
+    target = Path(path)
+    if target.suffix not in (CSV, PARQUET):
+        raise InputError(f"--out {path}: the name says no format; let it end in {CSV} or {PARQUET}")
+    if target.suffix == PARQUET and importlib.util.find_spec("pyarrow") is None:
+        raise InputError(
+            f"--out {path}: Parquet needs pyarrow; pip install 'kubescheduler[sweep]', or let the name end in {CSV}"
+        )
+    check_place(f"--out {path}", target)
+
+
+def ordered(rows: dict[str, Row], order: Iterable[str]) -> list[Row]:
+    """Rows of other sweeps first, as they were; then this sweep's in the order of its cases."""
+    own = [case for case in dict.fromkeys(order) if case in rows]
+    others = rows.keys() - set(own)
+    return [row for case, row in rows.items() if case in others] + [rows[case] for case in own]
+
+
+class CsvRows:
+    """A CSV file. Every row is written when it comes; a line that was cut off is taken out at the start."""
+
+    def __init__(self, path: str, columns: Sequence[Column]) -> None:
+        self._path = os.path.realpath(path)
+        self._columns = columns
+        self._name = path
+        self.rows: dict[str, Row] = {}
+        data = Path(self._path).read_bytes() if os.path.exists(self._path) else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        self._load(whole or data)
+        if len(whole) < len(data):
+            os.truncate(self._path, len(whole))
+        if not whole:
+            self._write([column.name for column in columns])
+
+    def _load(self, data: bytes) -> None:
+        header, *lines = _records(data, self._name) or [[]]
+        expected = [column.name for column in self._columns]
+        if data and header != expected and not _line(expected).encode().startswith(data):
+            raise InputError(
+                f"--out {self._name}: its columns are {', '.join(header)}, this sweep's are {', '.join(expected)}; "
+                "name another file, or give the same options as before"
+            )
+        for number, cells in enumerate(lines, start=2):
+            row = from_cells(cells, self._columns, f"{self._name}:{number}")
+            self.rows[str(row[CASE])] = row
+
+    def append(self, row: Row) -> None:
+        """Writes a row at the end."""
+        self.rows[str(row[CASE])] = row
+        self._write(to_cells(row, self._columns))
+
+    def _write(self, cells: Sequence[str]) -> None:
+        with open(self._path, "a", encoding="utf-8", newline="") as file:
+            file.write(_line(cells))
+
+    def finish(self, order: Iterable[str]) -> None:
+        """Puts the rows in order, see ``ordered``, at once or not at all."""
+        lines = [[column.name for column in self._columns]]
+        lines += (to_cells(row, self._columns) for row in ordered(self.rows, order))
+        part = Path(self._path + PART)
+        part.write_text("".join(map(_line, lines)), encoding="utf-8", newline="")
+        part.replace(self._path)
+
+    def discard(self) -> None:
+        """Removes the file."""
+        Path(self._path).unlink()
+
+
+def _line(cells: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(cells)
+    return out.getvalue()
+
+
+def _records(data: bytes, name: str) -> list[list[str]]:
+    """The lines of a CSV file. Placements may be longer than the csv module takes by itself."""
+    limit = csv.field_size_limit(LONGEST)
+    try:
+        return list(csv.reader(io.StringIO(data.decode(), newline="")))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"--out {name}: it is there already and is no CSV of a sweep; name another file") from error
+    finally:
+        csv.field_size_limit(limit)
+
+
+class ParquetRows:
+    """A Parquet file, written when the sweep ends or is stopped; until then rows are in a journal beside it."""
+
+    def __init__(self, path: str, columns: Sequence[Column]) -> None:
+        self._path = os.path.realpath(path)
+        self._columns = columns
+        before = {str(row[CASE]): row for row in self._before(path)}
+        self._journal = CsvRows(self._path + JOURNAL, columns)
+        self.rows: dict[str, Row] = before | self._journal.rows
+
+    def _before(self, name: str) -> Iterator[Row]:
+        if not os.path.exists(self._path):
+            return
+        parquet = importlib.import_module("pyarrow.parquet")
+        try:
+            table = parquet.read_table(self._path)
+        except (ValueError, OSError) as error:  # pyarrow's errors are among the former
+            raise InputError(f"--out {name}: it is there already and is no Parquet file; name another") from error
+        if not table.schema.equals(self._schema()):
+            raise InputError(
+                f"--out {name}: its columns are {', '.join(table.schema.names)}, this sweep's are "
+                f"{', '.join(column.name for column in self._columns)}; name another file, or give the same options"
+            )
+        yield from table.to_pylist()
+
+    def _schema(self) -> Any:
+        arrow = importlib.import_module("pyarrow")
+        types = {str: arrow.string(), int: arrow.int64(), float: arrow.float64()}
+        return arrow.schema([(column.name, types[column.kind]) for column in self._columns])
+
+    def append(self, row: Row) -> None:
+        """Writes a row into the journal."""
+        self.rows[str(row[CASE])] = row
+        self._journal.append(row)
+
+    def finish(self, order: Iterable[str]) -> None:
+        """Writes the rows in order, see ``ordered``, at once or not at all; then the journal goes."""
+        arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+        names = [column.name for column in self._columns]
+        rows = [{name: row.get(name) for name in names} for row in ordered(self.rows, order)]
+        part = Path(self._path + PART)
+        parquet.write_table(arrow.Table.from_pylist(rows, schema=self._schema()), part)
+        part.replace(self._path)
+        self._journal.discard()

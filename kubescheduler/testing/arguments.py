@@ -1,0 +1,111 @@
+"""What tests name: files in the folders around them, manifests, YAML text, schedulers in one line of text."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import attrs
+import msgspec
+
+from clusterstate.errors import ConfigError, DecodeError, InputError
+from clusterstate.manifests.fields import describe
+from kubescheduler.engine.spec import KEYS, EngineSpec
+from kubescheduler.sources.files import STDIN, STDIN_NAME
+from kubescheduler.sources.yaml_stream import parse_yaml
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+KINDS_OF_GIVEN = "a file name, a manifest, YAML text or an object"
+FILES = ("policy_file", "policy_configmap", "config_file")
+"""The fields of a scheduler's description that name files."""
+DEFAULTS = EngineSpec()
+
+_STDIN = re.compile(f"^({STDIN}|{STDIN_NAME}): ")
+
+
+def attempt(problems: list[str], action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What ``action`` returns; None if its input is wrong, and ``problems`` then has its faults too."""
+    try:
+        return action(*args, **kwargs)
+    except InputError as error:
+        problems += error.problems
+        return None
+
+
+def flat(given: Any) -> Iterator[Any]:
+    """Every single thing in things that may be collections."""
+    if isinstance(given, Iterable) and not isinstance(given, str | os.PathLike | Mapping):
+        for thing in given:
+            yield from flat(thing)
+    else:
+        yield given
+
+
+def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
+    """The absolute path of a file or folder, looked for in ``folders`` in turn. Raises DecodeError."""
+    for folder in folders:
+        path = folder.absolute() / name
+        if path.exists():
+            return str(path)
+    places = " or ".join(dict.fromkeys(str(folder.absolute()) for folder in folders))
+    raise DecodeError(f"{os.fspath(name)}: no such file or folder in {places}")
+
+
+def is_text(given: Any) -> bool:
+    """Whether something is YAML or JSON rather than a file's name."""
+    return isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{"))
+
+
+def manifests(text: str) -> list[Any]:
+    """The documents of YAML text. Raises DecodeError."""
+    found = parse_yaml("YAML text", text.encode())
+    if not found:
+        raise DecodeError("YAML text: no objects in it")
+    return found
+
+
+def standard_input(documents: Sequence[Any]) -> io.BytesIO:
+    """Manifests as the readers of files take them. Raises DecodeError for what is no JSON."""
+    try:
+        return io.BytesIO(msgspec.json.encode(documents[0] if len(documents) == 1 else documents))
+    except (TypeError, ValueError) as error:
+        raise DecodeError(f"manifest: {error}") from None
+
+
+def in_manifests(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What ``action`` returns; its faults are in manifests, not in standard input."""
+    try:
+        return action(*args, **kwargs)
+    except DecodeError as error:
+        raise DecodeError(_STDIN.sub("manifest: ", text) for text in error.problems) from None
+
+
+def spec_of(given: Any, folders: Sequence[Path]) -> EngineSpec:
+    """A scheduler's description, also as text (``release=1.16,policy=policy.json``). Raises ConfigError."""
+    if not isinstance(given, str | EngineSpec):
+        raise ConfigError(f'scheduler: expected text like "release=1.16,policy=policy.json", found {describe(given)}')
+    spec = EngineSpec.parse(given) if isinstance(given, str) else given
+    problems: list[str] = []
+    named = {field: name for field in FILES if (name := getattr(spec, field)) is not None}
+    found: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in named.items()}
+    if problems:
+        raise ConfigError(problems)
+    return attrs.evolve(spec, **found)
+
+
+def told(spec: EngineSpec) -> str:
+    """The description as one line of text, of what is not as usual; files without their folders."""
+    said = {"release": spec.release}
+    for key, field in KEYS.items():
+        value = getattr(spec, field)
+        if field in FILES and value is not None:
+            value = Path(value).name
+        if value != getattr(DEFAULTS, field):
+            said[key] = str(value)
+    return ",".join(f"{key}={value}" for key, value in said.items())

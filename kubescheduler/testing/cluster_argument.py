@@ -1,0 +1,190 @@
+"""The cluster and the pods of a test, from whatever the test names."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from algorithmprovider import VIEWS
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.fields import describe
+from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
+from kubescheduler.sources.cluster_input import FILLINGS, ClusterInput, check_references, read_cluster, read_pods
+from kubescheduler.sources.files import STDIN
+from kubescheduler.testing.arguments import (
+    KINDS_OF_GIVEN,
+    attempt,
+    flat,
+    in_manifests,
+    is_text,
+    located,
+    manifests,
+    standard_input,
+)
+
+
+@attrs.frozen(eq=False, repr=False)
+class Cluster:
+    """A cluster that tests share; nothing changes it.
+
+    files: absolute paths. folders: where the names of further files are looked for.
+    """
+
+    files: tuple[str, ...] = ()
+    manifests: tuple[Any, ...] = ()
+    given: tuple[ClusterObject, ...] = ()
+    folders: tuple[Path, ...] = attrs.field(factory=lambda: (Path.cwd(),))
+    _read: dict[str, ClusterInput] = attrs.field(factory=dict, init=False)
+
+    def __repr__(self) -> str:
+        names = [Path(file).name for file in self.files]
+        inline = len(self.manifests) + len(self.given)
+        return f"<Cluster of {', '.join([*names, *([f'{inline} objects'] if inline else [])])}>"
+
+    @property
+    def objects(self) -> list[ClusterObject]:
+        """As an API server of 1.16 would store them."""
+        return self.objects_for("1.16")
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out."""
+        return list(dict.fromkeys(note for found in self._read.values() for note in found.notes))
+
+    def objects_for(self, *releases: str) -> list[ClusterObject]:
+        """As an API server of the newest of these releases would store them. Raises DecodeError with every fault."""
+        filling = filling_of(releases)
+        if filling not in self._read:
+            self._read[filling] = self._found(filling)
+        return [*self._read[filling].objects, *self.given]
+
+    def _found(self, release: str) -> ClusterInput:
+        if not self.files and not self.manifests:
+            return ClusterInput([], [], [])
+        paths = [*self.files, *([STDIN] if self.manifests else [])]
+        stdin = standard_input(self.manifests)
+        found = in_manifests(read_cluster, paths, stdin=stdin, release=release)
+        if problems := check_references(found.with_sources()):
+            raise DecodeError(problems)
+        return found
+
+
+def filling_of(releases: Iterable[str]) -> str:
+    """Whose API server fills in what manifests leave out: that of the newest release."""
+    order = list(VIEWS)
+    newest = max(map(order.index, releases))
+    return [release for release in order[: newest + 1] if release in FILLINGS][-1]
+
+
+def cluster_of(given: Any, folders: Sequence[Path]) -> Cluster:
+    """A cluster of one thing or several: file names, manifests, YAML texts, objects. Raises DecodeError."""
+    if isinstance(given, Cluster):
+        return given
+    files: list[str] = []
+    documents: list[Any] = []
+    objects: list[ClusterObject] = []
+    problems: list[str] = []
+    for thing in flat(given):
+        if is_text(thing):
+            documents += attempt(problems, manifests, thing) or ()
+        elif isinstance(thing, str | os.PathLike):
+            found = attempt(problems, located, thing, folders)
+            files += [found] if found else []
+        elif isinstance(thing, Mapping):
+            documents.append(thing)
+        elif isinstance(thing, tuple(KINDS.values())):
+            objects.append(identified(thing))
+        else:
+            problems.append(f"cluster: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
+    if not (files or documents or objects or problems):
+        problems.append(f"cluster: nothing in it; give {KINDS_OF_GIVEN}")
+    if problems:
+        raise DecodeError(problems)
+    return Cluster(tuple(files), tuple(documents), tuple(objects), tuple(folders))
+
+
+def identified(obj: Any) -> Any:
+    """An object as it is; a pod without a uid, by which pods are told apart, with its name for one."""
+    if isinstance(obj, Pod) and not obj.metadata.uid:
+        return attrs.evolve(obj, metadata=attrs.evolve(obj.metadata, uid=key_of(obj)))
+    return obj
+
+
+def key_of(pod: Pod) -> str:
+    """``namespace/name``."""
+    return pod.key.removeprefix("/")
+
+
+# --- pods ------------------------------------------------------------------------------------
+
+
+def pods_of(given: Any, cluster: Cluster, *releases: str) -> list[Pod]:
+    """The pods of one thing or several, in order: file names, manifests, YAML texts, objects.
+
+    Raises DecodeError with every fault; a pod that is there twice, or runs in the cluster, is one.
+    """
+    problems: list[str] = []
+    objects = attempt(problems, cluster.objects_for, *releases) or []
+    classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
+    reader = _PodReader(cluster.folders, classes, filling_of(releases))
+    things = list(flat(given))
+    pods = [pod for thing in things for pod in attempt(problems, reader.read, thing) or ()]
+    if not things:
+        problems.append(f"pods: none are given; give {KINDS_OF_GIVEN}")
+    problems += _twice("metadata.name", map(key_of, pods))
+    problems += _twice("metadata.uid", (pod.metadata.uid for pod in {key_of(pod): pod for pod in pods}.values()))
+    problems += running_among(pods, objects)
+    if problems:
+        raise DecodeError(problems)
+    return pods
+
+
+@attrs.frozen
+class _PodReader:
+    folders: Sequence[Path]
+    classes: Sequence[PriorityClass]
+    release: str
+
+    def read(self, thing: Any) -> list[Pod]:
+        """Raises DecodeError with every fault."""
+        if isinstance(thing, Pod):
+            return [identified(thing)]
+        if is_text(thing):
+            return self._of_manifests(manifests(thing))
+        if isinstance(thing, str | os.PathLike):
+            path = located(thing, self.folders)
+            return read_pods([path], priority_classes=self.classes, release=self.release)
+        if isinstance(thing, Mapping):
+            return self._of_manifests([thing])
+        raise DecodeError(f"pods: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
+
+    def _of_manifests(self, documents: Iterable[Any]) -> list[Pod]:
+        """A manifest that does not say its kind is a pod's."""
+        kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
+        stdin = standard_input(kinded)
+        return in_manifests(read_pods, [STDIN], stdin=stdin, priority_classes=self.classes, release=self.release)
+
+
+def _twice(path: str, values: Iterable[str]) -> Iterator[str]:
+    for value, count in Counter(values).items():
+        if count > 1:
+            yield f"pods: {path}: {count} of them have {value}; pods are told apart by it"
+
+
+def running_among(pods: Iterable[Pod], objects: Iterable[ClusterObject]) -> Iterator[str]:
+    """A fault for each pod that runs already."""
+    running = {key_of(obj): obj.node_name for obj in objects if isinstance(obj, Pod) and obj.node_name}
+    for pod in pods:
+        if key_of(pod) in running:
+            yield f"Pod {key_of(pod)}: it runs on {running[key_of(pod)]}; remove it there, or give the pod another name"
+
+
+def without(objects: Iterable[ClusterObject], pods: Iterable[Pod]) -> list[ClusterObject]:
+    """The objects but for these pods, which may be pending among them."""
+    keys = {pod.key for pod in pods}
+    return [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in keys)]

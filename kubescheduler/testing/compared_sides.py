@@ -1,0 +1,96 @@
+"""What a test compares, checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from algorithmprovider.registry import nearest
+from clusterstate.errors import ConfigError
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.compare.comparing import compare
+from kubescheduler.compare.outcomes import MODES, Cause, Comparison
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.testing.arguments import attempt, spec_of, told
+from kubescheduler.testing.cluster_argument import cluster_of, pods_of, without
+from kubescheduler.testing.explanations import told_difference
+
+SIDES = ("old", "new")
+
+
+@attrs.frozen(eq=False)
+class Compared:
+    """objects: the cluster without ``pods``. specs: the old scheduler and the new one."""
+
+    objects: Sequence[ClusterObject]
+    pods: Sequence[Pod]
+    specs: Sequence[EngineSpec]
+    mode: str
+    tolerated: frozenset[Cause] = frozenset()
+
+    def comparison(self, *, preempt: bool) -> Comparison:
+        old, new = self.specs
+        return compare(self.objects, self.pods, old, [new], mode=self.mode, names=SIDES, preempt=preempt)
+
+    def difference(self, comparison: Comparison) -> str:
+        """What is not tolerated, in words; empty if there is nothing."""
+        if not comparison.differs(self.tolerated):
+            return ""
+        return told_difference(comparison, [told(spec) for spec in self.specs], self.tolerated)
+
+
+def to_compare(
+    old: Any,
+    new: Any,
+    cluster: Any,
+    pods: Any,
+    *,
+    mode: str,
+    tolerate: Iterable[str] = (),
+    folders: Sequence[Path] | None = None,
+) -> Compared:
+    """See ``kubescheduler.testing.compare_placements``. Raises ConfigError with every fault.
+
+    folders: where the names of files are looked for; by default the cluster's, else the working directory.
+    """
+    causes = [tolerate] if isinstance(tolerate, str) else list(tolerate)
+    problems = [*_unknown_mode(mode), *_unknown_causes(causes)]
+    found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()])
+    if folders is None:
+        folders = [Path.cwd()] if found is None else found.folders
+    specs = [_spec(problems, side, given, folders) for side, given in zip(SIDES, (old, new), strict=True)]
+    known = [spec for spec in specs if spec is not None]
+    releases = [spec.release for spec in known] or [EngineSpec().release]
+    decoded = None if found is None else attempt(problems, pods_of, pods, found, *releases)
+    if found is None or decoded is None or problems:
+        raise ConfigError(problems)
+    objects = without(found.objects_for(*releases), decoded)
+    return Compared(objects, decoded, known, mode, frozenset(map(Cause, causes)))
+
+
+def _spec(problems: list[str], side: str, given: Any, folders: Sequence[Path]) -> EngineSpec | None:
+    """A description that makes an engine; else None, and ``problems`` has why."""
+    wrong: list[str] = []
+    spec = attempt(wrong, spec_of, given, folders)
+    if spec is not None:
+        attempt(wrong, spec.engine, lambda _: None)
+    problems += (f"{side}: {problem}" for problem in wrong)
+    return spec
+
+
+def _unknown_mode(mode: str) -> list[str]:
+    if mode in MODES:
+        return []
+    return [f"mode: {mode!r} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}"]
+
+
+def _unknown_causes(texts: Iterable[str]) -> list[str]:
+    known = [str(cause) for cause in Cause if cause is not Cause.SAME]
+    return [
+        f"tolerate: there is no cause {text!r}{nearest(str(text), known) or '; causes are ' + ', '.join(known)}"
+        for text in texts
+        if text not in known
+    ]

@@ -1,0 +1,84 @@
+"""The ``placements`` fixture: what a scheduler does, held against its record."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import InputError
+from kubescheduler.testing.placements import Placements, Placer
+from kubescheduler.testing.record_files import record_path, shortest
+from kubescheduler.testing.records import differences, placed, read, written
+from kubescheduler.testing.usage_errors import UsageErrors
+
+OPTION = "--placements-update"
+
+_NAME = re.compile(r"[\w.-]+")
+
+
+@attrs.define(eq=False, repr=False)
+class PlacementRecords:
+    """The records of one test.
+
+    file, test: the test's file and name. typed: what selects the test on the command line. update: whether records
+    are written. notes: gets the files that were written.
+    """
+
+    file: Path
+    test: str
+    typed: str
+    update: bool
+    notes: list[str]
+    _used: set[Path] = attrs.field(factory=set, init=False)
+
+    def __repr__(self) -> str:
+        return f"<PlacementRecords of {self.test}>"
+
+    def check(self, scheduler: Placer, pods: Any, *, name: str = "", exact: bool = False) -> Placements:
+        """Has the scheduler place the pods, and fails if they go elsewhere than recorded; the message says why.
+
+        With ``--placements-update`` the record is written instead. name: tells the records of one test apart.
+        exact: totals, ties and messages have to be as recorded too. Raises pytest.UsageError with every fault.
+        """
+        __tracebackhide__ = True
+        with UsageErrors():
+            path = self._path(name)
+            placements = _placer(scheduler).place(pods)
+            if self.update:
+                self._write(path, placements)
+                return placements
+            lines = differences(read(path), placements, exact=exact) if path.exists() else None
+        command = f"pytest {OPTION} {shlex.quote(self.typed)}"
+        if lines is None:
+            raise AssertionError(f"no placements are recorded in {shortest(path)}\nto record them: {command}")
+        if lines:
+            told = "\n".join(lines)
+            raise AssertionError(f"otherwise than {shortest(path)} has it\n\n{told}\n\nto accept this: {command}")
+        return placements
+
+    def _path(self, name: str) -> Path:
+        """Raises InputError for a name that cannot be one, or is there twice."""
+        if name and not _NAME.fullmatch(name):
+            raise InputError(f"name: {name!r}: letters, digits, '_', '.' and '-' are possible")
+        path = record_path(self.file, self.test, name)
+        if path in self._used:
+            raise InputError(f"{shortest(path)}: checked a second time; give each check of a test its own name=")
+        self._used.add(path)
+        return path
+
+    def _write(self, path: Path, placements: Placements) -> None:
+        text = written(placed(placements), f"Where the pods of {self.test} go. To write it anew: pytest {OPTION}")
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            self.notes.append(str(path))
+
+
+def _placer(scheduler: Any) -> Placer:
+    if not isinstance(scheduler, Placer):
+        raise InputError(f"scheduler: expected what the fixture scheduler gives, found {type(scheduler).__name__}")
+    return scheduler

@@ -1,0 +1,1 @@
+"""Policies and providers translated into the KubeSchedulerConfiguration of a later release."""

@@ -1,0 +1,170 @@
+"""The predicates and priorities that a release selects for a policy or provider, each with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from algorithmprovider.registry import Registry
+from kubescheduler.config.policy.policy_1_20_names import (
+    DEFAULT_PREDICATES,
+    DEFAULT_PRIORITIES,
+    EQUAL,
+    EVEN_SPREAD,
+    PREDICATES,
+    PRIORITIES,
+    SELECTOR_SPREAD,
+    predicate_name,
+    priority_name,
+)
+from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
+from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER
+
+
+@attrs.frozen
+class Item:
+    """A selected predicate or priority.
+
+    path: ``priorities[2] Name``, or for a default its name alone. origin: the path as a comment says it, with the
+    weight. weight: 0 for predicates. predicate, priority: the argument, where there is one and it counts. idle: the
+    release never runs it.
+    """
+
+    name: str
+    path: str
+    origin: str
+    weight: int = 0
+    predicate: PredicateArgument | None = None
+    priority: PriorityArgument | None = None
+    idle: bool = False
+
+
+Items = tuple[tuple[Item, ...], tuple[Item, ...]]
+"""(predicates, priorities)."""
+
+
+def entry_path(kind: str, at: int, name: str) -> str:
+    """``priorities[2] Name``."""
+    return f"{kind}[{at}] {name}"
+
+
+def weighted_origin(path: str, weight: int) -> str:
+    return f"from {path} (weight {weight})"
+
+
+def _default_predicate(name: str, who: str) -> Item:
+    return Item(name, _default_path(name, who), f"{who}: {name}")
+
+
+def _default_priority(name: str, who: str, weight: int) -> Item:
+    return Item(name, _default_path(name, who), f"{who}: {name} (weight {weight})", weight)
+
+
+def _default_path(name: str, who: str) -> str:
+    return name if who.startswith("provider ") else f"{name} ({who})"
+
+
+# --- 1.4 and 1.16 --------------------------------------------------------------------------
+
+
+def provider_items(known: Registry, provider: str, who: str) -> Items:
+    """What a provider of a legacy release bundles, predicates in the order they run, priorities by name."""
+    bundle = known.provider(provider)
+    predicates = (name for name in known.ordering if name in bundle.predicates)
+    weights = ((name, known.priorities[name].weight) for name in sorted(bundle.priorities))
+    return (
+        tuple(_default_predicate(name, who) for name in predicates),
+        tuple(_default_priority(name, who, weight) for name, weight in weights),
+    )
+
+
+def legacy_items(policy: Policy, known: Registry, defaults: Items) -> Items:
+    """What a legacy release selects; ``defaults`` stand for lists that are not there.
+
+    Entries of one name are one: the last argument and the last weight count.
+    """
+    predicates, priorities = defaults
+    if policy.predicates is not None:
+        predicates = tuple(_merged(_predicates(policy)))
+        if not known.runs_any_name:
+            predicates = tuple(attrs.evolve(item, idle=item.name not in known.ordering) for item in predicates)
+    if policy.priorities is not None:
+        priorities = tuple(_merged(_priorities(policy)))
+    return predicates, priorities
+
+
+def _predicates(policy: Policy) -> Iterator[Item]:
+    for at, entry in enumerate(policy.predicates or ()):
+        path = entry_path("predicates", at, entry.name)
+        yield Item(entry.name, path, f"from {path}", predicate=entry.argument)
+
+
+def _priorities(policy: Policy) -> Iterator[Item]:
+    for at, entry in enumerate(policy.priorities or ()):
+        path = entry_path("priorities", at, entry.name)
+        yield Item(entry.name, path, weighted_origin(path, entry.weight), entry.weight, priority=entry.argument)
+
+
+def _merged(items: Iterable[Item]) -> Iterator[Item]:
+    last: dict[str, Item] = {}
+    for item in items:
+        before = last.get(item.name, item)
+        last[item.name] = attrs.evolve(
+            item, predicate=item.predicate or before.predicate, priority=item.priority or before.priority
+        )
+    yield from last.values()
+
+
+# --- 1.20 ----------------------------------------------------------------------------------
+
+
+def selected_1_20(policy: Policy, provider: str) -> Items:
+    """What release 1.20 selects: arguments of names that it knows do not count; ``provider`` for lists that are not
+    there."""
+    who = _who_1_20(provider)
+    return _predicates_1_20(policy, who), _priorities_1_20(policy, who, provider)
+
+
+def _who_1_20(provider: str) -> str:
+    return f"provider {provider}" if provider == AUTOSCALER_PROVIDER else "default of 1.20"
+
+
+def provider_items_1_20(provider: str, *, selector_spread: bool) -> Items:
+    """What a provider of release 1.20 has, as predicates and priorities.
+
+    selector_spread: it has the plugin SelectorSpread; else what both priorities that spread pods stand for is its one
+    PodTopologySpread, and is named so.
+    """
+    predicates, priorities = selected_1_20(Policy(), provider)
+    if selector_spread:
+        return predicates, priorities
+    weight = DEFAULT_PRIORITIES[EVEN_SPREAD]
+    one = _default_priority(PRIORITIES[EVEN_SPREAD], _who_1_20(provider), weight)
+    return predicates, tuple(
+        attrs.evolve(one, name=item.name) if item.name in (SELECTOR_SPREAD, EVEN_SPREAD) else item
+        for item in priorities
+    )
+
+
+def _predicates_1_20(policy: Policy, who: str) -> tuple[Item, ...]:
+    if policy.predicates is None:
+        return tuple(_default_predicate(name, who) for name in PREDICATES if name in DEFAULT_PREDICATES)
+    items = list(_predicates(policy))
+    known = [i for i in items if predicate_name(i.name) in PREDICATES]
+    own = [i for i in items if predicate_name(i.name) not in PREDICATES]
+    renamed = (attrs.evolve(i, name=predicate_name(i.name), predicate=None) for i in known)
+    return (*_merged(renamed), *own)
+
+
+def _priorities_1_20(policy: Policy, who: str, provider: str) -> tuple[Item, ...]:
+    if policy.priorities is None:
+        packs = {"LeastRequestedPriority": "MostRequestedPriority"} if provider == AUTOSCALER_PROVIDER else {}
+        names = {packs.get(name, name): weight for name, weight in DEFAULT_PRIORITIES.items()}
+        return tuple(_default_priority(name, who, names[name]) for name in sorted(names))
+    items = [i for i in _priorities(policy) if i.name != EQUAL]
+    known = [i for i in items if priority_name(i.name) in PRIORITIES]
+    own = [i for i in items if priority_name(i.name) not in PRIORITIES]
+    plain = (i for i in known if PRIORITIES[priority_name(i.name)] != i.name)
+    renamed = (attrs.evolve(i, name=priority_name(i.name), priority=None) for i in plain)
+    return (*_merged(renamed), *own)

@@ -1,0 +1,217 @@
+"""What is translated: a policy or a provider, as its own release reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from algorithmprovider import DEFAULT_PROVIDER, registry
+from algorithmprovider.registry import Registry
+from clusterstate.errors import ConfigError, RegistryError
+from kubescheduler.config.config_text import configmap_policy, parse_document
+from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
+from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, policy_problems_1_20
+from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20, profile_for_provider_1_20
+from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.engine.legacy_rules import RULES
+from kubescheduler.translate.policy_entries import (
+    Item,
+    entry_path,
+    legacy_items,
+    provider_items,
+    provider_items_1_20,
+    selected_1_20,
+)
+from kubescheduler.translate.spreading import GATE
+from kubescheduler.translate.translation_model import Note, NoteKind
+
+SOURCES = ("1.4", "1.16", "1.20")
+"""Releases that read policies."""
+
+GATED_PREDICATES = frozenset(
+    {
+        "CheckNodeCondition",
+        "CheckNodeDiskPressure",
+        "CheckNodeInodePressure",
+        "CheckNodeMemoryPressure",
+        "CheckNodePIDPressure",
+        "EvenPodsSpread",
+        "PodToleratesNodeNoExecuteTaints",
+    }
+)
+GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"})
+"""Names that policies written for other releases or feature gates than the defaults of 1.16 have."""
+
+
+@attrs.frozen
+class Source:
+    """A policy or provider.
+
+    name: what the user calls it. policy: as it was read; without lists for a provider, with
+    empty ones where the release reads absent ones so. predicates, priorities: what
+    its release makes of it, defaults included; mandatory predicates are not. hard_weight: of required pod affinity, in
+    effect. hard_origin: who says so, empty for the release's default. selector_spread: 1.20 runs the plugin
+    SelectorSpread, as its feature gate DefaultPodTopologySpread is off.
+    """
+
+    release: str
+    name: str
+    policy: Policy
+    provider: str | None
+    predicates: tuple[Item, ...]
+    priorities: tuple[Item, ...]
+    hard_weight: int = 1
+    hard_origin: str = ""
+    notes: tuple[Note, ...] = ()
+    selector_spread: bool = False
+
+
+def read_policy_text(text: str, name: str) -> dict[str, Any]:
+    """A policy's document in JSON, YAML or TOML, or under policy.cfg of a ConfigMap.
+
+    Raises ConfigError for text that cannot be read, and for a configuration that has nothing to be translated.
+    """
+    document = parse_document(text, name)
+    if document.get("kind") == "ConfigMap":
+        return configmap_policy(document, name)
+    if document.get("kind") == "KubeSchedulerConfiguration":
+        raise ConfigError(f"{name}: kind: this is a KubeSchedulerConfiguration; {_hint(document)}")
+    return document
+
+
+def _hint(document: Mapping[str, Any]) -> str:
+    source = document.get("algorithmSource")
+    if not isinstance(source, Mapping):
+        return "there is nothing to translate"
+    if provider := source.get("provider"):
+        return f"its algorithmSource is a provider: give --algorithm-provider {provider} instead"
+    return "its algorithmSource names a policy: give that instead"
+
+
+# --- providers -----------------------------------------------------------------------------
+
+
+def provider_source(
+    provider: str, release: str, feature_gates: Mapping[str, bool], hard_weight: int | None = None
+) -> Source:
+    """What a release has under a provider's name. Raises ConfigError for an unknown one.
+
+    hard_weight: of the flag ``--hard-pod-affinity-symmetric-weight``.
+    """
+    name = f"provider {provider}"
+    if release == "1.20":
+        if error := None if hard_weight is None else hard_weight_error_1_20(hard_weight):
+            raise ConfigError(error)
+        profile_for_provider_1_20(provider, feature_gates, hint=True)
+        spreads = not feature_gates[GATE]
+        predicates, priorities = provider_items_1_20(provider, selector_spread=spreads)
+        hard = _hard_weight(Policy(), hard_weight)
+        return Source(release, name, Policy(), provider, predicates, priorities, *hard, selector_spread=spreads)
+    known = registry(release, feature_gates)
+    try:
+        known.provider(provider)
+    except RegistryError as error:
+        raise ConfigError(RULES[release].from_provider(provider) + str(error)) from error
+    if hard_weight is not None and (text := RULES[release].hard_weight_error(hard_weight)):
+        raise ConfigError(text)
+    predicates, priorities = provider_items(known, provider, name)
+    return Source(release, name, Policy(), provider, predicates, priorities, *_hard_weight(Policy(), hard_weight))
+
+
+def _hard_weight(policy: Policy, flag: int | None) -> tuple[int, str]:
+    said = policy.hard_pod_affinity_symmetric_weight
+    if said:
+        return said, f"hardPodAffinitySymmetricWeight {said}"
+    if flag is not None:
+        return flag, f"--hard-pod-affinity-symmetric-weight {flag}"
+    return 1, ""
+
+
+# --- policies ------------------------------------------------------------------------------
+
+
+def policy_source(
+    document: Mapping[str, Any],
+    release: str,
+    feature_gates: Mapping[str, bool],
+    name: str,
+    hard_weight: int | None = None,
+) -> Source:
+    """A policy's document as a release reads it; ``hard_weight`` as for ``provider_source``.
+
+    Names that the release knows only under other feature gates are taken, with a note. Raises ConfigError with every
+    problem of the policy and its path.
+    """
+    try:
+        if release == "1.20":
+            return _source_1_20(document, feature_gates, name, hard_weight)
+        return _legacy_source(document, release, feature_gates, name, hard_weight)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
+
+
+def _source_1_20(
+    document: Mapping[str, Any], feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
+) -> Source:
+    policy = parse_policy_1_20(document, strict=True)
+    problems = policy_problems_1_20(policy)
+    if hard_weight is not None and (error := hard_weight_error_1_20(hard_weight)):
+        problems.append(error)
+    if problems:
+        raise ConfigError(problems)
+    notes = tuple(_passed_over(text) for text in policy_notes_1_20(policy, feature_gates))
+    items = selected_1_20(policy, DEFAULT_PROVIDER)
+    hard = _hard_weight(policy, hard_weight)
+    return Source("1.20", name, policy, None, *items, *hard, notes, selector_spread=not feature_gates[GATE])
+
+
+def _passed_over(text: str) -> Note:
+    path, _, what = text.partition(": ")
+    return Note(NoteKind.CHECK, path, what)
+
+
+def _legacy_source(
+    document: Mapping[str, Any], release: str, feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
+) -> Source:
+    rules, known = RULES[release], registry(release, feature_gates)
+    policy = rules.parse(document, strict=True)
+    lenient = release == "1.16"
+    predicates = {*known.fit_predicates, *(GATED_PREDICATES if lenient else ())}
+    priorities = {*known.priorities, *(GATED_PRIORITIES if lenient else ())}
+    default = known.provider(DEFAULT_PROVIDER)
+    weights = {key: known.priorities[key].weight for key in sorted(default.priorities)}
+    flag = 1 if hard_weight is None else hard_weight
+    if problems := rules.problems(policy, predicates, priorities, hard_weight=flag, defaults=weights):
+        raise ConfigError(problems)
+    if not rules.absent_means_default:
+        policy = attrs.evolve(policy, predicates=policy.predicates or (), priorities=policy.priorities or ())
+    defaults = provider_items(known, DEFAULT_PROVIDER, f"default of {release}")
+    return Source(
+        release,
+        name,
+        policy,
+        None,
+        *legacy_items(policy, known, defaults),
+        *_hard_weight(policy, hard_weight),
+        (*(Note(NoteKind.CHECK, name, text) for text in policy.notes), *_refused(policy, known, release)),
+    )
+
+
+def _refused(policy: Policy, known: Registry, release: str) -> list[Note]:
+    """Entries that the release itself refuses, as its feature gates are."""
+    text = f"release {release} refuses this name as its feature gates are; it is translated all the same"
+    paths = [
+        *(
+            entry_path("predicates", at, entry.name)
+            for at, entry in enumerate(policy.predicates or ())
+            if entry.name in GATED_PREDICATES and entry.name not in known.fit_predicates
+        ),
+        *(
+            entry_path("priorities", at, entry.name)
+            for at, entry in enumerate(policy.priorities or ())
+            if entry.name in GATED_PRIORITIES and entry.name not in known.priorities
+        ),
+    ]
+    return [Note(NoteKind.CHECK, path, text) for path in paths]

@@ -1,0 +1,136 @@
+"""Priorities as Score plugins of 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.policy.policy_1_20_names import PRIORITIES, priority_name
+from kubescheduler.framework.args.plugin_args import ScoringStrategy
+from kubescheduler.translate.added_affinity import NODE_AFFINITY, NodeScore, node_score
+from kubescheduler.translate.notes import PRIORITIES_1_36, SCALE, UNKNOWN, note
+from kubescheduler.translate.policy_entries import Item
+from kubescheduler.translate.policy_source import Source
+from kubescheduler.translate.scoring_strategy import Strategy, combined, is_strategy
+from kubescheduler.translate.spreading import EVEN_SPREAD, SELECTOR_SPREAD, Spread, notes_from_1_20, spread
+from kubescheduler.translate.translation_model import Note, NoteKind, Said
+
+FIT = "NodeResourcesFit"
+SPREAD = "PodTopologySpread"
+MAX_WEIGHT = 2**31 - 1
+PLAIN: dict[str, str] = {
+    "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
+    "ImageLocalityPriority": "ImageLocality",
+    "InterPodAffinityPriority": "InterPodAffinity",
+    "TaintTolerationPriority": "TaintToleration",
+}
+"""Priority → the Score plugin that it is in 1.36."""
+
+
+@attrs.frozen
+class Scored:
+    """A Score plugin's weight, and the entries it comes from."""
+
+    weight: int
+    origin: str
+
+
+@attrs.frozen
+class Scores:
+    """plugins: Score plugin → its weight. strategy: of NodeResourcesFit if it scores."""
+
+    plugins: Mapping[str, Scored]
+    strategy: Said | None
+    scoring: ScoringStrategy | None
+    spread: Spread
+    affinity: NodeScore
+    notes: tuple[Note, ...]
+
+
+def scores_1_36(source: Source) -> Scores:
+    """The Score plugins for what a policy or provider selects."""
+    items = source.priorities
+    legacy = source.release != "1.20"
+    full = [item for item in items if is_strategy(item)]
+    strategy = combined(full, overfull_counts_nothing=legacy) if full else None
+    spreading = _spread(items, source)
+    affinity = node_score([item for item in items if _prefers_nodes(item)])
+    plugins = {PLAIN[item.name]: Scored(item.weight, item.origin) for item in items if _is_plain(item)}
+    if strategy is not None:
+        plugins[FIT] = Scored(strategy.weight, strategy.origin)
+    plugins[SPREAD] = Scored(spreading.weight, spreading.origin)
+    plugins["NodeAffinity"] = Scored(affinity.weight, affinity.origin)
+    plugins = {name: scored for name, scored in plugins.items() if scored.weight}
+    scaled, scale_notes = _scaled(plugins)
+    notes = [SCALE] if legacy and items else []
+    for part in (strategy, spreading, affinity):
+        notes += part.notes if part is not None else ()
+    notes += [*_notes(items), *_hard_weight_notes(source, plugins), *scale_notes]
+    said = None if strategy is None or FIT not in plugins else _strategy(strategy)
+    scoring = strategy.strategy if strategy is not None and FIT in plugins else None
+    return Scores(scaled, said, scoring, spreading, affinity, tuple(notes))
+
+
+def _is_plain(item: Item) -> bool:
+    return item.priority is None and item.name in PLAIN
+
+
+def _prefers_nodes(item: Item) -> bool:
+    return item.priority.label_preference is not None if item.priority else item.name == NODE_AFFINITY
+
+
+def _spread(items: Sequence[Item], source: Source) -> Spread:
+    bare = [item for item in items if item.priority is None]
+    selecting = [item for item in bare if item.name in SELECTOR_SPREAD]
+    even = [item for item in bare if item.name == EVEN_SPREAD]
+    against = [item for item in items if item.priority is not None and item.priority.service_anti_affinity is not None]
+    if source.release != "1.20":
+        return spread(selecting, even, against, one_plugin=False)
+    found = spread(selecting, even, against, one_plugin=not source.selector_spread)
+    notes = notes_from_1_20(selecting, even, selector_spread=source.selector_spread)
+    return attrs.evolve(found, notes=(*notes, *found.notes))
+
+
+def _strategy(strategy: Strategy) -> Said:
+    """As the args have it."""
+    scoring = strategy.strategy
+    document: dict[str, Any] = {
+        "type": scoring.type,
+        "resources": [{"name": name, "weight": weight} for name, weight in scoring.resources],
+    }
+    if scoring.shape is not None:
+        shape = [{"utilization": utilization, "score": score} for utilization, score in scoring.shape]
+        document["requestedToCapacityRatio"] = {"shape": shape}
+    return Said(document, strategy.origin)
+
+
+def _scaled(plugins: dict[str, Scored]) -> tuple[dict[str, Scored], list[Note]]:
+    """Weights that fit 32 bits, in the ratios they had."""
+    largest = max((scored.weight for scored in plugins.values()), default=0)
+    if largest <= MAX_WEIGHT:
+        return plugins, []
+    scaled = {
+        name: attrs.evolve(scored, weight=max(1, scored.weight * MAX_WEIGHT // largest))
+        for name, scored in plugins.items()
+    }
+    text = f"weights have 32 bits in 1.36: all of them are divided by about {largest / MAX_WEIGHT:.1f}"
+    return scaled, [Note(NoteKind.APPROXIMATE, "priorities", text, "choose smaller weights")]
+
+
+# --- notes ---------------------------------------------------------------------------------
+
+
+def _notes(items: Sequence[Item]) -> Iterator[Note]:
+    for item in (item for item in items if item.priority is None):
+        if item.name in PRIORITIES_1_36:
+            yield note(PRIORITIES_1_36[item.name], item.path)
+        elif priority_name(item.name) not in PRIORITIES and not is_strategy(item):
+            yield note(UNKNOWN, item.path)
+
+
+def _hard_weight_notes(source: Source, plugins: Mapping[str, Scored]) -> Iterator[Note]:
+    if source.hard_origin and "InterPodAffinity" not in plugins:
+        text = "it has no effect without InterPodAffinityPriority, neither before nor after"
+        yield Note(NoteKind.EXACT, source.hard_origin, text)

@@ -1,0 +1,184 @@
+"""A policy or provider as a configuration of release 1.36: its nearest equivalent.
+
+All defaults are disabled and what the source has is enabled in multiPoint; a plugin that only filters is disabled where
+it would score, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.component.config_schema import KIND, NATIVE
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36, POINTS_BY_PLUGIN_1_36
+from kubescheduler.translate.added_affinity import added_affinity
+from kubescheduler.translate.emphasis import (
+    NOT_SCORES,
+    Suggestion,
+    extender_parts,
+    judge,
+)
+from kubescheduler.translate.filters import Filters, filters_1_36
+from kubescheduler.translate.notes import ALL_CHECKS, DETAILS_1_36
+from kubescheduler.translate.policy_extenders import extender_notes, extenders_said
+from kubescheduler.translate.policy_source import Source
+from kubescheduler.translate.profile_of_1_20 import emphasis_before
+from kubescheduler.translate.scores import FIT, SPREAD, Scores, scores_1_36
+from kubescheduler.translate.scoring_strategy import strategy_role
+from kubescheduler.translate.spreading import LIST, SYSTEM, Spread
+from kubescheduler.translate.translation_model import (
+    Emphasis,
+    Note,
+    NoteKind,
+    Role,
+    Said,
+    Translation,
+    Weighted,
+    grouped,
+    origin,
+)
+
+RELEASE = "1.36"
+ALWAYS = "always added"
+NEEDED = ("SchedulingGates", "PrioritySort", "DefaultPreemption", "DefaultBinder")
+NEW = {
+    "DynamicResources": "default of 1.36: pods with resource claims need it",
+    "NodeDeclaredFeatures": "default of 1.36: pods that need features of the kubelet",
+}
+KEPT = "--keep-emphasis: {} instead of {}"
+
+
+def translate_1_36(source: Source, *, keep_emphasis: bool = False) -> Translation:
+    """The configuration for 1.36. keep_emphasis: with the weights that keep packing on top."""
+    filters, scores = filters_1_36(source), scores_1_36(source)
+    before = emphasis_before(source)
+    verdict = judge(before, _emphasis(scores, source), RELEASE)
+    notes = [*source.notes, *filters.notes, *scores.notes]
+    if source.policy.always_check_all_predicates:
+        notes.append(ALL_CHECKS)
+    notes += [*extender_notes(source.policy.extenders, source.release, RELEASE), DETAILS_1_36, *verdict.notes]
+    if keep_emphasis:
+        scores, note = _kept(scores, verdict.suggestion)
+        notes.append(note)
+    return Translation(
+        source=source.name,
+        from_release=source.release,
+        release=RELEASE,
+        document=_document(source, filters, scores),
+        notes=grouped(notes),
+        before=before,
+        after=_emphasis(scores, source),
+    )
+
+
+# --- emphasis ------------------------------------------------------------------------------
+
+
+def _emphasis(scores: Scores, source: Source) -> Emphasis:
+    parts = [Weighted(name, scored.weight, *_role(name, scores)) for name, scored in scores.plugins.items()]
+    return Emphasis((*parts, *extender_parts(source.policy.extenders)))
+
+
+def _role(name: str, scores: Scores) -> tuple[Role, str]:
+    if name == FIT and scores.scoring is not None:
+        return strategy_role(scores.scoring), scores.scoring.type
+    if name == SPREAD and scores.spread.defaulting == SYSTEM:
+        return Role.SPREADS, SYSTEM
+    if name == SPREAD:
+        return Role.SPREADS if scores.spread.constraints else Role.OTHER, LIST
+    return Role.SPREADS if name == "NodeResourcesBalancedAllocation" else Role.OTHER, ""
+
+
+def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
+    """The scores with the suggestion in them."""
+    if suggestion is None:
+        return scores, Note(NoteKind.EXACT, "--keep-emphasis", "nothing has to change to keep packing on top")
+    plugins = dict(scores.plugins)
+    for name, weight in suggestion.weights.items():
+        scored = plugins[name]
+        kept = KEPT.format(weight, scored.weight)
+        plugins[name] = attrs.evolve(scored, weight=weight, origin=f"{scored.origin}, {kept}")
+    spreading = scores.spread
+    if suggestion.no_defaults:
+        kept = KEPT.format(LIST, spreading.defaulting)
+        spreading = Spread(spreading.weight, f"{spreading.origin}, {kept}", LIST)
+    note = Note(NoteKind.APPROXIMATE, "--keep-emphasis", f"written: {suggestion.text}")
+    return attrs.evolve(scores, plugins=plugins, spread=spreading), note
+
+
+# --- document ------------------------------------------------------------------------------
+
+
+def _document(source: Source, filters: Filters, scores: Scores) -> Said:
+    profile: dict[str, Any] = {
+        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, "default of 1.36"),
+        "plugins": _plugins(filters, scores),
+    }
+    if config := list(_plugin_config(source, filters, scores)):
+        profile["pluginConfig"] = config
+    document: dict[str, Any] = {
+        "apiVersion": Said(NATIVE[RELEASE], "the version that 1.36 reads"),
+        "kind": Said(KIND, "the version that 1.36 reads"),
+        "profiles": [profile],
+    }
+    if source.policy.extenders:
+        document["extenders"] = extenders_said(source.policy.extenders)
+    return Said(document, f"for {source.name}")
+
+
+def _plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
+    enabled = list(_enabled(filters, scores))
+    none = Said([{"name": "*"}], "no default of 1.36 but what is enabled here")
+    members: dict[str, Any] = {"multiPoint": {"enabled": enabled, "disabled": none}}
+    names = [said.value["name"] for said in enabled]
+    checked = {Point.PRE_FILTER: filters.plugins, Point.FILTER: filters.plugins}
+    scored = {Point.PRE_SCORE: scores.plugins, Point.SCORE: scores.plugins}
+    for point, wanted in {**checked, **scored}.items():
+        what = "predicate" if point in checked else "priority"
+        disabled = [
+            Said({"name": name}, f"no {what} of the policy")
+            for name in names
+            if name not in wanted and name not in NEW and point in POINTS_BY_PLUGIN_1_36[name]
+        ]
+        if disabled := [said for said in disabled if point in checked or said.value["name"] not in NOT_SCORES]:
+            members[point.value] = {"disabled": disabled}
+    return members
+
+
+def _enabled(filters: Filters, scores: Scores) -> Iterator[Said]:
+    """In the order of 1.36; a weight where the plugin scores."""
+    for default in DEFAULT_MULTIPOINT_1_36:
+        name, scored = default.name, scores.plugins.get(default.name)
+        if name in NEEDED:
+            yield Said({"name": name}, ALWAYS)
+        elif name in NEW:
+            yield Said({"name": name, **({"weight": default.weight} if default.weight else {})}, NEW[name])
+        elif scored is not None:
+            source = origin(filters.plugins.get(name, (scored.origin,)))
+            yield Said({"name": name, "weight": Said(scored.weight, scored.origin)}, source)
+        elif name in filters.plugins:
+            yield Said({"name": name}, origin(filters.plugins[name]))
+
+
+def _plugin_config(source: Source, filters: Filters, scores: Scores) -> Iterator[Said]:
+    """The args, by plugin. NodeResourcesFit is there also when extenders ignore resources, as 1.36 asks for it."""
+    if "InterPodAffinity" in scores.plugins:
+        said = source.hard_origin or f"default of {source.release}"
+        yield _args("InterPodAffinity", Said({"hardPodAffinityWeight": source.hard_weight}, said))
+    added = added_affinity(filters.required, scores.affinity.preferred)
+    if added is not None:
+        yield _args("NodeAffinity", added)
+    if scores.strategy is not None:
+        yield _args(FIT, Said({"scoringStrategy": scores.strategy}, scores.strategy.origin))
+    elif source.policy.ignored_resources():
+        yield _args(FIT, Said({"ignoredResources": []}, "extenders look after resources, which 1.36 writes here"))
+    if SPREAD in scores.plugins:
+        yield _args(SPREAD, scores.spread.args)
+
+
+def _args(plugin: str, args: Said) -> Said:
+    return Said({"name": plugin, "args": args}, args.origin)

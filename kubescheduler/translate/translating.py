@@ -1,0 +1,78 @@
+"""Policies and providers translated into a KubeSchedulerConfiguration of a later release.
+
+::
+
+    source = policy_source(read_policy_text(text, "policy.json"), "1.16", {}, "policy.json")
+    print(translation_yaml(translate(source, "1.36")))
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component import component_config_from
+from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, translation_yaml
+from kubescheduler.translate.policy_source import (
+    SOURCES,
+    Source,
+    policy_source,
+    provider_source,
+    read_policy_text,
+)
+from kubescheduler.translate.to_1_20 import translate_1_20
+from kubescheduler.translate.to_1_36 import translate_1_36
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation
+
+__all__ = [
+    "SOURCES",
+    "TARGETS",
+    "Note",
+    "NoteKind",
+    "Source",
+    "Translation",
+    "commented_yaml",
+    "note_lines",
+    "policy_source",
+    "provider_source",
+    "read_policy_text",
+    "translate",
+    "translation_document",
+    "translation_yaml",
+]
+
+
+class _Translate(Protocol):
+    def __call__(self, source: Source, *, keep_emphasis: bool = False) -> Translation: ...
+
+
+TARGETS: dict[str, _Translate] = {"1.20": translate_1_20, "1.36": translate_1_36}
+"""Release that reads configurations → what translates for it."""
+
+
+def translate(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
+    """The configuration for release ``to`` (1.20 or 1.36), and what to know about it.
+
+    keep_emphasis: where packing of nodes would be outweighed, with the weights that keep it on top. Raises ConfigError
+    for a policy that the target cannot take in any form; a document that is returned is one that the target accepts.
+    """
+    translation = TARGETS[to](source, keep_emphasis=keep_emphasis)
+    try:
+        component_config_from(translation.plain(), to, all_problems=True)
+    except ConfigError as error:
+        text = f"{source.name}: release {to} does not take what this becomes"
+        raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error
+    return translation
+
+
+def translation_document(translation: Translation) -> dict[str, Any]:
+    """All of a translation as plain data."""
+    return {
+        "source": translation.source,
+        "from": translation.from_release,
+        "to": translation.release,
+        "exact": translation.exact,
+        "document": translation.plain(),
+        "notes": [note.document() for note in translation.notes],
+        "scores": {"before": translation.before.document(), "after": translation.after.document()},
+    }

@@ -1,0 +1,368 @@
+"""Manifests to objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.decode import Decoder, decode_all, decode_cluster, decode_object
+from clusterstate.manifests.documents import Item, split_json
+from clusterstate.objects import (
+    AWSElasticBlockStore,
+    ClaimVolume,
+    Container,
+    ContainerPort,
+    EphemeralVolume,
+    FrozenMap,
+    Labels,
+    Node,
+    Pod,
+    PriorityClass,
+    Service,
+    StorageClass,
+)
+
+
+def pod(name: str = "web-1", **spec: Any) -> dict[str, Any]:
+    """A manifest with one container."""
+    spec.setdefault("containers", [{"name": "c"}])
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def raw(manifest: Any) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(manifest))
+
+
+def decoded_pod(**spec: Any) -> Pod:
+    """The same from a dictionary and from JSON."""
+    manifest = pod(**spec)
+    one = decode_object(manifest)
+    assert one == Decoder().decode_item(Item("f", raw(manifest), kind="Pod"))
+    assert isinstance(one, Pod)
+    return one
+
+
+def problems_of(manifest: Any, source: str = "") -> list[str]:
+    """The faults, which the JSON of the manifest has too."""
+    with pytest.raises(DecodeError) as caught:
+        decode_object(manifest, source=source)
+    with pytest.raises(DecodeError) as again:
+        Decoder().decode_item(Item(source, raw(manifest), kind=manifest["kind"]))
+    assert caught.value.problems == again.value.problems
+    return list(caught.value.problems)
+
+
+def test_pod_keeps_what_scheduling_reads() -> None:
+    """Ports without hostPort and volumes of other types are dropped; names of volumes matter to ephemeral ones."""
+    found = decoded_pod(
+        containers=[
+            {
+                "name": "c",
+                "image": "i",
+                "ports": [{"containerPort": 80}, {"containerPort": 81, "hostPort": 81, "hostIP": "10.0.0.1"}],
+                "resources": {"requests": {"cpu": "100m", "memory": "1Ki", "pods": 1}},
+            }
+        ],
+        volumes=[
+            {"name": "token", "projected": {}},
+            {"name": "data", "persistentVolumeClaim": {"claimName": "claim"}},
+            {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}},
+            {"name": "disk", "awsElasticBlockStore": {"volumeID": "v", "readOnly": True}},
+        ],
+        nodeName="n1",
+    )
+    assert found.node_name == "n1"
+    assert found.spec.containers == (
+        Container(
+            "c",
+            "i",
+            FrozenMap({"cpu": 100, "memory": 1_024_000, "pods": 1000}),
+            ports=(ContainerPort(81, "10.0.0.1"),),
+        ),
+    )
+    assert found.spec.volumes == (ClaimVolume("claim"), EphemeralVolume("scratch"), AWSElasticBlockStore("v", True))
+
+
+@pytest.mark.parametrize(
+    ("affinity", "required"),
+    [
+        ({}, None),
+        ({"requiredDuringSchedulingIgnoredDuringExecution": None}, None),
+        ({"requiredDuringSchedulingIgnoredDuringExecution": {}}, ()),
+    ],
+    ids=["absent", "null", "empty"],
+)
+def test_absent_and_empty_selectors_differ(affinity: Any, required: Any) -> None:
+    """A node selector that is there has terms, even if none."""
+    found = decoded_pod(affinity={"nodeAffinity": affinity}).spec.affinity
+    assert found is not None
+    assert found.node_affinity is not None
+    assert found.node_affinity.required == required
+
+
+def test_null_is_absent() -> None:
+    """Null counts as absent everywhere, as an empty text in maps and as an empty object in lists."""
+    manifest: dict[str, Any] = {
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": None, "labels": {"app": None}, "ownerReferences": None},
+        "spec": {"containers": [None, {"name": None, "ports": None, "resources": {"limits": {"cpu": None}}}]},
+        "status": None,
+    }
+    found = decode_object(manifest)
+    assert isinstance(found, Pod)
+    assert found.metadata.labels == {"app": ""}
+    assert found.spec.containers == (Container(), Container(limits=FrozenMap({"cpu": 0})))
+    assert found.phase == ""
+
+
+def test_unknown_fields_are_ignored() -> None:
+    """Fields of other releases do not matter."""
+    assert decode_object({**pod(future={"a": [1]}), "more": 1}) == decode_object(pod())
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"containers": {}}, "spec.containers: must be a list, not an object"),
+        ({"containers": ["c"]}, 'spec.containers[0]: must be an object, not "c"'),
+        ({"containers": [{"name": 5}]}, "spec.containers[0].name: must be text, not 5; put it in quotes"),
+        (
+            {"containers": [{"resources": {"limits": {"example.com/gpu": []}}}]},
+            "spec.containers[0].resources.limits[example.com/gpu]: "
+            'must be a quantity such as "100m" or "1Gi", not a list',
+        ),
+        ({"priority": "high"}, 'spec.priority: must be a whole number, not "high"'),
+        ({"priority": True}, "spec.priority: must be a whole number, not true"),
+        ({"priority": 1.5}, "spec.priority: must be a whole number, not 1.5"),
+        ({"priority": 2**63}, "spec.priority: 9223372036854775808 does not fit in 64 bits"),
+        ({"hostNetwork": "yes"}, 'spec.hostNetwork: must be true or false, not "yes"'),
+        ({"nodeSelector": {"a": True}}, "spec.nodeSelector.a: must be text, not true; put it in quotes"),
+        ({"nodeName": 7}, "spec.nodeName: must be text, not 7; put it in quotes"),
+        ({"volumes": [{"x": 1}, {"rbd": {"monitors": "m"}}]}, 'spec.volumes[1].rbd.monitors: must be a list, not "m"'),
+        ({"affinity": "none"}, 'spec.affinity: must be an object, not "none"'),
+        (
+            {"schedulingGates": [{"name": ["x"]}]},
+            "spec.schedulingGates[0].name: must be text, not a list",
+        ),
+    ],
+)
+def test_wrong_types(spec: Any, problem: str) -> None:
+    """A wrong type is named with file, object and path."""
+    assert problems_of(pod(**spec), "cluster.yaml") == [f"cluster.yaml: Pod default/web-1: {problem}"]
+
+
+def test_bad_quantity() -> None:
+    """A quantity that is none is quoted."""
+    (problem,) = problems_of(pod(containers=[{"resources": {"requests": {"cpu": "1O0m"}}}]), "cluster.yaml")
+    assert problem.startswith(
+        'cluster.yaml: Pod default/web-1: spec.containers[0].resources.requests.cpu: quantity "1O0m" is not'
+    )
+
+
+def test_every_fault_is_listed() -> None:
+    """Reading goes on after a fault."""
+    manifest = pod(containers=[{"name": 1, "image": 2}], priority="x")
+    manifest["metadata"]["labels"] = {"a": 1, "b": 2}
+    assert len(problems_of(manifest)) == 5
+
+
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [
+        ({}, "f: kind: missing; an object needs apiVersion and kind"),
+        ({"kind": 5}, "f: kind: must be text, not 5"),
+        ({"kind": "Pod", "apiVersion": 1}, "f: apiVersion: must be text, not 1"),
+        ({"kind": "Node"}, "f: Node: metadata.name: missing; every object needs a name"),
+        ([], "f: must be a Kubernetes object, not a list"),
+    ],
+    ids=["kind missing", "kind wrong", "apiVersion wrong", "nameless", "list"],
+)
+def test_objects_without_identity(manifest: Any, problem: str) -> None:
+    """What cannot be named is placed by its file."""
+    with pytest.raises(DecodeError) as caught:
+        decode_object(manifest, source="f")
+    assert caught.value.problems == (problem,)
+
+
+def test_unknown_kind_alone() -> None:
+    """One object of a kind that scheduling does not read is a fault."""
+    with pytest.raises(DecodeError, match='f: kind "Deployment" is not read by a scheduler; kinds that are: Pod, Node'):
+        decode_object({"kind": "Deployment", "metadata": {"name": "d"}}, source="f")
+
+
+def test_unknown_kinds_among_others() -> None:
+    """They are left out with one note each; a known kind of another group is unknown too."""
+    documents: list[tuple[str, Any]] = [
+        ("a", {"kind": "Deployment"}),
+        ("a", pod()),
+        ("b", {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [{}, {}]}),
+        ("b", {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "s"}}),
+    ]
+    found = decode_all(documents)
+    assert [type(obj) for obj in found.objects] == [Pod]
+    assert found.notes == [
+        'unknown kind "Deployment" ignored (3 objects)',
+        'unknown kind "Service" of serving.knative.dev ignored (1 object)',
+    ]
+
+
+def test_faults_of_all_objects() -> None:
+    """One error holds the faults of all objects of all documents."""
+    documents: list[tuple[str, Any]] = [
+        ("a", pod("x", priority="1")),
+        ("b", {"kind": "List", "items": [pod("y", priority="2"), 7]}),
+        ("c", {"kind": "List", "items": 5}),
+    ]
+    with pytest.raises(DecodeError) as caught:
+        decode_all(documents)
+    assert caught.value.problems == (
+        'a: Pod default/x: spec.priority: must be a whole number, not "1"',
+        "b: items[1]: must be a Kubernetes object, not 7",
+        "c: items: must be a list, not 5",
+    )
+
+
+@pytest.mark.parametrize("version", ["v1", "storage.k8s.io/v1", "storage.k8s.io/v1beta1", None])
+def test_any_version_of_the_group(version: str | None) -> None:
+    """The version of the API does not matter, its group does."""
+    found = decode_all([("f", {"apiVersion": version, "kind": "StorageClass", "metadata": {"name": "s"}})])
+    assert len(found.objects) == (version != "v1")
+
+
+def both_ways(document: Any) -> list[Any]:
+    """The objects of a document, parsed and as JSON."""
+    found = decode_all([("f", document)]).objects
+    again = Decoder().decode_all(split_json("f", msgspec.json.encode(document))).objects
+    assert found == again
+    return found
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"kind": "List", "apiVersion": "v1", "items": [pod("a"), pod("b")]},
+        {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]},
+        {"kind": "List", "items": [{"kind": "PodList", "items": [{"metadata": {"name": "a"}}]}, pod("b")]},
+        [pod("a"), pod("b")],
+        {"pods": [{"metadata": {"name": "a"}}, pod("b")], "nodes": None, "schedulerConfig": {}},
+    ],
+    ids=["List", "PodList", "nested", "array", "export"],
+)
+def test_collections(document: Any) -> None:
+    """Every way to write several objects."""
+    assert [obj.metadata.name for obj in both_ways(document)] == ["a", "b"]
+
+
+def test_simulator_export() -> None:
+    """The sections of an export say the kind."""
+    document = {
+        "pods": [],
+        "nodes": [{"metadata": {"name": "n"}}],
+        "storageClasses": [{"metadata": {"name": "s"}, "provisioner": "p"}],
+        "priorityClasses": [{"metadata": {"name": "high"}, "value": 5}],
+    }
+    kinds = [type(obj) for obj in both_ways(document)]
+    assert kinds == [Node, StorageClass, PriorityClass]
+
+
+def test_decode_cluster() -> None:
+    """The clusters of the evaluate protocol; unknown keys and null sections do not matter."""
+    cluster = {"nodes": [{"metadata": {"name": "n"}}], "services": [{"metadata": {"name": "s"}}], "pods": None, "x": 1}
+    assert [type(obj) for obj in decode_cluster(cluster)] == [Node, Service]
+    assert decode_cluster({}) == []
+    with pytest.raises(DecodeError, match=r"^cluster: nodes\[0\]: must be a Kubernetes object, not 5$"):
+        decode_cluster({"nodes": [5]})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b'{\n  "kind": "Pod",\n  "spec" 5\n}', "f: line 3, column 10: JSON is malformed: expected ':'"),
+        (b'{"kind": "List",\n "items": [{"kind": 5 5}]}', "f: line 2, column 23: JSON is malformed: "),
+        (b'{"kind": "List",\n', "f: line 2: Input data was truncated"),
+        (b"7", "f: must be a Kubernetes object, not 7"),
+        (b'[{"kind": "Pod"}, null]', "f: [1]: must be a Kubernetes object, not null"),
+        (b'{"kind": "Pod\xff"}', "f: it is not UTF-8 text: "),
+        (b'{"a":' + b"[" * 100_000, "f: nested too deeply to be read"),
+    ],
+    ids=["object", "item", "end", "number", "null", "bytes", "deep"],
+)
+def test_broken_json(text: bytes, problem: str) -> None:
+    """Broken JSON is placed by line and column."""
+    with pytest.raises(DecodeError) as caught:
+        split_json("f", text)
+    assert caught.value.problems[0].startswith(problem)
+
+
+def test_broken_text_in_an_item() -> None:
+    """An item whose JSON turns out broken only when it is read is a fault of that item."""
+    items = split_json("f", b'{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "\xff"}}]}')
+    with pytest.raises(DecodeError, match=r"^f: items\[0\]: it is not UTF-8 text"):
+        Decoder().decode_all(items)
+
+
+def test_replicas_share_one_spec() -> None:
+    """Replicas share spec, labels and owners, whatever their nodes, token volumes and environment."""
+
+    def replica(i: int) -> dict[str, Any]:
+        manifest = pod(
+            f"web-{i}",
+            nodeName=f"n{i}",
+            containers=[{"name": "c", "env": [{"name": "I", "value": str(i)}]}],
+            volumes=[{"name": f"token-{i}", "projected": {}}],
+        )
+        manifest["metadata"] |= {"labels": {"app": "web"}, "ownerReferences": [{"kind": "ReplicaSet", "uid": "u"}]}
+        return manifest
+
+    decoder = Decoder()
+    a, b = (decoder.decode_item(Item("f", raw(replica(i)), kind="Pod")) for i in range(2))
+    c = decoder.decode_object(replica(2))
+    assert isinstance(a, Pod)
+    assert isinstance(b, Pod)
+    assert isinstance(c, Pod)
+    assert a.spec is b.spec is c.spec
+    assert a.metadata.labels is b.metadata.labels is c.metadata.labels
+    assert a.metadata.owner_references is b.metadata.owner_references
+
+
+def test_equal_nodes_share_parts() -> None:
+    """Taints, amounts and images that are equal are one object."""
+    decoder = Decoder()
+    status = {"allocatable": {"cpu": "1"}, "images": [{"names": ["i"], "sizeBytes": 5}]}
+    a, b = (decoder.decode_object({"kind": "Node", "metadata": {"name": n}, "status": status}) for n in "ab")
+    assert isinstance(a, Node)
+    assert isinstance(b, Node)
+    assert a.allocatable is b.allocatable
+    assert a.images is b.images
+
+
+def test_shared_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full table starts anew and nothing else changes."""
+    monkeypatch.setattr("clusterstate.manifests.decode_pods.REMEMBERED", 2)
+    decoder = Decoder()
+    for i in [0, 1, 2, 3, 0]:
+        found = decoder.decode_object(pod(priority=i))
+        assert isinstance(found, Pod)
+        assert found.priority == i
+
+
+def test_manifests_are_kept_where_they_are_needed() -> None:
+    """Nodes and pending pods keep theirs, others when asked; kind and apiVersion are always in it."""
+    running, pending = pod(nodeName="n"), pod()
+    assert decode_object(pending).manifest == pending  # type: ignore[union-attr]
+    assert decode_object(running).manifest is None  # type: ignore[union-attr]
+    assert decode_object(running, keep_manifest=True).manifest == running  # type: ignore[union-attr]
+    assert Decoder(keep_manifests=True).decode_object(running).manifest == running  # type: ignore[union-attr]
+    (node,) = decode_cluster({"nodes": [{"metadata": {"name": "n"}}]})
+    assert isinstance(node, Node)
+    assert node.manifest == {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+
+
+def test_labels_are_read_by_content() -> None:
+    """Label sets are immutable and hashable."""
+    found = decode_object({"kind": "Node", "metadata": {"name": "n", "labels": {"a": "b"}}})
+    expected: Labels = FrozenMap({"a": "b"})
+    assert {found.metadata.labels} == {expected}

@@ -1,0 +1,236 @@
+"""Defaults and admission."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of
+from clusterstate.manifests.encode import encode_object
+from clusterstate.objects import ObjectMeta, PriorityClass
+from tests.support.strategies import OBJECTS
+
+Manifest = Mapping[str, Any]
+
+META = {"name": "a", "namespace": "default", "uid": "u"}
+CLASSES: dict[str, int | PriorityClass] = {"high": PriorityClass(ObjectMeta("high"), 1000), "low": 5}
+DEFAULT = PriorityClass(ObjectMeta("usual"), 7, global_default=True, preemption_policy="Never")
+
+NOT_READY = {
+    "key": "node.kubernetes.io/not-ready",
+    "operator": "Exists",
+    "effect": "NoExecute",
+    "tolerationSeconds": 300,
+}
+UNREACHABLE = {**NOT_READY, "key": "node.kubernetes.io/unreachable"}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"kind": "Pod", "metadata": META, "spec": {"schedulerName": "default-scheduler", **spec}}
+
+
+def unchanged(function: Callable[[Manifest], Manifest], manifest: Manifest) -> Manifest:
+    """The result, after checking that the input stays as it was."""
+    before = copy.deepcopy(manifest)
+    result = function(manifest)
+    assert manifest == before
+    return result
+
+
+@pytest.mark.parametrize("key", ["containers", "initContainers"])
+@pytest.mark.parametrize(
+    ("resources", "requests"),
+    [
+        ({"limits": {"cpu": "1"}}, {"cpu": "1"}),
+        ({"limits": {"cpu": "1", "memory": "2"}, "requests": {"cpu": "3"}}, {"cpu": "3", "memory": "2"}),
+        ({"limits": {}, "requests": {"cpu": "3"}}, {"cpu": "3"}),
+        ({"limits": {"cpu": "1"}, "requests": None}, {"cpu": "1"}),
+    ],
+    ids=["none", "some", "no limits", "null"],
+)
+def test_requests_from_limits(key: str, resources: Any, requests: Any) -> None:
+    """A resource with a limit and no request gets its limit as request."""
+    found = unchanged(default_manifest, pod(**{key: [{"resources": resources}]}))
+    assert found["spec"][key][0]["resources"]["requests"] == requests
+
+
+@pytest.mark.parametrize(
+    ("network", "port", "expected"),
+    [
+        (True, {"containerPort": 80}, {"containerPort": 80, "hostPort": 80, "protocol": "TCP"}),
+        (True, {"containerPort": 80, "hostPort": 81}, {"containerPort": 80, "hostPort": 81, "protocol": "TCP"}),
+        (False, {"containerPort": 80, "protocol": "UDP"}, {"containerPort": 80, "protocol": "UDP"}),
+        (None, {"containerPort": 80, "protocol": ""}, {"containerPort": 80, "protocol": "TCP"}),
+    ],
+)
+def test_ports(network: bool | None, port: Any, expected: Any) -> None:
+    """hostNetwork turns container ports into host ports; the protocol is TCP."""
+    found = unchanged(default_manifest, pod(hostNetwork=network, containers=[{"ports": [port]}]))
+    assert found["spec"]["containers"][0]["ports"] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (
+            {"kind": "Node", "metadata": META, "status": {"capacity": {"cpu": 1}}},
+            {"kind": "Node", "metadata": META, "status": {"capacity": {"cpu": 1}, "allocatable": {"cpu": 1}}},
+        ),
+        (
+            {"kind": "PersistentVolume", "metadata": META, "spec": {"rbd": {"image": "i"}}},
+            {"kind": "PersistentVolume", "metadata": META, "spec": {"rbd": {"image": "i", "pool": "rbd"}}},
+        ),
+        (pod(volumes=[{"rbd": {"pool": ""}}, {"x": 1}]), pod(volumes=[{"rbd": {"pool": "rbd"}}, {"x": 1}])),
+        (
+            {"kind": "StorageClass", "metadata": META},
+            {"kind": "StorageClass", "metadata": META, "volumeBindingMode": "Immediate"},
+        ),
+        ({"kind": "Pod", "metadata": META, "spec": {}}, pod()),
+        (
+            {
+                "kind": "ReplicationController",
+                "metadata": META,
+                "spec": {"template": {"metadata": {"labels": {"a": "b"}}}},
+            },
+            {
+                "kind": "ReplicationController",
+                "metadata": META,
+                "spec": {"template": {"metadata": {"labels": {"a": "b"}}}, "selector": {"a": "b"}},
+            },
+        ),
+    ],
+    ids=["allocatable", "volume pool", "pod pool", "binding mode", "scheduler name", "controller selector"],
+)
+def test_defaults(manifest: Manifest, expected: Manifest) -> None:
+    """Each default of its kind."""
+    assert unchanged(default_manifest, manifest) == expected
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pod(containers=[{"resources": {"limits": {"cpu": 1}, "requests": {"cpu": 0}}, "ports": [{"protocol": "TCP"}]}]),
+        {"kind": "Node", "metadata": META, "status": {"capacity": {"cpu": 1}, "allocatable": {}}},
+        {"kind": "Deployment", "metadata": {}},
+        {"kind": "Pod", "metadata": 5, "spec": []},
+        pod(containers={}, volumes=5, initContainers=[5, {"resources": [], "ports": {}}]),
+        pod(containers=[{"resources": {"limits": [], "requests": 4}}]),
+        {},
+    ],
+    ids=["pod", "node", "other kind", "wrong", "wrong inside", "wrong resources", "empty"],
+)
+def test_nothing_to_change(manifest: Manifest) -> None:
+    """The same object comes back when nothing changes, wrong types included."""
+    assert default_manifest(manifest) is manifest
+
+
+def test_identity() -> None:
+    """Namespaced objects get a namespace, all a uid that depends on kind, namespace and name only."""
+    a = default_manifest({"kind": "Pod", "metadata": {"name": "a"}})["metadata"]
+    assert a["namespace"] == "default"
+    assert a == default_manifest({"kind": "Pod", "metadata": {"name": "a", "namespace": "default"}})["metadata"]
+    node = default_manifest({"kind": "Node", "metadata": {"name": "a"}})["metadata"]
+    assert "namespace" not in node
+    assert (
+        len({a["uid"], node["uid"], default_manifest({"kind": "Pod", "metadata": {"name": "b"}})["metadata"]["uid"]})
+        == 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "default", "expected"),
+    [
+        ({"priorityClassName": "high"}, None, {"priority": 1000, "priorityClassName": "high"}),
+        ({"priorityClassName": "low"}, DEFAULT, {"priority": 5, "priorityClassName": "low"}),
+        (
+            {"priorityClassName": "system-node-critical"},
+            None,
+            {"priority": 2_000_001_000, "priorityClassName": "system-node-critical"},
+        ),
+        (
+            {"priorityClassName": "system-cluster-critical"},
+            None,
+            {"priority": 2_000_000_000, "priorityClassName": "system-cluster-critical"},
+        ),
+        ({}, None, {"priority": 0}),
+        ({}, DEFAULT, {"priority": 7, "priorityClassName": "usual", "preemptionPolicy": "Never"}),
+        ({"priority": 3, "priorityClassName": "gone"}, DEFAULT, {"priority": 3, "priorityClassName": "gone"}),
+    ],
+    ids=["class", "number", "node-critical", "cluster-critical", "none", "global default", "already admitted"],
+)
+def test_priority(spec: Any, default: PriorityClass | None, expected: Any) -> None:
+    """The priority of the named class, of the global default, or 0."""
+    found = unchanged(lambda manifest: admit_pod(manifest, CLASSES, default), pod(**spec))
+    assert {key: value for key, value in found["spec"].items() if key.startswith("pr")} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("hihg", 'did you mean "high"?'), ("xyz", "add the class to the cluster, or set spec.priority")],
+)
+def test_unknown_priority_class(name: str, hint: str) -> None:
+    """A class that does not exist is a fault with its path."""
+    with pytest.raises(DecodeError) as caught:
+        admit_pod(pod(priorityClassName=name), CLASSES)
+    assert caught.value.problems == (f'spec.priorityClassName: there is no PriorityClass "{name}"; {hint}',)
+
+
+def test_global_default() -> None:
+    """The lowest of several global defaults counts."""
+    higher = PriorityClass(ObjectMeta("higher"), 9, global_default=True)
+    assert global_default_of([higher, DEFAULT, PriorityClass(ObjectMeta("x"), 1)]) is DEFAULT
+    assert global_default_of([PriorityClass(ObjectMeta("x"), 1)]) is None
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "added"),
+    [
+        (None, [NOT_READY, UNREACHABLE]),
+        ([{"key": "x", "operator": "Exists"}], [NOT_READY, UNREACHABLE]),
+        ([{"operator": "Exists"}], []),
+        ([{"operator": "Exists", "effect": "NoExecute"}], []),
+        ([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE]),
+        ([{"key": "node.kubernetes.io/not-ready"}], [UNREACHABLE]),
+        ([{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "tolerationSeconds": 1}], [NOT_READY]),
+        ([{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE]),
+    ],
+)
+def test_tolerations(tolerations: Any, added: Any) -> None:
+    """The two tolerations are added unless the pod has such ones."""
+    found = unchanged(lambda manifest: admit_pod(manifest, {}), pod(tolerations=tolerations))
+    assert found["spec"].get("tolerations") == (tolerations or []) + added
+
+
+def test_admission_leaves_others_alone() -> None:
+    """Other kinds and admitted pods come back as they are."""
+    for manifest in (
+        {"kind": "Node", "metadata": META},
+        {"kind": "Pod", "metadata": META},
+        pod(priority=0, tolerations=[NOT_READY, UNREACHABLE]),
+        pod(priority=0, tolerations=5),
+        pod(priorityClassName=5, tolerations=[{"operator": "Exists"}]),
+    ):
+        assert admit_pod(manifest, CLASSES, DEFAULT) is manifest
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+@given(data=st.data())
+def test_defaulting_twice_is_once(kind: str, data: st.DataObject) -> None:
+    """What has its defaults comes back as it is."""
+    once = unchanged(default_manifest, encode_object(data.draw(OBJECTS[kind])))
+    assert default_manifest(once) is once
+
+
+@given(data=st.data())
+def test_admission_twice_is_once(data: st.DataObject) -> None:
+    """An admitted pod comes back as it is."""
+    manifest = encode_object(data.draw(OBJECTS["Pod"]))
+    manifest["spec"]["priorityClassName"] = data.draw(st.sampled_from([None, "", "high", "low"]))
+    once = unchanged(lambda m: admit_pod(m, CLASSES, DEFAULT), manifest)
+    assert admit_pod(once, CLASSES, DEFAULT) is once

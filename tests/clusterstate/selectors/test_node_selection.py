@@ -1,0 +1,294 @@
+"""clusterstate.selectors.node_selection: selectors as masks over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.objects import (
+    Affinity,
+    NodeAffinity,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+    Requirement,
+)
+from clusterstate.selectors.matching import SelectorError, compile_requirement
+from clusterstate.selectors.node_selection import (
+    node_affinity_mask,
+    node_selector_mask,
+    pod_matches_nodes,
+    preferred_weights,
+    requirement_mask,
+    requirements_mask,
+    selects_nodes,
+    term_error,
+    term_mask,
+    volume_affinity_mask,
+)
+from clusterstate.snapshot import Snapshot
+from tests.support.build import Cluster, labels, make_node, make_pod, names_where
+
+NODES: dict[str, dict[str, str]] = {
+    "ssd-3": {"disk": "ssd", "gen": "3"},
+    "ssd-12": {"disk": "ssd", "gen": "12"},
+    "hdd": {"disk": "hdd", "gen": "odd"},
+    "empty": {"disk": ""},
+    "bare": {},
+}
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    return Cluster([make_node(name, pairs) for name, pairs in NODES.items()]).snapshot
+
+
+def requirement(text: str) -> Requirement:
+    """``key operator value,value``; a lone ``-`` is the empty value."""
+    key, operator, *values = text.split(" ")
+    return Requirement(key, operator, tuple("" if v == "-" else v for v in values[0].split(",")) if values else ())
+
+
+def term(*texts: str, fields: tuple[str, ...] = ()) -> NodeSelectorTerm:
+    return NodeSelectorTerm(tuple(map(requirement, texts)), tuple(map(requirement, fields)))
+
+
+# --- requirements --------------------------------------------------------------------------
+
+REQUIREMENTS = {
+    "disk In ssd": ["ssd-3", "ssd-12"],
+    "disk In ssd,hdd": ["ssd-3", "ssd-12", "hdd"],
+    "disk In ssd,nvme": ["ssd-3", "ssd-12"],
+    "disk In nvme": [],
+    "disk In -": ["empty"],
+    "disk NotIn ssd": ["hdd", "empty", "bare"],
+    "disk NotIn ssd,-": ["hdd", "bare"],
+    "disk NotIn nvme": [*NODES],
+    "disk Exists": ["ssd-3", "ssd-12", "hdd", "empty"],
+    "disk DoesNotExist": ["bare"],
+    "rack DoesNotExist": [*NODES],
+    "gen Gt 3": ["ssd-12"],
+    "gen Gt 2": ["ssd-3", "ssd-12"],
+    "gen Lt 12": ["ssd-3"],
+    "rack Lt 1": [],
+}
+
+
+@pytest.mark.parametrize(("text", "picked"), REQUIREMENTS.items(), ids=REQUIREMENTS)
+def test_a_requirement_picks_rows_by_label(snapshot: Snapshot, text: str, picked: list[str]) -> None:
+    """Every operator, with values no node has and with the empty value."""
+    assert names_where(snapshot, requirement_mask(snapshot, requirement(text))) == picked
+
+
+def test_requirements_are_joined_by_and(snapshot: Snapshot) -> None:
+    """All of them have to be met; without any, every row is picked."""
+    both = [requirement("disk In ssd"), requirement("gen Gt 3")]
+    assert names_where(snapshot, requirements_mask(snapshot, both)) == ["ssd-12"]
+    assert requirements_mask(snapshot, []).all()
+
+
+@pytest.mark.parametrize(
+    ("selector", "picked"),
+    [
+        pytest.param({}, [*NODES], id="empty"),
+        pytest.param({"disk": "ssd"}, ["ssd-3", "ssd-12"], id="one"),
+        pytest.param({"disk": "ssd", "gen": "3"}, ["ssd-3"], id="two"),
+        pytest.param({"disk": ""}, ["empty"], id="empty-value"),
+        pytest.param({"rack": "r1"}, [], id="unknown-key"),
+        pytest.param({"disk": "ssd", "rack": "-bad-"}, [*NODES], id="invalid-value"),
+        pytest.param({"disk": "ssd", "a/b/c": "x"}, [*NODES], id="invalid-key"),
+    ],
+)
+def test_a_plain_map_matches_everything_once_a_pair_is_invalid(
+    snapshot: Snapshot, selector: Mapping[str, str], picked: list[str]
+) -> None:
+    """Equalities joined by AND; one bad pair switches the whole map off."""
+    assert names_where(snapshot, node_selector_mask(snapshot, selector)) == picked
+
+
+# --- terms ---------------------------------------------------------------------------------
+
+TERMS = {
+    "empty": (term(), []),
+    "one": (term("disk In ssd"), ["ssd-3", "ssd-12"]),
+    "and": (term("disk In ssd", "gen Lt 10"), ["ssd-3"]),
+    "name": (term(fields=("metadata.name In hdd",)), ["hdd"]),
+    "not-name": (term(fields=("metadata.name NotIn hdd",)), ["ssd-3", "ssd-12", "empty", "bare"]),
+    "unknown-name": (term(fields=("metadata.name In nobody",)), []),
+    "not-unknown-name": (term(fields=("metadata.name NotIn nobody",)), [*NODES]),
+    "label-and-name": (term("disk In ssd", fields=("metadata.name In ssd-12",)), ["ssd-12"]),
+    "label-and-other-name": (term("disk In ssd", fields=("metadata.name In hdd",)), []),
+    "other-field": (term(fields=("spec.x In y",)), []),
+    "other-field-not": (term(fields=("spec.x NotIn y",)), [*NODES]),
+    "other-field-empty": (term(fields=("spec.x In -",)), [*NODES]),
+}
+
+
+@pytest.mark.parametrize(("given_term", "picked"), TERMS.values(), ids=TERMS)
+def test_a_term_is_the_and_of_labels_and_fields(
+    snapshot: Snapshot, given_term: NodeSelectorTerm, picked: list[str]
+) -> None:
+    """A term without requirements picks nothing; only metadata.name is a field."""
+    assert names_where(snapshot, term_mask(snapshot, given_term)) == picked
+
+
+INVALID_TERMS = {
+    "operator": term("disk Near ssd"),
+    "no-values": term("disk In"),
+    "exists-with-value": term("disk Exists ssd"),
+    "gt-not-a-number": term("gen Gt many"),
+    "gt-negative": term("gen Gt -1"),
+    "key": term("a/b/c Exists"),
+    "value": term("disk In _bad_"),
+    "second-expression": term("disk In ssd", "disk Near ssd"),
+    "field-operator": term(fields=("metadata.name Exists",)),
+    "field-two-values": term(fields=("metadata.name In hdd,bare",)),
+    "field-no-value": term("disk In ssd", fields=("metadata.name In",)),
+}
+
+
+@pytest.mark.parametrize("invalid", INVALID_TERMS.values(), ids=INVALID_TERMS)
+def test_an_invalid_term_is_an_error_and_is_skipped_in_a_list(snapshot: Snapshot, invalid: NodeSelectorTerm) -> None:
+    """On its own it raises; among other terms it has no say."""
+    error = term_error(invalid)
+    assert error
+    with pytest.raises(SelectorError) as caught:
+        term_mask(snapshot, invalid)
+    assert str(caught.value) == error
+    assert not node_affinity_mask(snapshot, [invalid]).any()
+    assert names_where(snapshot, node_affinity_mask(snapshot, [invalid, term("disk In hdd")])) == ["hdd"]
+
+
+def test_terms_are_joined_by_or(snapshot: Snapshot) -> None:
+    """One term that matches is enough; no term at all picks nothing."""
+    terms = [term("disk In hdd"), term(), term("gen Gt 3")]
+    assert names_where(snapshot, node_affinity_mask(snapshot, terms)) == ["ssd-12", "hdd"]
+    assert not node_affinity_mask(snapshot, []).any()
+
+
+# --- pods and volumes ----------------------------------------------------------------------
+
+
+def test_node_selector_and_required_affinity_both_have_to_match(snapshot: Snapshot) -> None:
+    """The two are joined by AND; a present selector without terms picks no node."""
+    cluster = Cluster()
+    ssd = labels({"disk": "ssd"})
+
+    def picked(**spec: object) -> list[str]:
+        pod = cluster.info(make_pod(**spec))  # type: ignore[arg-type]
+        return names_where(snapshot, pod_matches_nodes(pod, snapshot))
+
+    def affinity(*terms: NodeSelectorTerm) -> Affinity:
+        return Affinity(NodeAffinity(required=terms))
+
+    assert picked() == [*NODES]
+    assert picked(node_selector=ssd) == ["ssd-3", "ssd-12"]
+    assert picked(affinity=affinity(term("gen Exists"))) == ["ssd-3", "ssd-12", "hdd"]
+    assert picked(node_selector=ssd, affinity=affinity(term("gen Gt 3"))) == ["ssd-12"]
+    assert picked(node_selector=ssd, affinity=affinity()) == []
+    assert picked(affinity=Affinity(NodeAffinity())) == [*NODES]
+
+
+def test_a_pod_selects_nodes_by_either_means() -> None:
+    """A nodeSelector or a required affinity, even one without terms; preferences do not count."""
+    cluster = Cluster()
+    preferred = (PreferredSchedulingTerm(1, term("disk Exists")),)
+    assert not selects_nodes(cluster.info(make_pod()))
+    assert not selects_nodes(cluster.info(make_pod(affinity=Affinity(NodeAffinity(preferred=preferred)))))
+    assert selects_nodes(cluster.info(make_pod(node_selector=labels({"disk": "ssd"}))))
+    assert selects_nodes(cluster.info(make_pod(affinity=Affinity(NodeAffinity(required=())))))
+
+
+def preferring(*terms: tuple[int, NodeSelectorTerm]) -> Affinity:
+    return Affinity(NodeAffinity(preferred=tuple(PreferredSchedulingTerm(*entry) for entry in terms)))
+
+
+@pytest.mark.parametrize(
+    ("affinity", "weights"),
+    [
+        pytest.param(None, [0, 0, 0, 0, 0], id="none"),
+        pytest.param(preferring((3, term("disk In ssd"))), [3, 3, 0, 0, 0], id="one"),
+        pytest.param(preferring((3, term("disk In ssd")), (4, term("gen Gt 3"))), [3, 7, 0, 0, 0], id="sum"),
+        pytest.param(preferring((5, term())), [0, 0, 0, 0, 0], id="empty-term"),
+        pytest.param(preferring((0, term("disk Near ssd"))), [0, 0, 0, 0, 0], id="weight-0-is-not-read"),
+        pytest.param(
+            preferring((2, term("disk In ssd", fields=("metadata.name In hdd",)))), [2, 2, 0, 0, 0], id="fields-ignored"
+        ),
+        pytest.param(preferring((2, term(fields=("metadata.name In hdd",)))), [0, 0, 0, 0, 0], id="only-fields"),
+    ],
+)
+def test_preferred_terms_add_their_weights(snapshot: Snapshot, affinity: Affinity, weights: list[int]) -> None:
+    """The weights of all terms that match, by label expressions alone."""
+    out = preferred_weights(Cluster().info(make_pod(affinity=affinity)), snapshot)
+    assert out.dtype == np.int64
+    assert out.tolist() == weights
+
+
+def test_an_invalid_preferred_expression_is_an_error(snapshot: Snapshot) -> None:
+    """Unlike in a required term it is not skipped."""
+    pod = Cluster().info(make_pod(affinity=preferring((1, term("disk Near ssd")))))
+    with pytest.raises(SelectorError, match='"Near" is not a valid node selector operator'):
+        preferred_weights(pod, snapshot)
+
+
+@pytest.mark.parametrize(
+    ("terms", "picked"),
+    [
+        pytest.param(None, [*NODES], id="absent"),
+        pytest.param((), [], id="no-terms"),
+        pytest.param((term("disk In hdd"),), ["hdd"], id="label"),
+        pytest.param((term(fields=("metadata.name In hdd",)),), [], id="name-never-matches"),
+        pytest.param((term(fields=("metadata.name NotIn hdd",)),), [*NODES], id="not-name-always-matches"),
+    ],
+)
+def test_volumes_see_no_fields(
+    snapshot: Snapshot, terms: tuple[NodeSelectorTerm, ...] | None, picked: list[str]
+) -> None:
+    """A volume's node affinity reads labels only."""
+    assert names_where(snapshot, volume_affinity_mask(snapshot, terms)) == picked
+
+
+# --- laws ----------------------------------------------------------------------------------
+
+VALUES = ["", "a", "b", "1", "2", "10"]
+LABELS = st.dictionaries(st.sampled_from(["k", "l"]), st.sampled_from(VALUES))
+VALID = st.one_of(
+    st.builds(
+        Requirement,
+        st.sampled_from(["k", "l"]),
+        st.sampled_from(["In", "NotIn"]),
+        st.lists(st.sampled_from(VALUES), min_size=1).map(tuple),
+    ),
+    st.builds(Requirement, st.sampled_from(["k", "l"]), st.sampled_from(["Exists", "DoesNotExist"])),
+    st.builds(
+        Requirement,
+        st.sampled_from(["k", "l"]),
+        st.sampled_from(["Gt", "Lt"]),
+        st.sampled_from(["0", "1", "5"]).map(lambda v: (v,)),
+    ),
+)
+
+
+@settings(deadline=None)
+@given(nodes=st.lists(LABELS, max_size=12), wanted=st.lists(VALID, min_size=1, max_size=3), data=st.data())
+def test_a_mask_says_of_each_row_what_its_labels_say(
+    nodes: list[dict[str, str]], wanted: list[Requirement], data: st.DataObject
+) -> None:
+    """Columns and one set of labels at a time agree, over all rows and over some."""
+    snapshot = Cluster([make_node(f"n{i}", pairs) for i, pairs in enumerate(nodes)]).snapshot
+    each = [all(compile_requirement(r)(pairs.get(r.key)) for r in wanted) for pairs in nodes]
+    given_term = NodeSelectorTerm(tuple(wanted))
+    assert term_mask(snapshot, given_term).tolist() == each
+    rows = np.array(data.draw(st.lists(st.integers(0, len(nodes) - 1), unique=True)) if nodes else [], np.int64)
+    assert term_mask(snapshot.take(rows), given_term).tolist() == [each[row] for row in rows]
+
+
+def test_a_row_without_a_node_has_no_labels() -> None:
+    """Pods may sit on a row whose node object is gone."""
+    cluster = Cluster([make_node("a", {"disk": "ssd"})], [make_pod("p", node="ghost")])
+    snapshot = cluster.snapshot
+    assert names_where(snapshot, term_mask(snapshot, term("disk In ssd"))) == ["a"]
+    assert names_where(snapshot, term_mask(snapshot, term("disk DoesNotExist"))) == ["ghost"]

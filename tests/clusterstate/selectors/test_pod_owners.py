@@ -1,0 +1,142 @@
+"""Which services and controllers a pod belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterstate.objects import (
+    LabelSelector,
+    ObjectMeta,
+    ReplicaSet,
+    ReplicationController,
+    Requirement,
+    Service,
+    StatefulSet,
+)
+from clusterstate.selectors.pod_owners import ALL_KINDS, Kinds, matcher_of, selectors_of, services_of
+from tests.support.build import Cluster, labels, make_pod
+
+WEB = {"app": "web", "tier": "front"}
+BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("web",)),))
+
+
+def meta(name: str, namespace: str = "default") -> ObjectMeta:
+    return ObjectMeta(name, namespace)
+
+
+def service(name: str, selector: dict[str, str] | None, namespace: str = "default") -> Service:
+    return Service(meta(name, namespace), None if selector is None else labels(selector))
+
+
+def select(**pairs: str) -> LabelSelector:
+    return LabelSelector(labels(pairs))
+
+
+@pytest.mark.parametrize(
+    ("selector", "namespace", "pod", "expected"),
+    [
+        pytest.param({"app": "web"}, "default", WEB, True, id="a-part-of-the-labels"),
+        pytest.param(WEB, "default", {"app": "web"}, False, id="more-than-the-labels"),
+        pytest.param({"app": "db"}, "default", WEB, False, id="another-value"),
+        pytest.param({}, "default", {}, True, id="empty-selector-has-every-pod"),
+        pytest.param(None, "default", WEB, False, id="no-selector-has-none"),
+        pytest.param({"app": "web"}, "other", WEB, False, id="another-namespace"),
+        pytest.param({"app": "not valid!"}, "default", {"app": "not valid!"}, True, id="validity-is-not-asked"),
+    ],
+)
+def test_services(selector: dict[str, str] | None, namespace: str, pod: dict[str, str], expected: bool) -> None:
+    """A service has the pods of its namespace whose labels contain its selector."""
+    cluster = Cluster(others=[service("s", selector, namespace)])
+    found = services_of(cluster.info(make_pod(label=pod)), cluster.snapshot)
+    assert [s.metadata.name for s in found] == (["s"] if expected else [])
+
+
+def test_services_come_in_order_of_arrival() -> None:
+    """The first service is the one that came first, whatever its selector looks like."""
+    cluster = Cluster(others=[service("b", WEB), service("a", {}), service("c", {"tier": "front"})])
+    found = services_of(cluster.info(make_pod(label=WEB)), cluster.snapshot)
+    assert [s.metadata.name for s in found] == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "pod", "expected"),
+    [
+        pytest.param(ReplicationController(meta("o"), labels({"app": "web"})), WEB, True, id="rc"),
+        pytest.param(ReplicationController(meta("o"), labels()), WEB, False, id="rc-empty"),
+        pytest.param(ReplicaSet(meta("o"), select(app="web")), WEB, True, id="rs"),
+        pytest.param(ReplicaSet(meta("o"), LabelSelector()), WEB, False, id="rs-empty"),
+        pytest.param(ReplicaSet(meta("o"), None), WEB, False, id="rs-null"),
+        pytest.param(StatefulSet(meta("o"), select(app="web")), WEB, True, id="statefulset"),
+        pytest.param(StatefulSet(meta("o", "other"), select(app="web")), WEB, False, id="another-namespace"),
+        pytest.param(
+            ReplicaSet(meta("o"), LabelSelector(match_expressions=(Requirement("gone", "DoesNotExist"),))),
+            {},
+            False,
+            id="pod-without-labels",
+        ),
+        pytest.param(
+            ReplicaSet(meta("o"), LabelSelector(match_expressions=(Requirement("gone", "DoesNotExist"),))),
+            WEB,
+            True,
+            id="expressions-only",
+        ),
+    ],
+)
+def test_controllers(owner: Any, pod: dict[str, str], expected: bool) -> None:
+    """A controller has the labelled pods of its namespace that its non-empty selector matches."""
+    cluster = Cluster(others=[owner])
+    found = selectors_of(cluster.info(make_pod(label=pod)), cluster.snapshot)
+    assert found == ((owner.selector,) if expected else ())
+
+
+def test_one_invalid_selector_hides_its_kind() -> None:
+    """An invalid ReplicaSet hides the ReplicaSets of its namespace, not the StatefulSets nor other namespaces."""
+    others = [
+        ReplicaSet(meta("good"), select(app="web")),
+        ReplicaSet(meta("bad"), BAD),
+        StatefulSet(meta("set"), select(tier="front")),
+        ReplicaSet(meta("good", "other"), select(app="web")),
+    ]
+    cluster = Cluster(others=others)
+    assert selectors_of(cluster.info(make_pod(label=WEB)), cluster.snapshot) == (select(tier="front"),)
+    elsewhere = cluster.info(make_pod(label=WEB, namespace="other"))
+    assert selectors_of(elsewhere, cluster.snapshot) == (select(app="web"),)
+
+
+def test_kinds_and_repeats() -> None:
+    """Only the kinds asked for are looked at, and equal selectors come once."""
+    others = [
+        service("a", {"app": "web"}),
+        service("b", {"app": "web"}),
+        ReplicationController(meta("rc"), labels({"tier": "front"})),
+        StatefulSet(meta("set"), select(app="web")),
+    ]
+    cluster = Cluster(others=others)
+    pod, snapshot = cluster.info(make_pod(label=WEB)), cluster.snapshot
+    assert selectors_of(pod, snapshot, Kinds.SERVICES) == (labels({"app": "web"}),)
+    assert selectors_of(pod, snapshot, ALL_KINDS & ~Kinds.STATEFUL_SETS) == (
+        labels({"app": "web"}),
+        labels({"tier": "front"}),
+    )
+    assert len(selectors_of(pod, snapshot)) == 3
+
+
+def test_changes_are_seen() -> None:
+    """A service added or removed later is seen by the next snapshot."""
+    cluster = Cluster()
+    pod = cluster.info(make_pod(label=WEB))
+    assert services_of(pod, cluster.snapshot) == []
+    added = service("s", WEB)
+    cluster.columns.log.whole(cluster.objects.put(added))
+    assert services_of(pod, cluster.snapshot) == [added]
+    cluster.columns.log.whole(cluster.objects.take(added))
+    assert services_of(pod, cluster.snapshot) == []
+
+
+def test_counting_with_an_invalid_map_matches_everything() -> None:
+    """A map with an invalid value selects only equal labels, but counts every pod."""
+    assert matcher_of(labels({"app": "not valid!"}))(labels({"app": "web"}))
+    assert not matcher_of(labels({"app": "db"}))(labels({"app": "web"}))
+    assert matcher_of(select(app="web"))(labels(WEB))

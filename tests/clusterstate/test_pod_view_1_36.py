@@ -1,0 +1,111 @@
+"""Pods as release 1.36 reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from clusterstate.objects import Container, FrozenMap, Grant, OwnerReference, Pod, PodCondition, PodGrants
+from clusterstate.pod_view_1_36 import pod_key_1_36
+from clusterstate.podinfo import pod_key
+from clusterstate.release_view import VIEW_1_20, VIEW_1_36
+from clusterstate.usage import PodUsage
+from tests.support.build import Cluster, make_node, make_pod
+
+HUGE = "hugepages-2Mi"
+ASKED = FrozenMap({"cpu": 200, "memory": 4000})
+
+
+def amounts(**given: int) -> FrozenMap[str, int]:
+    return FrozenMap(given)
+
+
+def resized(
+    grant: Grant | None, *conditions: PodCondition, init: Grant | None = None, whole: Grant | None = None, **spec: Any
+) -> Pod:
+    """A pod whose container c asks for ASKED; what its status says was granted to c, to s and to the pod."""
+    named = {name: one for name, one in (("c", grant), ("s", init)) if one is not None}
+    spec.setdefault("containers", (Container("c", requests=ASKED),))
+    return attrs.evolve(
+        make_pod(**spec), conditions=conditions, grants=PodGrants(FrozenMap(named), whole) if named or whole else None
+    )
+
+
+def used(pod: Pod) -> dict[str, int]:
+    usage: PodUsage = VIEW_1_36.accounting(pod_key_1_36(pod)[2])
+    return dict(usage.used)
+
+
+PENDING = PodCondition("PodResizePending", "True", "Deferred")
+INFEASIBLE = PodCondition("PodResizePending", "True", "Infeasible")
+IN_USE = {
+    "no-status": (resized(None), 200, 4),
+    "as-asked": (resized(Grant(ASKED, ASKED)), 200, 4),
+    "granted-more": (resized(Grant(amounts(cpu=300), amounts(cpu=100))), 300, 4),
+    "allocated-more": (resized(Grant(amounts(cpu=100), amounts(cpu=250, memory=9000))), 250, 9),
+    "granted-less": (resized(Grant(amounts(cpu=100), amounts(cpu=100))), 200, 4),
+    "deferred-counts-as-asked": (resized(Grant(amounts(cpu=100)), PENDING), 200, 4),
+    "infeasible": (resized(Grant(amounts(cpu=100, memory=1000), amounts(cpu=150)), INFEASIBLE), 150, 1),
+    "infeasible-without-status": (resized(None, INFEASIBLE), 200, 4),
+    "the-first-condition-counts": (resized(Grant(amounts(cpu=100)), PENDING, INFEASIBLE), 200, 4),
+}
+
+
+@pytest.mark.parametrize(("pod", "cpu", "memory"), IN_USE.values(), ids=IN_USE)
+def test_what_a_resized_container_takes(pod: Pod, cpu: int, memory: int) -> None:
+    """The most of asked, granted and allocated; what was asked does not count once it is infeasible."""
+    assert used(pod) == {"cpu": cpu, "memory": memory}
+    assert VIEW_1_36.accounting(pod_key_1_36(pod)[2]).request == {"cpu": 200, "memory": 4}
+
+
+@pytest.mark.parametrize(("policy", "cpu"), [("Always", 700), (None, 200)])
+def test_of_init_containers_only_sidecars_are_resized(policy: str | None, cpu: int) -> None:
+    """A sidecar's grant counts, that of an init container that ends does not."""
+    init = (Container("s", requests=amounts(cpu=100), restart_policy=policy),)
+    assert used(resized(None, init=Grant(amounts(cpu=500)), init_containers=init))["cpu"] == cpu
+
+
+WHOLE = {
+    "asked": (resized(None, resources=amounts(cpu=900)), 900),
+    "granted-more": (resized(None, whole=Grant(amounts(cpu=950)), resources=amounts(cpu=900)), 950),
+    "not-named-in-the-spec": (resized(None, whole=Grant(amounts(cpu=950)), resources=FrozenMap({HUGE: 1000})), 200),
+    "infeasible": (
+        resized(None, INFEASIBLE, whole=Grant(amounts(cpu=300)), resources=amounts(cpu=900)),
+        300,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "cpu"), WHOLE.values(), ids=WHOLE)
+def test_what_a_resized_pod_takes_as_a_whole(pod: Pod, cpu: int) -> None:
+    """Only resources that its spec names for the pod as a whole."""
+    assert used(pod)["cpu"] == cpu
+
+
+def test_pods_that_take_what_they_ask_for_are_of_one_class() -> None:
+    """With or without a status that says so; other releases do not look."""
+    silent, told, more = resized(None), resized(Grant(ASKED, ASKED)), resized(Grant(amounts(cpu=300)))
+    assert pod_key_1_36(silent) == pod_key_1_36(told) == pod_key(silent)
+    assert pod_key_1_36(silent)[2] is silent.spec
+    assert pod_key_1_36(more) != pod_key_1_36(silent)
+    assert VIEW_1_20.pod_key(more) == VIEW_1_20.pod_key(silent)
+
+
+def test_the_controller_is_known_in_full() -> None:
+    """Its apiVersion and name come after kind and uid; other owners do not count."""
+    owners = (OwnerReference("Job", "j", "1"), OwnerReference("ReplicaSet", "web", "2", True, "apps/v1"))
+    pod = make_pod(owners=owners)
+    assert pod_key_1_36(pod)[3] == ("ReplicaSet", "2", "apps/v1", "web")
+    assert VIEW_1_20.pod_key(pod)[3] == ("ReplicaSet", "2")
+    assert pod_key_1_36(make_pod(owners=owners[:1]))[3] is None
+
+
+def test_nodes_count_what_is_in_use_and_give_it_back() -> None:
+    """A pod that leaves takes along what it brought."""
+    running = attrs.evolve(resized(Grant(amounts(cpu=300))), node_name="n")
+    cluster = Cluster([make_node("n")], [running], view=VIEW_1_36)
+    assert cluster.snapshot.requested[0].tolist() == cluster.snapshot.nonzero[0].tolist() == [300]
+    cluster.columns.take_pod(0, running.metadata.uid)
+    assert not cluster.snapshot.requested.any()

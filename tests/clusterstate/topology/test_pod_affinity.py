@@ -1,0 +1,70 @@
+"""Which topologies the affinity terms of running pods use."""
+
+from __future__ import annotations
+
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    PodAffinity,
+    PodAffinityTerm,
+    Requirement,
+    WeightedPodAffinityTerm,
+)
+from clusterstate.snapshot import PodChange
+from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, compile_term, running_error, topology_keys
+from tests.support.build import Cluster, labels, make_node, make_pod
+
+BAD = PodAffinityTerm("bad", LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),)))
+MIXED = Affinity(
+    None,
+    PodAffinity((PodAffinityTerm("zone"),), (WeightedPodAffinityTerm(1, PodAffinityTerm("rack")),)),
+    PodAffinity((PodAffinityTerm("host"), PodAffinityTerm("")), (WeightedPodAffinityTerm(1, PodAffinityTerm("rack")),)),
+)
+
+
+def test_keys_in_use_follow_the_pods() -> None:
+    """A key is in use while any pod with such a term runs; an empty key never is."""
+    cluster = Cluster([make_node("n")])
+    for uid in ("1", "2"):
+        cluster.columns.put_pod(0, make_pod(uid, affinity=MIXED), uid)
+    cluster.columns.put_pod(0, make_pod("3", {"app": "x"}, affinity=MIXED), "3")
+    for uid in ("1", "3"):
+        assert topology_keys(cluster.snapshot, REPEL) == ["host"]
+        assert topology_keys(cluster.snapshot, HARD) == ["zone"]
+        assert topology_keys(cluster.snapshot, SOFT) == ["rack"]
+        cluster.columns.take_pod(0, uid)
+    assert topology_keys(cluster.snapshot, HARD, SOFT) == ["zone", "rack"]
+    cluster.columns.take_pod(0, "2")
+    assert topology_keys(cluster.snapshot, REPEL, HARD, SOFT) == []
+
+
+def test_thought_on_pods_use_keys_too() -> None:
+    """The keys of a pod that is only thought on are in use in that snapshot."""
+    cluster = Cluster([make_node("n")])
+    snapshot = cluster.snapshot.what_if([PodChange(0, cluster.info(make_pod(affinity=MIXED)), 1)])
+    assert topology_keys(snapshot, REPEL) == ["host"]
+    assert topology_keys(cluster.snapshot, REPEL) == []
+
+
+def test_an_invalid_selector_is_found_by_its_sort() -> None:
+    """It picks nothing, and its text is reported while its pod runs on a known node."""
+    assert not compile_term(BAD, "default")(Cluster().info(make_pod()))
+    pods = [make_pod("e", node="n", affinity=Affinity(pod_anti_affinity=PodAffinity((BAD,))))]
+    cluster = Cluster([make_node("n")], pods)
+    assert running_error(cluster.snapshot, REPEL) == '"Near" is not a valid pod selector operator'
+    assert running_error(cluster.snapshot, HARD, SOFT) is None
+    cluster.columns.put_node(0, None)
+    assert running_error(cluster.snapshot, REPEL) is None
+
+
+def test_terms_pick_by_namespace_and_labels() -> None:
+    """Absent or empty namespaces mean the owner's."""
+    info = Cluster().info(make_pod(label={"app": "x"}, namespace="here"))
+    selector = LabelSelector(labels({"app": "x"}))
+    for namespaces, owner, expected in (
+        (None, "here", True),
+        ((), "here", True),
+        (None, "there", False),
+        (("here",), "there", True),
+    ):
+        assert compile_term(PodAffinityTerm("zone", selector, namespaces), owner)(info) is expected

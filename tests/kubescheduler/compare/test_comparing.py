@@ -1,0 +1,173 @@
+"""Comparisons: who goes elsewhere, one cause for each, and parts that sum to the difference of totals."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from kubescheduler.compare.comparing import Cause, column_names, compare
+from kubescheduler.engine.spec import EngineSpec
+from tests.support.compared import GIB, LEAST, Policies, check_sums, node, pod
+
+TWO = [node("n1"), node("n2")]
+USED = [*TWO, pod("there", 100, on="n1")]
+"""The first node is a little fuller, less than scores of 0-10 show."""
+FULLER = [*TWO, pod("there", 2000, 4 * GIB, on="n1")]
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Policies:
+    return Policies(tmp_path)
+
+
+def test_the_same_engine_decides_the_same() -> None:
+    """Nothing moves, and nothing is explained."""
+    found = compare(USED, [pod("p")], EngineSpec(), [EngineSpec()])
+    assert found.same
+    assert not found.differs()
+    assert found.pods[0].changes[0].cause is Cause.SAME
+    assert found.summary == ({Cause.SAME: 1},)
+    assert found.names == ("1.16 #1", "1.16 #2")
+
+
+# --- sequences -----------------------------------------------------------------------------
+
+
+def test_a_sequence_blames_earlier_choices(policies: Policies) -> None:
+    """The second pod goes elsewhere only as the first one did."""
+    cluster = [*TWO, pod("there", 100, on="n1")]
+    old, new = policies.policy(LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1)
+    pods = [pod("a", 1500, 5 * GIB // 2), pod("b", 100)]
+    found = compare(cluster, pods, old, [new], mode="sequence")
+    assert [[outcome.host for outcome in one.outcomes] for one in found.pods] == [["n1", "n2"], ["n2", "n1"]]
+    assert [one.cause for one in found.pods] == [Cause.SCORE_RESOLUTION, Cause.EARLIER_CHOICES]
+    assert check_sums(found) == 2
+
+
+def test_a_sequence_starts_from_the_same_cluster(policies: Policies) -> None:
+    """As long as nothing moved there are no earlier choices; every column has its own effects."""
+    specs = policies.policy(LeastRequestedPriority=1), policies.policy(MostRequestedPriority=1)
+    found = compare(FULLER, [pod(f"p{at}") for at in range(4)], specs[0], [specs[1]], mode="sequence")
+    assert Cause.EARLIER_CHOICES not in {one.cause for one in found.pods[:1]}
+    assert [effects.placed for effects in found.effects] == [4, 4]
+    assert [{n.name: n.pods for n in e.nodes}["n2"] for e in found.effects] == [4, 0]
+
+
+def test_preemption_in_a_sequence() -> None:
+    """Victims leave at once, in each column's own cluster."""
+    cluster = [node("n1"), pod("low", 4000, on="n1", priority=0)]
+    urgent = pod("urgent", 4000, priority=10)
+    found = compare(cluster, [urgent], EngineSpec(), [EngineSpec(release="1.36")], mode="sequence", preempt=True)
+    assert found.same
+    assert [(outcome.host, outcome.evicts) for outcome in found.pods[0].outcomes] == [("n1", ("default/low",))] * 2
+    assert [(effects.placed, effects.evicted) for effects in found.effects] == [(1, 1)] * 2
+    alone = compare(cluster, [urgent], EngineSpec(), [EngineSpec(release="1.36")], preempt=True)
+    assert [(outcome.host, outcome.evicts_from) for outcome in alone.pods[0].outcomes] == [(None, "n1")] * 2
+
+
+# --- laws ----------------------------------------------------------------------------------
+
+RELEASES = ("1.4", "1.16", "1.20", "1.36")
+
+
+@pytest.mark.parametrize("mode", ["independent", "sequence"])
+@pytest.mark.parametrize("seed", range(6))
+def test_contributions_sum_to_the_difference_of_totals(seed: int, mode: str) -> None:
+    """For every moved pod, between any two releases; and each has one cause, which is not `same`."""
+    rng = random.Random(seed)
+    zones = ("a", "b", "c")
+    nodes = [
+        node(
+            f"n{at}",
+            rng.choice((2000, 4000, 7000)),
+            rng.choice((4, 8, 13)) * GIB,
+            **{"failure-domain.beta.kubernetes.io/zone": zones[at % 3], "topology.kubernetes.io/zone": zones[at % 3]},
+        )
+        for at in range(9)
+    ]
+    running = [
+        pod(
+            f"r{at}",
+            rng.randrange(0, 900, 50),
+            rng.randrange(1, 9) << 27,
+            on=f"n{rng.randrange(9)}",
+            label={"app": rng.choice("xy")},
+        )
+        for at in range(25)
+    ]
+    waiting = [
+        pod(f"p{at}", rng.randrange(50, 900, 50), rng.randrange(1, 9) << 27, label={"app": rng.choice("xy")})
+        for at in range(15)
+    ]
+    old, *news = (EngineSpec(release=release) for release in rng.sample(RELEASES, 3))
+    found = compare([*nodes, *running], waiting, old, news, mode=mode)
+    check_sums(found)
+    for one in found.pods:
+        for outcome, moved in zip(one.outcomes[1:], one.changes, strict=True):
+            assert (moved.cause is Cause.SAME) == (outcome.host == one.outcomes[0].host)
+
+
+# --- records and errors --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("specs", "names"),
+    [
+        pytest.param(["release=1.16", "release=1.36"], ("1.16", "1.36"), id="releases"),
+        pytest.param(["policy=a/p.json", "policy=q.json"], ("1.16 p.json", "1.16 q.json"), id="files"),
+        pytest.param(["provider=X", "provider=Y"], ("1.16 X", "1.16 Y"), id="providers"),
+        pytest.param(["policy=a/p.json", "policy=b/p.json"], ("1.16 p.json #1", "1.16 p.json #2"), id="numbers"),
+    ],
+)
+def test_names_of_columns(specs: list[str], names: tuple[str, ...]) -> None:
+    """The releases, and whatever else tells columns apart."""
+    assert column_names([EngineSpec.parse(text) for text in specs]) == names
+
+
+def test_every_fault_is_told() -> None:
+    """The mode, the names and every configuration in one error."""
+    with pytest.raises(ConfigError) as caught:
+        compare(TWO, [], EngineSpec(provider="No"), [EngineSpec(release="1.36", provider="X")], mode="both")
+    text = str(caught.value)
+    assert "mode both is not known; known are independent, sequence" in text
+    assert "1.16: " in text
+    assert "1.36: unknown flag: --algorithm-provider" in text
+    with pytest.raises(ConfigError, match="nothing to compare with"):
+        compare(TWO, [], EngineSpec(), [])
+    with pytest.raises(ConfigError, match="2 configurations need as many different names, found a, a"):
+        compare(TWO, [], EngineSpec(), [EngineSpec()], names=["a", "a"])
+
+
+def test_tolerated_causes_are_no_difference(policies: Policies) -> None:
+    """Only the named ones."""
+    specs = policies.policy(LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1)
+    found = compare(USED, [pod("p")], specs[0], [specs[1]])
+    assert found.differs()
+    assert found.differs(frozenset({Cause.TIE_BREAK}))
+    assert not found.differs(frozenset({Cause.SCORE_RESOLUTION}))
+
+
+def test_progress_is_told() -> None:
+    """Pods done, of all."""
+    told: list[tuple[int, int]] = []
+    compare(TWO, [pod("p"), pod("q")], EngineSpec(), [EngineSpec()], progress=lambda *at: told.append(at))
+    assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_as_plain_data(policies: Policies) -> None:
+    """What JSON shows of a moved pod."""
+    specs = policies.policy(LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1)
+    document = compare(USED, [pod("p")], specs[0], [specs[1]]).as_dict()
+    assert document["columns"] == [{"name": "1.16", "release": "1.16"}, {"name": "1.20", "release": "1.20"}]
+    assert document["summary"] == [{"column": "1.20", "causes": {"score-resolution": 1}}]
+    one = document["pods"][0]
+    assert [(outcome["host"], outcome["tied"]) for outcome in one["outcomes"]] == [("n1", ["n1", "n2"]), ("n2", ["n2"])]
+    assert one["changes"][0]["contributions"] == [
+        {
+            "old": {"name": LEAST, "weight": 1, "scores": (9, 9), "difference": 0},
+            "new": {"name": "NodeResourcesLeastAllocated", "weight": 1, "scores": (94, 96), "difference": 2},
+        }
+    ]

@@ -1,0 +1,58 @@
+"""What choices do to the cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from clusterstate.objects import FrozenMap, ObjectMeta, Service
+from clusterstate.release_view import VIEW_1_16
+from kubescheduler.compare.effects import Effects, effects
+from tests.support.compared import GIB, node, pod
+
+ZONE = "topology.kubernetes.io/zone"
+NODES = [node("n1", 4000, 8 * GIB, **{ZONE: "a"}), node("n2", 4000, 8 * GIB, **{ZONE: "b"}), node("n3", 2000, GIB)]
+WEB = Service(ObjectMeta("web", "default"), FrozenMap({"app": "web"}))
+
+
+def found(*hosts: str | None, leave: bool = False, evicted: int = 0) -> Effects:
+    """Pods of 1 core and 1 GiB of the service on these hosts, beside one that is there."""
+    there = pod("there", 2000, 2 * GIB, on="n1")
+    pods = [pod(f"p{at}", 1000, GIB, label={"app": "web"}) for at in range(len(hosts))]
+    return effects([*NODES, WEB, there], pods, hosts, [there][:evicted], VIEW_1_16, leave=leave)
+
+
+def test_utilisation() -> None:
+    """Requested by allocatable, over the nodes and of each node."""
+    cpu, memory = found("n1", "n2").utilisation
+    assert (cpu.resource, cpu.mean, cpu.least, cpu.most) == ("cpu", 0.333333, 0.0, 0.75)
+    assert cpu.deviation == pytest.approx(0.311805)
+    assert (memory.resource, memory.most) == ("memory", 0.375)
+    assert [(use.name, use.zone, use.pods, use.used["cpu"]) for use in found("n1", "n2").nodes] == [
+        ("n1", "a", 2, 0.75),
+        ("n2", "b", 1, 0.25),
+        ("n3", "", 0, 0.0),
+    ]
+
+
+def test_packing() -> None:
+    """Pods placed, nodes with and without pods, and the share of pods on the fuller half."""
+    after = found("n1", "n3", None)
+    assert (after.placed, after.unplaced, after.nodes_used, after.nodes_empty) == (2, 1, 2, 1)
+    assert after.fullest_half == 1.0
+    assert found("n1", "n2", "n3").fullest_half == 0.75
+    assert effects([], [], [], [], VIEW_1_16, leave=False).fullest_half == 0.0
+
+
+def test_spread_of_services() -> None:
+    """Per zone, of every zone there is, and per node; services without pods are left out."""
+    (spread,) = found("n1", "n1", "n2").spread
+    assert (spread.service, spread.pods, dict(spread.zones)) == ("default/web", 3, {"": 0, "a": 2, "b": 1})
+    assert (spread.zone_skew, spread.hosts, spread.host_skew) == (2, 2, 2)
+    assert found().spread == ()
+
+
+@pytest.mark.parametrize(("leave", "pods"), [(True, 1), (False, 2)], ids=["gone", "counted only"])
+def test_evicted_pods(leave: bool, pods: int) -> None:
+    """They are gone where the run took them away."""
+    after = found("n1", leave=leave, evicted=1)
+    assert (after.evicted, after.nodes[0].pods) == (1, pods)

@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component import component_config_from, customises_plugins, read_component_config
+from tests.support.component_build import GROUP, args_of, document, entry, error, problems, read
+
+KIND = "KubeSchedulerConfiguration"
+SCHEME_1_20 = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"
+SCHEME_1_36 = "pkg/scheduler/apis/config/scheme/scheme.go:30"
+
+
+def failure(found: dict[str, Any], release: str, *, all_problems: bool) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        component_config_from(found, release, all_problems=all_problems)
+    return caught.value.problems
+
+
+# --- kind and apiVersion -------------------------------------------------------------------
+
+OTHER_DOCUMENTS: list[Any] = [
+    pytest.param("1.36", {}, "Object 'apiVersion' is missing in '{}'", id="empty"),
+    pytest.param(
+        "1.36",
+        {"apiVersion": f"{GROUP}/v1"},
+        f"Object 'Kind' is missing in '{{\"apiVersion\":\"{GROUP}/v1\"}}'",
+        id="kind",
+    ),
+    pytest.param(
+        "1.36",
+        {"apiVersion": f"{GROUP}/v1beta1", "kind": KIND},
+        f'no kind "{KIND}" is registered for version "{GROUP}/v1beta1" in scheme "{SCHEME_1_36}"',
+        id="older-version",
+    ),
+    pytest.param(
+        "1.20",
+        {"apiVersion": f"{GROUP}/v1", "kind": KIND},
+        f'no kind "{KIND}" is registered for version "{GROUP}/v1" in scheme "{SCHEME_1_20}"',
+        id="newer-version",
+    ),
+    pytest.param(
+        "1.36",
+        {"apiVersion": f"{GROUP}/v1", "kind": "NodeAffinityArgs"},
+        f"couldn't decode as {KIND}, got {GROUP}/v1, Kind=NodeAffinityArgs: ",
+        id="args",
+    ),
+    pytest.param(
+        "1.20",
+        {"apiVersion": "v1", "kind": "Policy"},
+        f"couldn't decode as {KIND}, got /v1, Kind=Policy: ",
+        id="policy",
+    ),
+    pytest.param(
+        "1.36",
+        {"apiVersion": 1, "kind": KIND},
+        "couldn't get version/kind; json parse error: apiVersion is not a string",
+        id="number",
+    ),
+    pytest.param(
+        "1.36", {"apiVersion": "a/b/c", "kind": KIND}, "unexpected GroupVersion string: a/b/c", id="two-slashes"
+    ),
+]
+
+
+@pytest.mark.parametrize(("release", "found", "text"), OTHER_DOCUMENTS)
+def test_other_documents(release: str, found: dict[str, Any], text: str) -> None:
+    """A document of another kind or version gets the release's text, and a hint when all problems are asked for."""
+    assert failure(found, release, all_problems=False) == (text,)
+    assert failure(found, release, all_problems=True)
+
+
+@pytest.mark.parametrize(
+    ("release", "found", "told"),
+    [
+        pytest.param("1.20", {"kind": "Policy", "apiVersion": "v1"}, "--policy-config-file", id="policy"),
+        pytest.param("1.20", {"kind": "ConfigMap", "apiVersion": "v1"}, "--policy-configmap", id="configmap"),
+        pytest.param("1.36", document("1.20"), "that is for --release 1.20", id="other-release"),
+        pytest.param("1.36", {"apiVersion": f"{GROUP}/v2", "kind": KIND}, f"write {GROUP}/v1", id="version"),
+        pytest.param("1.36", {**document("1.36"), "kind": "KubeSchedulerConfig"}, f"did you mean {KIND}?", id="kind"),
+        pytest.param("1.36", {"apiVersion": f"{GROUP}/v1"}, f"kind: {KIND}", id="no-kind"),
+    ],
+)
+def test_hints(release: str, found: dict[str, Any], told: str) -> None:
+    """The problem says what to write, or where the document belongs."""
+    assert told in failure(found, release, all_problems=True)[0]
+
+
+def test_unknown_release() -> None:
+    """A release without such documents is refused."""
+    assert "1.16" in failure(document("1.36"), "1.16", all_problems=True)[0]
+
+
+# --- strictness ----------------------------------------------------------------------------
+
+NO_NUMBER = "cannot unmarshal string into Go struct field"
+CASES: list[Any] = [
+    pytest.param(
+        "1.36",
+        {"paralelism": 1},
+        'strict decoding error: unknown field "paralelism"',
+        ("paralelism: unknown key; did you mean parallelism?",),
+        id="unknown",
+    ),
+    pytest.param(
+        "1.20",
+        {"paralelism": 1},
+        'strict decoder error for {"paralelism":1}: v1beta1.KubeSchedulerConfiguration.ReadObject: '
+        "found unknown field: paralelism",
+        ("paralelism: unknown key; did you mean parallelism?",),
+        id="unknown-1.20",
+    ),
+    pytest.param(
+        "1.36",
+        {"foo": 1, "profiles": [{"Plugins": {}}]},
+        'strict decoding error: unknown field "foo", unknown field "profiles[0].Plugins"',
+        None,
+        id="two-unknown",
+    ),
+    pytest.param(
+        "1.20",
+        {"profiles": [{"plugins": {"multiPoint": {}}}]},
+        'strict decoder error for {"profiles":[{"plugins":{"multiPoint":{}}}]}: '
+        "v1beta1.KubeSchedulerConfiguration.Profiles: []v1beta1.KubeSchedulerProfile: "
+        "v1beta1.KubeSchedulerProfile.Plugins: v1beta1.Plugins.ReadObject: found unknown field: multiPoint",
+        None,
+        id="no-multi-point",
+    ),
+    pytest.param(
+        "1.36",
+        {"profiles": [{"percentageOfNodesToScore": "5"}]},
+        f"json: {NO_NUMBER} KubeSchedulerProfile.profiles.percentageOfNodesToScore of type int32",
+        (
+            'profiles[0].percentageOfNodesToScore: expected a 32-bit integer, found the string "5"; '
+            "write 5 without quotes",
+        ),
+        id="wrong-type",
+    ),
+    pytest.param(
+        "1.36",
+        {"leaderElection": {"leaseDuration": "15"}},
+        'time: missing unit in duration "15"',
+        ('leaderElection.leaseDuration: expected a duration such as "15s" or "1m30s", found the string "15"',),
+        id="duration",
+    ),
+    pytest.param(
+        "1.36",
+        {"clientConnection": {"qps": "1"}},
+        f"json: {NO_NUMBER} ClientConnectionConfiguration.clientConnection.qps of type float32",
+        ('clientConnection.qps: expected a number, found the string "1"; write 1 without quotes',),
+        id="float",
+    ),
+    pytest.param(
+        "1.20",
+        {"parallelism": "x"},
+        'parallelism: expected a 32-bit integer, found the string "x"',
+        ('parallelism: expected a 32-bit integer, found the string "x"',),
+        id="wrong-type-1.20",
+    ),
+    pytest.param(
+        "1.36",
+        {"profiles": [{"pluginConfig": [entry("NodeAffinity", addedAfinity={})]}]},
+        "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: "
+        'decoding args for plugin NodeAffinity: strict decoding error: unknown field "addedAfinity"',
+        ("profiles[0].pluginConfig[0].args.addedAfinity: unknown key; did you mean addedAffinity?",),
+        id="args-unknown",
+    ),
+    pytest.param(
+        "1.20",
+        {"profiles": [{"pluginConfig": [entry("NodeLabel", labels=[])]}]},
+        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeLabel: strict decoder error for "
+        '{"labels":[]}: v1beta1.NodeLabelArgs.ReadObject: found unknown field: labels',
+        None,
+        id="args-unknown-1.20",
+    ),
+    pytest.param(
+        "1.36",
+        {"profiles": [{"pluginConfig": [entry("InterPodAffinity", hardPodAffinityWeight="x")]}]},
+        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: "
+        f"json: {NO_NUMBER} InterPodAffinityArgs.hardPodAffinityWeight of type int32",
+        ('profiles[0].pluginConfig[0].args.hardPodAffinityWeight: expected a 32-bit integer, found the string "x"',),
+        id="args-wrong-type",
+    ),
+    pytest.param(
+        "1.36",
+        {"profiles": [{"pluginConfig": [entry("InterPodAffinity", kind="NodeAffinityArgs")]}]},
+        "decoding .profiles[0].pluginConfig[0]: args for plugin InterPodAffinity were not of type "
+        f"InterPodAffinityArgs.{GROUP}, got NodeAffinityArgs.{GROUP}",
+        ("profiles[0].pluginConfig[0].args.kind: expected InterPodAffinityArgs, found NodeAffinityArgs",),
+        id="args-of-another",
+    ),
+    pytest.param(
+        "1.20",
+        {"profiles": [{"pluginConfig": [entry("InterPodAffinity", kind="FooArgs")]}]},
+        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: "
+        f'no kind "FooArgs" is registered for version "{GROUP}/v1beta1" in scheme "{SCHEME_1_20}"',
+        None,
+        id="args-of-none",
+    ),
+    pytest.param(
+        "1.36",
+        {"healthzBindAddress": "0.0.0.0:0"},
+        'strict decoding error: unknown field "healthzBindAddress"',
+        ("healthzBindAddress: no such address since v1beta3: health is served on the secure port; leave it out",),
+        id="removed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("release", "keys", "text", "told"), CASES)
+def test_faults(release: str, keys: dict[str, Any], text: str, told: tuple[str, ...] | None) -> None:
+    """A fault of decoding has the release's text, and its path when all problems are asked for."""
+    assert error(release, **keys) == text
+    if told is not None:
+        assert problems(release, **keys) == told
+
+
+def test_every_fault_at_once() -> None:
+    """Faults of decoding, of values and of plugins are told together, none as the consequence of another."""
+    found = problems(
+        "1.36",
+        parallelism="16",
+        podInitialBackoffSeconds=0,
+        profiles=[
+            {
+                "plugins": {"score": {"enabled": [{"name": "NodeAfinity"}, {"name": "NodeName"}]}},
+                "pluginConfig": [
+                    entry("DefaultPreemption", minCandidateNodesPercentage=101),
+                    entry("NodeResourcesFit", scoringStrategy={"type": "Least"}),
+                ],
+            }
+        ],
+    )
+    assert found == (
+        'parallelism: expected a 32-bit integer, found the string "16"; write 16 without quotes',
+        "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 101: not in valid range [0, 100]",
+        "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0",
+        'profiles[0].pluginConfig[1].args.scoringStrategy.type: Unsupported value: "Least": supported values: '
+        '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
+        "profiles[0].plugins.score.enabled[0].name: there is no plugin NodeAfinity; did you mean NodeAffinity?",
+        "profiles[0].plugins.score.enabled[1].name: plugin NodeName does not extend Score plugin; "
+        "it takes part in filter",
+    )
+
+
+def test_null_counts_as_absent() -> None:
+    """A null leaves the default, for args, too."""
+    config = read("1.36", parallelism=None, profiles=[{"pluginConfig": [{"name": "VolumeBinding", "args": None}]}])
+    assert config.parallelism == 16
+    assert args_of(config, "VolumeBinding").bind_timeout_seconds == 600
+
+
+def test_args_of_plugins_without_a_type() -> None:
+    """Args of one's own plugin stay as they are written."""
+    config = read("1.36", profiles=[{"pluginConfig": [entry("Mine", a=[1], kind="Whatever")]}])
+    assert args_of(config, "Mine") == {"a": [1], "kind": "Whatever"}
+
+
+def test_source_is_told() -> None:
+    """Every problem begins with where the document comes from."""
+    with pytest.raises(ConfigError) as caught:
+        component_config_from(document("1.36", foo=1, bar=2), "1.36", all_problems=True, source="a.yaml")
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["a.yaml", "a.yaml"]
+
+
+# --- files ---------------------------------------------------------------------------------
+
+FILES = {
+    "yaml": f"apiVersion: {GROUP}/v1\nkind: {KIND}\nparallelism: 3\n",
+    "json": f'{{"apiVersion": "{GROUP}/v1", "kind": "{KIND}", "parallelism": 3}}',
+    "toml": f'apiVersion = "{GROUP}/v1"\nkind = "{KIND}"\nparallelism = 3\n',
+}
+TWICE = {
+    "yaml": (f"{FILES['yaml']}parallelism: 4\n", "parallelism: set twice, in lines 3 and 4; keep one of them"),
+    "json": (FILES["json"].replace("{", '{"parallelism": 4, '), "parallelism: set twice; keep one of them"),
+}
+
+
+@pytest.mark.parametrize("ending", FILES)
+def test_files(ending: str, tmp_path: Path) -> None:
+    """JSON, YAML and TOML are read alike."""
+    path = tmp_path / f"config.{ending}"
+    path.write_text(FILES[ending])
+    assert read_component_config(path, "1.36").parallelism == 3
+
+
+@pytest.mark.parametrize("ending", TWICE)
+def test_keys_set_twice(ending: str, tmp_path: Path) -> None:
+    """A key that is there twice is a fault, with its path."""
+    text, problem = TWICE[ending]
+    path = tmp_path / f"config.{ending}"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_component_config(path, "1.36")
+    assert caught.value.problems == (f"{path}: {problem}",)
+
+
+def test_nested_keys_set_twice(tmp_path: Path) -> None:
+    """Also inside of lists."""
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{FILES['yaml']}profiles:\n- schedulerName: a\n  schedulerName: b\n")
+    with pytest.raises(ConfigError, match=r"profiles\[0\]\.schedulerName: set twice, in lines 5 and 6"):
+        read_component_config(path, "1.36")
+
+
+def test_faults_name_the_file(tmp_path: Path) -> None:
+    """A fault in a file begins with its name."""
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{FILES['yaml']}foo: 1\n")
+    with pytest.raises(ConfigError, match=r"config\.yaml: foo: unknown key"):
+        read_component_config(path, "1.36")
+
+
+@pytest.mark.parametrize(
+    ("profiles", "customised"),
+    [
+        pytest.param(None, False, id="none"),
+        pytest.param([{"schedulerName": "a"}], False, id="name-only"),
+        pytest.param([{"pluginConfig": []}], False, id="empty"),
+        pytest.param([{"plugins": {}}], True, id="plugins"),
+        pytest.param([{"pluginConfig": [{"name": "NodeAffinity"}]}], True, id="config"),
+        pytest.param([{"schedulerName": "a"}, {"schedulerName": "b"}], True, id="two"),
+    ],
+)
+def test_customised_plugins(profiles: Any, customised: bool) -> None:
+    """A policy can be given besides a configuration that says nothing of plugins."""
+    assert customises_plugins(document("1.20", profiles=profiles)) is customised

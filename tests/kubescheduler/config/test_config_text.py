@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.config_text import (
+    configmap_policy,
+    parse_document,
+    parse_toml,
+    read_document,
+    read_policy_configmap,
+    read_policy_file,
+)
+
+PLAIN = {"kind": "Policy", "predicates": [{"name": "HostName"}], "weight": 2}
+JSON_TEXT = json.dumps(PLAIN, indent=2)
+YAML_TEXT = "kind: Policy\npredicates:\n- name: HostName\nweight: 2.0\n"
+TOML_TEXT = 'kind = "Policy"\nweight = 2\n[[predicates]]\nname = "HostName"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (JSON_TEXT, "p.json"),
+        (JSON_TEXT, "p"),
+        (JSON_TEXT, "p.yaml"),
+        (YAML_TEXT, "p.yml"),
+        (YAML_TEXT, "p.YAML"),
+        (YAML_TEXT, "p.cfg"),
+        ("# a comment\n---\n" + YAML_TEXT, "p"),
+        (TOML_TEXT, "p.toml"),
+        ("# a comment\n\n" + TOML_TEXT, "p"),
+        ('[[predicates]]\nname = "HostName"\n[x]\n', "p"),
+    ],
+)
+def test_formats(text: str, name: str) -> None:
+    """The ending tells the format, else the text does; all give the same plain data."""
+    document = parse_document(text, name)
+    assert document["predicates"] == [{"name": "HostName"}]
+    assert "x" in document or document == PLAIN
+
+
+@pytest.mark.parametrize("name", ["p.json", "p.yaml", "p.toml", "p"])
+def test_empty_text_is_an_empty_document(name: str) -> None:
+    """A blank file holds no key."""
+    assert parse_document(" \n", name) == {}
+
+
+def test_yaml_becomes_what_json_would_be() -> None:
+    """Keys become text, whole floats integers, dates text."""
+    assert parse_document("2: a\ntrue: b\nx: 1.0\ny: 1.5\nd: 2001-02-03\nn: ~\n", "p.yaml") == {
+        "2": "a",
+        "true": "b",
+        "x": 1,
+        "y": 1.5,
+        "d": "2001-02-03",
+        "n": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "start"),
+    [
+        ('{"a": 1,\n "b": x}', "p.json", "p.json:2:7: JSON is malformed"),
+        ('{"a": 1', "p.json", "p.json: the JSON ends too early"),
+        ("a: 1\nb: [1\n", "p.yaml", "p.yaml:3:1: "),
+        ("a: 1\n b: 2\n", "p.yaml", "p.yaml:2:3: mapping values are not allowed"),
+        ("a = 1\nb = [\n", "p.toml", "p.toml: the [ of line 2 is never closed"),
+        ("a = \n", "p.toml", "p.toml"),
+        ("[1]", "p.json", "p.json: expected a mapping of keys to values, found a list"),
+        ("hello", "p.yaml", 'p.yaml: expected a mapping of keys to values, found the text "hello"'),
+        ("a: 1\n---\nb: 2\n", "p.yaml", "p.yaml: expected one document, found 2"),
+    ],
+    ids=["json", "json-end", "yaml-end", "yaml", "toml", "toml-value", "list", "text", "two"],
+)
+def test_faulty_texts(text: str, name: str, start: str) -> None:
+    """What cannot be read is refused with file, line and column."""
+    with pytest.raises(ConfigError) as caught:
+        parse_document(text, name)
+    assert str(caught.value).startswith(start)
+
+
+@given(st.text(max_size=40), st.sampled_from(["p.json", "p.yaml", "p.toml", "p"]))
+def test_any_text_is_a_document_or_a_fault(text: str, name: str) -> None:
+    """No text ends in anything but a mapping or ConfigError."""
+    try:
+        document = parse_document(text, name)
+    except ConfigError:
+        return
+    assert isinstance(document, dict)
+
+
+@pytest.mark.parametrize("text", ['b = """{ # c\n""" # c\n', '1a = """b = " # c\n"""'], ids=["lost", "cut"])
+def test_toml_that_the_parser_misreads_is_refused(text: str) -> None:
+    """A value that would be lost or changed without a word is a fault."""
+    with pytest.raises(ValueError, match="is misread"):
+        parse_toml(text)
+
+
+def test_toml() -> None:
+    """Brackets in texts and comments do not count as open ones."""
+    text = 'a = [1, 2] # [\n[b]\nc = "["\nd = \'[\'\n[[e]]\nf = """a " [ b"""\n'
+    assert parse_toml(text) == {"a": [1, 2], "b": {"c": "[", "d": "["}, "e": [{"f": 'a " [ b'}]}
+
+
+def test_read_document(tmp_path: Path) -> None:
+    """A file is read with its byte order mark taken off."""
+    (tmp_path / "p.json").write_bytes(b'\xef\xbb\xbf{"a": 1}')
+    assert read_document(tmp_path / "p.json") == {"a": 1}
+    (tmp_path / "q.json").write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(ConfigError, match="byte 7 is not UTF-8"):
+        read_document(tmp_path / "q.json")
+    with pytest.raises(ConfigError, match="No such file"):
+        read_document(tmp_path / "absent.json")
+
+
+def test_policy_file(tmp_path: Path) -> None:
+    """Errors of a policy file begin in the release's words."""
+    file = tmp_path / "p.json"
+    with pytest.raises(ConfigError) as caught:
+        read_policy_file(file)
+    assert str(caught.value) == f"missing policy config file {file}"
+    with pytest.raises(ConfigError, match=r"^couldn't read policy config: "):
+        read_policy_file(tmp_path)
+    file.write_text("{]")
+    with pytest.raises(ConfigError, match=r"^invalid policy: .*p\.json:1:2: "):
+        read_policy_file(file)
+    file.write_text(JSON_TEXT)
+    assert read_policy_file(file) == PLAIN
+
+
+@pytest.mark.parametrize("text", [JSON_TEXT, YAML_TEXT, TOML_TEXT], ids=["json", "yaml", "toml"])
+def test_policy_configmap(tmp_path: Path, text: str) -> None:
+    """The policy is the text under policy.cfg, in any format."""
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "data": {"policy.cfg": text}}))
+    assert read_policy_configmap(file) == PLAIN
+    with pytest.raises(ConfigError, match=r"^couldn't get policy config map: "):
+        read_policy_configmap(tmp_path / "absent.yaml")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "text"),
+    [
+        ({"kind": "Policy"}, "c: expected a ConfigMap, found kind Policy"),
+        ({"kind": "ConfigMap"}, 'missing policy config map value at key "policy.cfg"'),
+        ({"kind": "ConfigMap", "data": {"x": ""}}, 'missing policy config map value at key "policy.cfg"'),
+        (
+            {"kind": "ConfigMap", "data": {"policy.cfg": {}}},
+            "c: data[policy.cfg]: expected text, found a mapping; write it after a |",
+        ),
+        (
+            {"kind": "ConfigMap", "data": {"policy.cfg": "[1]"}},
+            "invalid policy: c[policy.cfg]: expected a mapping of keys to values, found a list",
+        ),
+    ],
+    ids=["kind", "no-data", "no-key", "no-text", "no-policy"],
+)
+def test_faulty_configmaps(manifest: dict[str, Any], text: str) -> None:
+    """A ConfigMap without a policy is refused."""
+    with pytest.raises(ConfigError) as caught:
+        configmap_policy(manifest, "c")
+    assert str(caught.value) == text

@@ -1,0 +1,82 @@
+"""The evaluate protocol, and laws that hold for whole decisions."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubescheduler.engine.evaluate_protocol import evaluate
+from tests.conftest import vectors_dir
+
+THEMES = ("mixed", "interpod", "volumes", "services", "spread")
+
+
+@cache
+def scenarios(theme: str) -> list[dict[str, Any]]:
+    with gzip.open(vectors_dir() / "1.16" / f"{theme}.jsonl.gz", "rt") as lines:
+        return [json.loads(line)["scenario"] for line in lines]
+
+
+def answers(scenario: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(evaluate([msgspec.json.encode(scenario)], "1.16"))
+
+
+@given(st.sampled_from(THEMES), st.integers(0, 11), st.randoms(use_true_random=False))
+@settings(max_examples=25)
+def test_the_order_of_nodes_never_matters(theme: str, number: int, rng: random.Random) -> None:
+    """Shuffling nodes changes no answer."""
+    scenario = scenarios(theme)[number]
+    nodes = list(scenario["cluster"]["nodes"])
+    rng.shuffle(nodes)
+    assert answers({**scenario, "cluster": {**scenario["cluster"], "nodes": nodes}}) == answers(scenario)
+
+
+@given(st.sampled_from(THEMES), st.integers(0, 11))
+@settings(max_examples=15)
+def test_what_earlier_queries_left_behind_never_matters(theme: str, number: int) -> None:
+    """A query answered first by a fresh engine and last by a used one has one answer."""
+    scenario = scenarios(theme)[number]
+    together = answers(scenario)
+    alone = [answers({**scenario, "queries": [query]})[0] for query in scenario["queries"]]
+    assert alone == together
+
+
+def test_a_sequence_binds_each_pod_before_the_next() -> None:
+    """Two pods that fill a node one at a time do not both fit there."""
+    room = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    node = {"metadata": {"name": "a"}, "status": {"allocatable": room}}
+    asked = [{"name": "c", "resources": {"requests": {"cpu": "600m"}}}]
+    queries = [{"id": i, "pod": {"metadata": {"name": i, "uid": i}, "spec": {"containers": asked}}} for i in ("p", "q")]
+    scenario = {"id": "s", "cluster": {"nodes": [node]}, "queries": queries}
+    assert [a["best"] for a in answers({**scenario, "sequence": True})] == [["a"], []]
+    assert [a["best"] for a in answers(scenario)] == [["a"], ["a"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (b"{", "Input data was truncated"),
+        (b'{"id": "s", "cluster": {"nodes": [{}]}, "queries": [{"id": "q"}]}', "metadata.name"),
+        (b'{"id": "s", "queries": [{"id": "q", "provider": "Nope"}]}', "metadata"),
+        (b'{"id": "s", "queries": [{"id": "q", "pod": {"metadata": {"name": "p"}}, "provider": "Nope"}]}', '"Nope"'),
+        (
+            b'{"queries": [{"pod": {"metadata": {"name": "p"}}, "provider": "DefaultProvider", "policy": {}}]}',
+            "only one of provider, policy",
+        ),
+    ],
+    ids=["no JSON", "bad node", "no pod", "unknown provider", "two configurations"],
+)
+def test_what_is_wrong_is_answered_and_the_next_line_is_read(line: bytes, error: str) -> None:
+    """One bad line or query never ends the process."""
+    good = b'{"id": "g", "queries": [{"id": "q", "pod": {"metadata": {"name": "p"}}}]}'
+    bad, answer = evaluate([line, good], "1.16")
+    assert error in bad["error"]
+    assert (answer["scenario"], answer["error"]) == ("g", "no nodes available to schedule pods")

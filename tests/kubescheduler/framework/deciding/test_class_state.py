@@ -1,0 +1,197 @@
+"""What is remembered of pod classes is what a scheduler without memory finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithmprovider import release_view
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import Reads
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Node, Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.class_state import ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled
+from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
+from priorities.types import PriorityConfig, PriorityError
+from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.deciders import deciding
+from tests.support.frames import answers, frame, plugin
+from tests.support.rich_worlds import (
+    LOCAL_VOLUME,
+    NODE_PARTS,
+    POD_PARTS,
+    RELEASES,
+    SERVICE,
+    VOLUME,
+    World,
+    everything,
+    in_tree,
+    incoming,
+    node_of,
+    pod_of,
+    told,
+    worlds,
+)
+
+NAMES = ("n0", "n1", "n2", "n3")
+
+
+def alike(node: Node) -> Node:
+    """Without images: upstream remembers with a node how many others have them."""
+    return attrs.evolve(node, images=())
+
+
+def happens(draw: Any, cache: ClusterCache, number: int) -> None:
+    """Something comes, goes or changes."""
+    known = st.sampled_from(cache.tree.listed())
+    what = draw(st.sampled_from(["node", "node", "no node", "pod", "pod", "no pod", "object", "no object"]))
+    if what == "node":
+        cache.add_node(alike(node_of(draw(st.sampled_from(NAMES)), draw(NODE_PARTS))))
+    elif what == "no node" and len(cache.tree) > 1:
+        cache.remove_node(draw(known))
+    elif what == "pod":
+        cache.add_pod(pod_of(f"new{number}", draw(POD_PARTS), draw(known)))
+    elif what == "no pod" and cache.pods():
+        cache.remove_pod(draw(st.sampled_from(cache.pods())))
+    elif what == "object":
+        cache.add(draw(st.sampled_from([SERVICE, VOLUME, LOCAL_VOLUME])))
+    elif what == "no object":
+        cache.remove(SERVICE)
+
+
+def again(cache: ClusterCache, release: str) -> ClusterCache:
+    """A new cache of the same objects."""
+    tables = attrs.asdict(cache.objects, recurse=False).values()
+    nodes = [node for node in cache.columns.nodes if node is not None]
+    return ClusterCache.of(
+        [*(o for table in tables for o in table.values()), *nodes, *cache.pods()], release_view(release)
+    )
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@settings(max_examples=25)
+@given(world=worlds(), pods=st.tuples(incoming, incoming), data=st.data())
+def test_memory_changes_nothing(release: str, world: World, pods: tuple[Pod, Pod], data: st.DataObject) -> None:
+    """After whatever happened, a scheduler that has seen it all decides as one that has seen nothing, over the same
+    cluster and over one that is read anew."""
+    cache = attrs.evolve(world, nodes=tuple(map(alike, world.nodes))).cache(release)
+    by_order = ("ServiceAffinity",)
+    all_of_them, most = everything(release, cache), everything(release, cache, without=by_order)
+    for number in range(5):
+        fresh = again(cache, release)
+        for pod in pods:
+            expected = everything(release, cache).schedule(pod, thorough=True)
+            assert told(all_of_them.schedule(pod, thorough=True)) == told(expected)
+            expected = everything(release, fresh, without=by_order).schedule(pod, thorough=True)
+            assert told(most.schedule(pod, thorough=True)) == told(expected)
+        happens(data.draw, cache, number)
+
+
+# --- PreFilter and PreScore ----------------------------------------------------------------------
+
+
+class Asked:
+    """A plugin over columns that counts how often it is asked and answers what it is told to."""
+
+    def __init__(self, answer: PreFiltered = GO_ON, goes_on: bool = True) -> None:
+        self.answer, self.goes_on = answer, goes_on
+        self.pre_filters = self.pre_scores = 0
+
+    def plugin(self, reads: Reads = Reads.SERVICES) -> ColumnPlugin:
+        check = FitPredicate("A", lambda pod, snapshot: {}, reads, pre_filter=self._pre_filter, pre_reads=reads)
+        scoring = PriorityConfig("A", lambda pod, snapshot: snapshot.pod_count, reads=reads, pre_score=self._pre_score)
+        points = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
+        return ColumnPlugin("A", points, check, scoring)
+
+    def _pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+        self.pre_filters += 1
+        return self.answer
+
+    def _pre_score(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        self.pre_scores += 1
+        return self.goes_on
+
+
+def state_of(cluster: Cluster, *plugins: Any) -> ProfileState:
+    compiled = Compiled.of(frame("1.36", *plugins), (), 100)
+    return ProfileState(cluster.info(make_pod()), compiled)
+
+
+def test_plugins_are_asked_again_when_something_they_read_has_changed() -> None:
+    """The answer is kept until then."""
+    cluster, asked = Cluster([make_node("n1")]), Asked()
+    state = state_of(cluster, asked.plugin())
+    pre_score: Any = state.pre_scores[0]
+    for _ in range(2):
+        state.ask("A", cluster.snapshot, cluster.columns.log)
+        pre_score.ask(state.info, cluster.snapshot, cluster.columns.log)
+    assert (asked.pre_filters, asked.pre_scores) == (1, 1)
+    cluster.columns.put_node(cluster.columns.row("n2"), make_node("n2"))
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    assert asked.pre_filters == 1
+    cluster.columns.log.whole(cluster.objects.put(SERVICE))
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    pre_score.ask(state.info, cluster.snapshot, cluster.columns.log)
+    assert (asked.pre_filters, asked.pre_scores) == (2, 2)
+
+
+def test_a_plugin_that_skips_is_not_run_on_nodes() -> None:
+    """Until its PreFilter has something to say again."""
+    cluster, asked = Cluster([make_node("n1")]), Asked(SKIP)
+    state = state_of(cluster, asked.plugin())
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    assert state.by_name["A"].skipped
+    asked.answer = GO_ON
+    cluster.columns.log.whole(cluster.objects.put(SERVICE))
+    state.ask("A", cluster.snapshot, cluster.columns.log)
+    assert not state.by_name["A"].skipped
+    assert state.ask("B", cluster.snapshot, cluster.columns.log) == GO_ON
+
+
+def test_who_is_asked() -> None:
+    """Column rules that apply to the pod and have a PreFilter, and plugins of one's own, in order."""
+    own = plugin("Own", **answers(pre_filter=None, pre_score=None))
+    silent = ColumnPlugin(
+        "Silent", frozenset({Point.PRE_FILTER, Point.FILTER}), FitPredicate("Silent", lambda p, s: {})
+    )
+    state = state_of(Cluster(), own, silent, Asked().plugin())
+    assert state.asked == ("Own", "A")
+    assert [asked.name for asked in state.pre_scores] == ["Own", "A"]
+
+
+def test_a_score_that_fails_names_its_plugin() -> None:
+    """And is tried again the next time."""
+    faults = [PriorityError("broken")]
+
+    def score(pod: PodInfo, snapshot: Snapshot) -> Any:
+        if faults:
+            raise faults.pop()
+        return snapshot.pod_count
+
+    cluster = Cluster([make_node("n1")])
+    state = state_of(cluster, ColumnPlugin("A", frozenset({Point.SCORE}), scoring=PriorityConfig("A", score)))
+    with pytest.raises(SchedulingError, match=r'^running Score plugins: plugin "A" failed with: broken$'):
+        state.score(cluster.snapshot, cluster.columns.log)
+    state.score(cluster.snapshot, cluster.columns.log)
+    assert state.scores["A"].raw.tolist() == [0]
+
+
+def test_what_cannot_be_mended_is_looked_at_again_though_the_reason_stays() -> None:
+    """A node that is full of pods, and then too small, refuses for the same lack of cpu."""
+    nodes = [make_node(f"n{at}", allocatable=resources(cpu=1000, memory=8 << 30, pods=9)) for at in range(9)]
+    there = make_pod("there", node="n0", requests=resources(cpu=900))
+    scheduler = deciding("1.36", in_tree("1.36")["NodeResourcesFit"], cluster=[*nodes, there])
+    wants = make_pod(requests=resources(cpu=500))
+    assert scheduler.schedule(wants).codes() == {"n0": "Unschedulable"}
+    for cpu, code in ((400, "UnschedulableAndUnresolvable"), (1000, "Unschedulable")):
+        scheduler.cache.update_node(make_node("n0", allocatable=resources(cpu=cpu, memory=8 << 30, pods=9)))
+        assert scheduler.schedule(wants).codes() == {"n0": code}

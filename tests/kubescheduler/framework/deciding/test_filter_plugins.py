@@ -1,0 +1,287 @@
+"""Filter in a decision: who is run where, nominated pods, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Pod
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
+from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from predicates.types import NodeError
+from tests.support.build import make_node, make_pod, resources
+from tests.support.deciders import NODES, deciding, refusing, scoring
+from tests.support.frames import answers, plugin
+from tests.support.rich_worlds import in_tree
+
+RELEASES = ("1.20", "1.36")
+BOTH = pytest.mark.parametrize("release", RELEASES)
+U, UAU = Status.unschedulable("u"), Status.unresolvable("uau")
+PENDING = Status(Code.Pending, ("later",))
+
+
+def on(name: str, status: Status | None, other: Status | None = None) -> Any:
+    """A Filter of one node's answer and the others'."""
+    return lambda state, pod, node_info: status if node_info.name == name else other
+
+
+def seeing(seen: list[str], status: Status | None = None) -> Any:
+    """A Filter that notes the nodes it is run on."""
+
+    def look(state: Any, pod: Any, node_info: Any) -> Status | None:
+        seen.append(node_info.name)
+        return status
+
+    return look
+
+
+# --- rejections --------------------------------------------------------------------------------
+
+
+@BOTH
+def test_the_first_plugin_that_refuses_a_node_decides(release: str) -> None:
+    """Later ones are not run there; rules over columns and plugins of one's own take turns."""
+    seen: list[str] = []
+    plugins = [
+        refusing("A", n0="full"),
+        plugin("B", filter=on("n1", U)),
+        plugin("C", filter=seeing(seen)),
+        refusing("D", n0="late", n1="late"),
+    ]
+    decision = deciding(release, *plugins).schedule(make_pod())
+    assert decision.reasons() == {"n0": ["full"], "n1": ["u"]}
+    assert seen == ["n2"]
+    assert decision.host == "n2"
+
+
+@BOTH
+def test_thorough_runs_every_plugin_everywhere(release: str) -> None:
+    """What each says on its own is told beside what decides."""
+    seen: list[str] = []
+    plugins = [refusing("A", n0="full"), plugin("B", filter=seeing(seen, U)), refusing("C", n0="c")]
+    decision = deciding(release, *plugins).schedule(make_pod(), thorough=True)
+    assert seen == ["n0", "n1", "n2"]
+    assert decision.checks()["n0"] == {"A": ["full"], "B": ["u"], "C": ["c"]}
+    assert decision.reasons()["n0"] == ["full"]
+
+
+def test_a_policy_can_run_all_plugins() -> None:
+    """All reasons are told under the worst code, those of one's own plugins too."""
+    plugins = [refusing("A", n0="full", n1="hopeless"), plugin("B", **answers(filter=U)), refusing("C", n2="hopeless")]
+    decision = deciding("1.20", *plugins, run_all=True).schedule(make_pod())
+    assert decision.reasons() == {"n0": ["full", "u"], "n1": ["hopeless", "u"], "n2": ["u", "hopeless"]}
+    assert decision.codes() == {
+        "n0": "Unschedulable",
+        "n1": "UnschedulableAndUnresolvable",
+        "n2": "UnschedulableAndUnresolvable",
+    }
+    assert decision.row_codes().tolist() == [2, 3, 3]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
+        (refusing("A", n1="full"), "Unschedulable"),
+        (refusing("A", n1="hopeless"), "UnschedulableAndUnresolvable"),
+        (plugin("A", filter=on("n1", U)), "Unschedulable"),
+        (plugin("A", filter=on("n1", UAU)), "UnschedulableAndUnresolvable"),
+    ],
+    ids=["column", "hopeless column", "own", "hopeless own"],
+)
+def test_codes(release: str, made: Any, code: str) -> None:
+    """They follow from the reason, or are the plugin's own."""
+    decision = deciding(release, made).schedule(make_pod())
+    assert decision.codes() == {"n1": code}
+
+
+def test_pending_is_a_rejection_of_its_own_in_1_36() -> None:
+    """Its plugin is told apart from those that refuse for good, and preemption does not look at the node."""
+    plugins = [plugin("A", filter=on("n0", PENDING, U)), plugin("B", filter=on("n2", PENDING))]
+    decision = deciding("1.36", *plugins).schedule(make_pod())
+    assert decision.codes() == {"n0": "Pending", "n1": "Unschedulable", "n2": "Unschedulable"}
+    assert rejectors_of(decision) == pending_of(decision) == {"A"}
+    assert decision.row_codes().tolist() == [6, 2, 2]
+    assert decision.message == "0/3 nodes are available: 1 later, 2 u."
+
+
+def test_a_status_without_reasons_is_told_as_an_empty_one() -> None:
+    """The node is refused all the same."""
+    decision = deciding("1.36", plugin("A", filter=on("n1", Status(Code.Unschedulable)))).schedule(make_pod())
+    assert decision.fits() == ["n0", "n2"]
+    assert decision.codes() == {"n1": "Unschedulable"}
+
+
+# --- errors ------------------------------------------------------------------------------------
+
+TEXTS = {"1.20": 'running "A" filter plugin for pod "p": {}', "1.36": 'running "A" filter plugin: {}'}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (refusing("A", n1=NodeError("of {pod}")), "of default/p"),
+        (plugin("A", **answers(filter=SchedulingError("broken"))), "broken"),
+        (plugin("A", filter=on("n2", Status.failure("broken"))), "broken"),
+        (plugin("A", filter=on("n2", Status(Code.Skip, ("why",)))), "why"),
+    ],
+    ids=["column", "raised", "answered", "another code"],
+)
+def test_an_error_gives_the_attempt_up(release: str, made: Any, text: str) -> None:
+    """The text names the plugin, in 1.20 the pod too."""
+    decision = deciding(release, made).schedule(make_pod())
+    assert decision.error == TEXTS[release].format(text)
+    assert decision.fits() == []
+    assert decision.host is None
+
+
+def test_pending_is_an_error_in_1_20() -> None:
+    """The release does not know it."""
+    decision = deciding("1.20", plugin("A", filter=on("n0", PENDING))).schedule(make_pod())
+    assert decision.error == 'running "A" filter plugin for pod "p": later'
+
+
+@BOTH
+def test_an_error_behind_a_rejection_is_not_met(release: str) -> None:
+    """The node was refused before; of two nodes with errors the first is told."""
+    scheduler = deciding(release, refusing("F", n0="full"), refusing("A", n0=NodeError("no"), n2=NodeError("two")))
+    assert scheduler.schedule(make_pod()).error == TEXTS[release].format("two")
+    scheduler = deciding(release, refusing("F", n0="full"), refusing("A", n0=NodeError("no")))
+    assert scheduler.schedule(make_pod()).host == "n1"
+
+
+def test_an_error_beyond_what_is_looked_at_is_not_met() -> None:
+    """The search ends once enough nodes pass."""
+    nodes = [make_node(f"n{at:03}") for at in range(200)]
+    for erring, error in (("n150", None), ("n050", 'running "A" filter plugin: broken')):
+        plugins = [refusing("A", **{erring: NodeError("broken")}), scoring("S", *[0] * 200)]
+        assert deciding("1.36", *plugins, cluster=nodes, percentage=10).schedule(make_pod()).error == error
+
+
+@BOTH
+def test_a_filter_without_its_pre_filter_errs(release: str) -> None:
+    """A profile that leaves it out can place nothing."""
+    whole: Any = in_tree(release)["InterPodAffinity"]
+    made = attrs.evolve(whole, points=frozenset({Point.FILTER}))
+    decision = deciding(release, made).schedule(make_pod())
+    text = TEXTS[release].format(made.filter_alone).replace('"A"', '"InterPodAffinity"')
+    assert decision.error == text
+
+
+# --- nominated pods ------------------------------------------------------------------------------
+
+
+def cpu(name: str, amount: int, priority: int = 0, **fields: Any) -> Pod:
+    return make_pod(name, requests=resources(cpu=amount), priority=priority, **fields)
+
+
+def fitting(release: str, *nominated: Pod, pod: Pod, thorough: bool = False) -> FrameworkDecision:
+    """A decision by resources, with pods that are nominated to n0."""
+    scheduler = deciding(release, in_tree(release)["NodeResourcesFit"])
+    for other in nominated:
+        scheduler.cache.nominate(other, "n0")
+    return scheduler.schedule(pod, thorough=thorough)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("others", "refused"),
+    [
+        ([cpu("other", 3000, 5)], True),
+        ([cpu("other", 3000, 9)], True),
+        ([cpu("other", 3000, 4)], False),
+        ([cpu("p", 3000, 5)], False),
+        ([cpu("one", 1500, 5), cpu("two", 1500, 5)], True),
+        ([cpu("one", 1500, 5), cpu("two", 1500, 4)], False),
+    ],
+    ids=["as important", "more important", "less important", "itself", "two together", "one of two"],
+)
+def test_room_is_left_for_nominated_pods(release: str, others: list[Pod], refused: bool) -> None:
+    """For those that are at least as important; the pod itself is not in its own way."""
+    decision = fitting(release, *others, pod=cpu("p", 2000, 5))
+    assert decision.fits() == (["n1", "n2"] if refused else ["n0", "n1", "n2"])
+    assert decision.codes() == ({"n0": "Unschedulable"} if refused else {})
+    assert decision.reasons() == ({"n0": ["Insufficient cpu"]} if refused else {})
+
+
+@BOTH
+def test_both_passes_have_to_succeed(release: str) -> None:
+    """A pod that fits only because of a nominated one does not fit."""
+    seen: list[int] = []
+
+    def needs_company(state: Any, pod: Any, node_info: Any) -> Status | None:
+        seen.append(len(node_info.pods))
+        return None if node_info.pods or node_info.name != "n0" else U
+
+    scheduler = deciding(release, plugin("A", filter=needs_company))
+    scheduler.cache.nominate(make_pod("other"), "n0")
+    decision = scheduler.schedule(make_pod())
+    assert decision.fits() == ["n1", "n2"]
+    assert seen == [0, 0, 0, 1]
+
+
+@BOTH
+def test_a_failing_first_pass_decides_the_status(release: str) -> None:
+    """Of all plugins in their order, with its code."""
+    plugins = [plugin("A", filter=lambda s, p, info: UAU if info.pods else None), refusing("B", n0="full")]
+    scheduler = deciding(release, *plugins)
+    scheduler.cache.nominate(make_pod("other"), "n0")
+    decision = scheduler.schedule(make_pod())
+    assert decision.reasons() == {"n0": ["uau"]}
+    assert decision.codes() == {"n0": "UnschedulableAndUnresolvable"}
+    assert decision.row_codes().tolist() == [3, 0, 0]
+    assert rejectors_of(decision) == frozenset({"A"})
+
+
+@BOTH
+@pytest.mark.parametrize("enabled", [True, False], ids=["PreFilter enabled", "Filter only"])
+def test_add_pod_tells_plugins_of_nominated_pods(release: str, enabled: bool) -> None:
+    """In a copy of the state; a plugin whose PreFilter is not enabled is not told."""
+
+    def look(state: CycleState, pod: Any, node_info: Any) -> Status | None:
+        return U if state.get("added") else None
+
+    def note(state: CycleState, pod: Any, added: Any, node_info: Any) -> None:
+        state.write("added", added.key)
+
+    made = plugin("A", filter=look, add_pod=note, **(answers(pre_filter=None) if enabled else {}))
+    scheduler, cycle = deciding(release, made), CycleState()
+    scheduler.cache.nominate(make_pod("other"), "n0")
+    decision = scheduler.schedule(make_pod(), cycle=cycle)
+    assert decision.fits() == (["n1", "n2"] if enabled else ["n0", "n1", "n2"])
+    assert cycle.get("added") is None
+
+
+@BOTH
+@pytest.mark.parametrize("fault", [U, SchedulingError("u")], ids=["answered", "raised"])
+def test_add_pod_that_fails_gives_the_attempt_up(release: str, fault: Any) -> None:
+    """Whatever its code."""
+    scheduler = deciding(release, plugin("A", **answers(pre_filter=None, filter=None, add_pod=fault)))
+    scheduler.cache.nominate(make_pod("other"), "n0")
+    assert scheduler.schedule(make_pod()).error == 'running AddPod on PreFilter plugin "A": u'
+
+
+@BOTH
+def test_an_error_beside_nominated_pods_names_the_plugin(release: str) -> None:
+    """The same text as without them."""
+    scheduler = deciding(release, plugin("A", filter=lambda s, p, i: Status.failure("broken") if i.pods else None))
+    scheduler.cache.nominate(make_pod("other"), "n0")
+    assert scheduler.schedule(make_pod()).error == TEXTS[release].format("broken")
+
+
+@BOTH
+@pytest.mark.parametrize("place", ["ghost", "gone"])
+def test_nominations_to_nodes_that_are_not_there(release: str, place: str) -> None:
+    """Nobody looks there; on a node that went away pods may still be."""
+    scheduler = deciding(release, in_tree(release)["NodeResourcesFit"], cluster=[*NODES, make_node("gone")])
+    scheduler.cache.add_pod(make_pod("there", node="gone"))
+    scheduler.cache.remove_node("gone")
+    scheduler.cache.nominate(make_pod("other"), place)
+    assert scheduler.schedule(make_pod()).fits() == ["n0", "n1", "n2"]

@@ -1,0 +1,254 @@
+"""The search for nodes: the nominated node first, sampling, what is kept of both, extenders."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from clusterstate.objects import Pod
+from kubescheduler.framework.contract.status import Status
+from kubescheduler.framework.cycle.failures import rejectors_of
+from kubescheduler.framework.deciding.heap_tie import HeapTie
+from predicates.types import NodeError, PreFiltered
+from tests.support.build import make_node, make_pod
+from tests.support.deciders import Answered, FakeExtender, deciding, pre_filtering, refusing, scoring
+from tests.support.frames import plugin
+
+BOTH = pytest.mark.parametrize("release", ["1.20", "1.36"])
+U = Status.unschedulable("u")
+
+
+def waiting(node: str) -> Pod:
+    return make_pod(nominated=node)
+
+
+# --- the nominated node ------------------------------------------------------------------------
+
+
+def test_the_nominated_node_is_tried_alone_in_1_36() -> None:
+    """If the pod fits there, nothing else is looked at and nothing is scored, even when the node is the worst."""
+    scheduler = deciding("1.36", refusing("F", n0="full"), scoring("S", 9, 9, 0))
+    decision = scheduler.schedule(waiting("n2"))
+    assert (decision.host, decision.fits(), decision.scores, decision.total()) == ("n2", ["n2"], {}, {})
+    assert decision.reasons() == {}
+
+
+def test_1_20_tries_all_nodes_at_once() -> None:
+    """A nomination is worth nothing there, nor when every node is to be told of."""
+    plugins = [refusing("F", n0="full"), scoring("S", 9, 9, 0)]
+    assert deciding("1.20", *plugins).schedule(waiting("n2")).host == "n1"
+    assert deciding("1.36", *plugins).schedule(waiting("n2"), thorough=True).fits() == ["n1", "n2"]
+
+
+@pytest.mark.parametrize("node", ["n0", "ghost", "gone"])
+def test_where_the_pod_does_not_fit_all_nodes_are_tried(node: str) -> None:
+    """Nor where there is no such node any more."""
+    scheduler = deciding("1.36", refusing("F", n0="full"), scoring("S", 9, 8, 0))
+    scheduler.cache.add_pod(make_pod("there", node="gone"))
+    decision = scheduler.schedule(waiting(node))
+    assert decision.host == "n1"
+    assert decision.reasons() == {"n0": ["full"]}
+
+
+def test_an_error_on_the_nominated_node_is_met_again() -> None:
+    """It is of no consequence in the first place, and gives the attempt up in the second."""
+    scheduler = deciding("1.36", refusing("F", n0=NodeError("broken")))
+    assert scheduler.schedule(waiting("n0")).error == 'running "F" filter plugin: broken'
+
+
+def test_a_nominated_node_outside_the_named_ones() -> None:
+    """It is taken all the same, and keeps its own status when it does not do."""
+    named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
+    outside = ["node(s) didn't satisfy plugin(s) [A]"]
+    assert deciding("1.36", named).schedule(waiting("n0")).host == "n0"
+    decision = deciding("1.36", named, refusing("F", n0="full")).schedule(waiting("n0"))
+    assert decision.host == "n1"
+    assert decision.reasons() == {"n0": ["full"], "n2": outside}
+    assert decision.codes() == {"n0": "Unschedulable", "n2": "UnschedulableAndUnresolvable"}
+
+
+def test_extenders_are_asked_about_the_nominated_node() -> None:
+    """What they say of it is kept when the others do not do either."""
+    named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
+    extender = FakeExtender(filtered=Answered((), {"n0": "not here"}))
+    decision = deciding("1.36", named, refusing("F", n1="full"), extenders=[extender]).schedule(waiting("n0"))
+    assert extender.asked == [["n0"]]
+    assert decision.host is None
+    assert decision.reasons()["n0"] == ["not here"]
+    assert deciding("1.36", named, extenders=[FakeExtender()]).schedule(waiting("n0")).host == "n0"
+
+
+def test_an_extender_that_fails_on_the_nominated_node() -> None:
+    """All nodes are tried, with the same end."""
+    extender = FakeExtender(filtered="down")
+    decision = deciding("1.36", extenders=[extender]).schedule(waiting("n0"))
+    assert decision.error == "down"
+    assert extender.asked == [["n0"], ["n0", "n1", "n2"]]
+
+
+# --- sampling ----------------------------------------------------------------------------------
+
+MANY = [make_node(f"n{at:03}") for at in range(250)]
+
+
+def test_enough_nodes_are_enough() -> None:
+    """The next attempt begins where this one ended, and only what was looked at has a status."""
+    full = refusing("F", **{f"n{at:03}": "full" for at in range(0, 250, 2)})
+    scheduler = deciding("1.20", full, scoring("S", *range(250)), cluster=MANY, percentage=40)
+    decision = scheduler.schedule(make_pod())
+    assert decision.fits() == [f"n{at:03}" for at in range(1, 200, 2)]
+    assert set(decision.reasons()) == {f"n{at:03}" for at in range(0, 200, 2)}
+    assert (decision.host, scheduler.sampler.next_start) == ("n199", 200)
+    decision = scheduler.schedule(make_pod())
+    assert decision.fits() == sorted(f"n{at % 250:03}" for at in range(201, 400, 2))
+    assert scheduler.sampler.next_start == 150
+
+
+@pytest.mark.parametrize(
+    ("extender", "wanted"),
+    [(None, 1), (FakeExtender(), 100), (FakeExtender(scores={}), 100)],
+    ids=["nobody", "a filter", "scores"],
+)
+def test_one_is_enough_when_nobody_compares(extender: Any, wanted: int) -> None:
+    """In 1.36, and neither extenders nor Score plugins are there."""
+    extenders = [] if extender is None else [extender]
+    scheduler = deciding("1.36", cluster=MANY, percentage=10, extenders=extenders)
+    assert len(scheduler.schedule(make_pod()).feasible) == wanted
+    assert len(deciding("1.20", cluster=MANY, percentage=10).schedule(make_pod()).feasible) == 100
+
+
+def test_sampling_among_named_nodes() -> None:
+    """The others keep the status of those left out, and do not count for the next start."""
+    names = frozenset(f"n{at:03}" for at in range(0, 250, 2))
+    plugins = [pre_filtering("A", PreFiltered(nodes=names)), scoring("S", *[0] * 250)]
+    scheduler = deciding("1.36", *plugins, cluster=MANY, percentage=10)
+    decision = scheduler.schedule(make_pod())
+    assert len(decision.feasible) == 100
+    assert len(decision.reasons()) == 125
+    assert scheduler.sampler.next_start == 100
+
+
+def test_named_nodes_move_the_next_start_without_sampling() -> None:
+    """Upstream adds up what it looked at, whatever the percentage; thorough looks leave no trace."""
+    scheduler = deciding("1.36", pre_filtering("A", PreFiltered(nodes=frozenset({"n1", "n2"}))))
+    scheduler.schedule(make_pod(), thorough=True)
+    assert scheduler.sampler.next_start == 0
+    scheduler.schedule(make_pod())
+    assert scheduler.sampler.next_start == 2
+
+
+def test_a_nominated_pod_beyond_what_is_looked_at() -> None:
+    """A node that was not looked at has no status, whatever is nominated to it."""
+    company = plugin("A", filter=lambda s, p, info: U if info.pods else None)
+    scheduler = deciding("1.36", company, scoring("S", *[0] * 250), cluster=MANY, percentage=10)
+    scheduler.cache.nominate(make_pod("one"), "n050")
+    scheduler.cache.nominate(make_pod("two"), "n200")
+    assert set(scheduler.schedule(make_pod()).reasons()) == {"n050"}
+
+
+def test_a_nominated_pod_on_a_node_that_was_not_named() -> None:
+    """That node is left out for being outside, and for nothing else."""
+    named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
+    scheduler = deciding("1.36", named, plugin("B", filter=lambda s, p, info: U if info.pods else None))
+    scheduler.cache.nominate(make_pod("other"), "n0")
+    decision = scheduler.schedule(make_pod())
+    assert decision.reasons()["n0"] == ["node(s) didn't satisfy plugin(s) [A]"]
+    assert decision.row_codes().tolist() == [3, 0, 3]
+
+
+# --- the order of the list -----------------------------------------------------------------------
+
+
+def test_the_heap_takes_nodes_in_the_order_of_the_list() -> None:
+    """Zones in turn, from the start index; of equal ones the first."""
+    nodes = [make_node(n, {"topology.kubernetes.io/zone": z}) for n, z in (("a1", "a"), ("a2", "a"), ("b1", "b"))]
+    plugins = [scoring("S", 0, 5, 5)]
+    scheduler = deciding("1.36", *plugins, cluster=nodes, tie_break=HeapTie(random.Random(0)))
+    assert scheduler.schedule(make_pod()).host == "b1"
+    scheduler.sampler.next_start = 2
+    assert scheduler.schedule(make_pod()).host == "a2"
+
+
+def test_a_node_that_an_extender_scored_goes_before_its_equals() -> None:
+    """Whatever it scored."""
+    extender = FakeExtender(scores={"n2": 0})
+    scheduler = deciding("1.36", extenders=[extender], tie_break=HeapTie(random.Random(0)))
+    assert scheduler.schedule(make_pod()).host == "n2"
+
+
+# --- extenders ---------------------------------------------------------------------------------
+
+
+@BOTH
+def test_extenders_get_what_is_left(release: str) -> None:
+    """One after the other, until no node is left."""
+    first, second = FakeExtender(filtered=Answered(("n2",), {"n1": "no"})), FakeExtender(filtered=Answered(()))
+    third = FakeExtender()
+    scheduler = deciding(release, refusing("F", n0="full"), extenders=[first, second, third])
+    decision = scheduler.schedule(make_pod())
+    assert [extender.asked for extender in (first, second, third)] == [[["n1", "n2"]], [["n2"]], []]
+    assert decision.reasons() == {"n0": ["full"], "n1": ["no"]}
+    assert rejectors_of(decision) == {"F", "Extender"}
+    assert decision.message == "0/3 nodes are available: 1 full, 1 no."
+
+
+@pytest.mark.parametrize(
+    ("release", "reasons", "codes"),
+    [
+        ("1.20", ["hopeless", "no"], "UnschedulableAndUnresolvable"),
+        ("1.36", ["no"], "Unschedulable"),
+    ],
+)
+def test_what_an_extender_says_of_a_node_that_a_plugin_refused(release: str, reasons: list[str], codes: str) -> None:
+    """1.20 adds its words to the status, 1.36 replaces it."""
+    extender = FakeExtender(filtered=Answered((), {"n0": "no", "ghost": "who"}))
+    decision = deciding(release, refusing("F", n0="hopeless"), extenders=[extender]).schedule(make_pod())
+    assert decision.reasons() == {"n0": reasons, "ghost": ["who"]}
+    assert decision.codes() == {"n0": codes, "ghost": "Unschedulable"}
+    assert decision.row_codes().tolist() == [3 if release == "1.20" else 2, 0, 0]
+
+
+def test_nodes_that_were_dropped_silently() -> None:
+    """They have no status: 1.36 tells of them only what it says of nodes left out."""
+    extender = FakeExtender(filtered=Answered(()))
+    assert deciding("1.36", extenders=[extender]).schedule(make_pod()).message == "0/3 nodes are available:"
+    assert deciding("1.20", extenders=[extender]).schedule(make_pod()).message == "0/3 nodes are available: ."
+    named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
+    decision = deciding("1.36", named, extenders=[extender]).schedule(make_pod())
+    assert decision.message == "0/3 nodes are available: 3 node(s) didn't satisfy plugin(s) [A]."
+
+
+@BOTH
+def test_ignorable_extenders(release: str) -> None:
+    """One that fails changes nothing; another gives the attempt up."""
+    extender = FakeExtender(filtered="down", ignorable=True)
+    decision = deciding(release, extenders=[extender]).schedule(make_pod())
+    assert decision.host == "n0"
+    assert decision.extenders[0].filter_error == "down"
+    assert deciding(release, extenders=[FakeExtender(filtered="down")]).schedule(make_pod()).error == "down"
+
+
+@BOTH
+def test_an_extender_without_interest(release: str) -> None:
+    """It is not asked at all."""
+    extender = FakeExtender(filtered=Answered(()), interested=False)
+    assert deciding(release, extenders=[extender]).schedule(make_pod()).host == "n0"
+    assert extender.asked == []
+
+
+@BOTH
+def test_a_node_that_passes_and_failed(release: str) -> None:
+    """The answered list decides."""
+    extender = FakeExtender(filtered=Answered(("n1",), {"n1": "but"}))
+    decision = deciding(release, extenders=[extender]).schedule(make_pod())
+    assert (decision.fits(), decision.reasons()) == (["n1"], {"n1": ["but"]})
+
+
+@BOTH
+def test_a_node_that_is_not_there(release: str) -> None:
+    """An extender cannot add one."""
+    extender = FakeExtender(filtered=Answered(("n1", "ghost")))
+    decision = deciding(release, extenders=[extender]).schedule(make_pod())
+    assert decision.error == 'nodeinfo not found for node name "ghost"'

@@ -1,0 +1,227 @@
+"""What a framework release's decision says: statuses, codes, and the text for a pod that fits nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubescheduler.core.decision import Decision, Preemption
+from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.framework.deciding.framework_decision import (
+    FrameworkDecision,
+    fit_error_1_20,
+    fit_error_1_36,
+    items,
+    nominee_of,
+)
+from tests.support.build import make_pod
+
+POD = make_pod()
+NAMES = ("n0", "n1", "n2")
+ABSENT = Status.unresolvable("left out")
+
+
+def mask(*rows: int) -> Any:
+    out = np.zeros(3, np.bool_)
+    out[list(rows)] = True
+    return out
+
+
+def decision(**fields: Any) -> FrameworkDecision:
+    """Of three nodes."""
+    return FrameworkDecision(
+        **{"pod": POD, "release": "1.36", "names": NAMES, "listed": mask(0, 1, 2), "nodes_total": 3} | fields
+    )
+
+
+REFUSED = (("A", {"a": mask(0), "b": mask(0, 1)}), ("B", {"c": mask(1, 2)}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "statuses"),
+    [
+        ({}, {}),
+        ({"verdicts": REFUSED}, {"n0": (2, "a", "b"), "n1": (2, "b"), "n2": (2, "c")}),
+        (
+            {"verdicts": REFUSED, "every_reason": True, "unresolvable": {"B": mask(1)}},
+            {"n0": (2, "a", "b"), "n1": (3, "b", "c"), "n2": (2, "c")},
+        ),
+        ({"verdicts": REFUSED, "pending": {"A": mask(0)}}, {"n0": (6, "a", "b"), "n1": (2, "b"), "n2": (2, "c")}),
+        ({"verdicts": REFUSED, "unresolvable": {"A": mask(1)}}, {"n0": (2, "a", "b"), "n1": (3, "b"), "n2": (2, "c")}),
+        (
+            {"verdicts": REFUSED, "judged": mask(2), "absent": ABSENT},
+            {"n0": (3, "left out"), "n1": (3, "left out"), "n2": (2, "c")},
+        ),
+        ({"verdicts": REFUSED, "listed": mask(0, 2)}, {"n0": (2, "a", "b"), "n2": (2, "c")}),
+        (
+            {"verdicts": REFUSED, "with_nominated": {1: (("B", ("x", "y")),)}, "nominated_codes": {1: Code(3)}},
+            {"n0": (2, "a", "b"), "n1": (3, "x", "y"), "n2": (2, "c")},
+        ),
+        (
+            {"with_nominated": {1: (("B", ("x",)),)}, "judged": mask(0), "absent": ABSENT},
+            {"n1": (3, "left out"), "n2": (3, "left out")},
+        ),
+        (
+            {"verdicts": REFUSED, "refused": {"n0": Status.unresolvable("no"), "ghost": Status.unschedulable("who")}},
+            {"n0": (3, "no"), "n1": (2, "b"), "n2": (2, "c"), "ghost": (2, "who")},
+        ),
+        (
+            {"verdicts": REFUSED, "refused": {"n0": Status.unschedulable("no")}, "appends": True},
+            {"n0": (2, "a", "b", "no"), "n1": (2, "b"), "n2": (2, "c")},
+        ),
+        ({"refused": {"n0": Status.unschedulable("no")}, "appends": True}, {"n0": (2, "no")}),
+    ],
+    ids=[
+        "none",
+        "first plugin",
+        "all plugins",
+        "pending",
+        "hopeless",
+        "named nodes",
+        "sampled",
+        "nominated",
+        "nominated outside",
+        "replaced",
+        "appended",
+        "only an extender",
+    ],
+)
+def test_statuses(fields: Any, statuses: dict[str, tuple[Any, ...]]) -> None:
+    """Reasons in order under one code; the codes by row say the same."""
+    made = decision(**fields)
+    assert made.statuses() == {
+        name: Status(Code(code), reasons)
+        for name, (code, *_), reasons in ((name, given, given[1:]) for name, given in statuses.items())
+    }
+    assert made.reasons() == {name: list(given[1:]) for name, given in statuses.items()}
+    assert made.codes() == {name: Code(given[0]).name for name, given in statuses.items()}
+    assert made.row_codes().tolist() == [statuses.get(name, (0,))[0] for name in NAMES]
+    silent = Code.UnschedulableAndUnresolvable
+    assert made.row_codes(silent).tolist() == [statuses.get(name, (silent,))[0] for name in NAMES]
+
+
+masks = st.lists(st.booleans(), min_size=3, max_size=3).map(np.array)
+
+
+@given(
+    verdicts=st.lists(st.tuples(st.sampled_from("AB"), st.dictionaries(st.sampled_from("xyz"), masks)), max_size=3),
+    unresolvable=st.dictionaries(st.sampled_from("AB"), masks),
+    judged=st.none() | masks,
+    absent=st.none() | st.just(ABSENT),
+    beside=st.sets(st.integers(0, 2)),
+    every=st.booleans(),
+    refused=st.sets(st.sampled_from(NAMES)),
+    appends=st.booleans(),
+)
+def test_law_codes_by_row_are_those_by_name(
+    verdicts: Any,
+    unresolvable: Any,
+    judged: Any,
+    absent: Any,
+    beside: Any,
+    every: bool,
+    refused: Any,
+    appends: bool,
+) -> None:
+    """Whatever was refused by whom."""
+    made = decision(
+        verdicts=tuple(verdicts),
+        unresolvable=unresolvable,
+        judged=judged,
+        absent=absent,
+        with_nominated=dict.fromkeys(beside, (("N", ("n",)),)),
+        nominated_codes=dict.fromkeys(beside, Code.UnschedulableAndUnresolvable),
+        every_reason=every,
+        refused=dict.fromkeys(refused, Status.unschedulable("no")),
+        appends=appends,
+    )
+    codes = made.codes()
+    assert [Code(code).name for code in made.row_codes().tolist()] == [codes.get(name, "Success") for name in NAMES]
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+def test_items_are_sorted_as_texts() -> None:
+    """Ten goes before two."""
+    assert items([["b"]] * 2 + [["a", "b"]] * 9 + [["a"], ["x"]]) == "1 x, 10 a, 11 b"
+    assert items([]) == ""
+
+
+TAINTED = "node(s) had taint {k: v}, that the pod didn't tolerate"
+
+
+@pytest.mark.parametrize(
+    ("fields", "old", "new"),
+    [
+        (
+            {"verdicts": (("A", {TAINTED: mask(1)}), ("B", {"Insufficient cpu": mask(0, 2)}))},
+            f"0/3 nodes are available: 1 {TAINTED}, 2 Insufficient cpu.",
+            f"0/3 nodes are available: 1 {TAINTED}, 2 Insufficient cpu.",
+        ),
+        ({}, "0/3 nodes are available: .", "0/3 nodes are available:"),
+        (
+            {"verdicts": REFUSED, "post_filter_message": "preemption: no"},
+            "0/3 nodes are available: 1 a, 1 c, 2 b.",
+            "0/3 nodes are available: 1 a, 1 c, 2 b. preemption: no",
+        ),
+        (
+            {
+                "judged": mask(),
+                "absent": Status.unresolvable("r"),
+                "pre_filter_message": "r",
+                "post_filter_message": "x",
+            },
+            "0/3 nodes are available: 3 r.",
+            "0/3 nodes are available: r. x",
+        ),
+        (
+            {"judged": mask(0), "absent": ABSENT, "verdicts": (("A", {"a": mask(0)}),)},
+            "0/3 nodes are available: 1 a, 2 left out.",
+            "0/3 nodes are available: 1 a, 2 left out.",
+        ),
+        ({"post_filter_message": "x"}, "0/3 nodes are available: .", "0/3 nodes are available: x"),
+    ],
+    ids=["reasons", "none", "PostFilter", "PreFilter", "named nodes", "only PostFilter"],
+)
+def test_texts(fields: Any, old: str, new: str) -> None:
+    """1.20 counts reasons; 1.36 tells a PreFilter rejection once, and what PostFilter came to."""
+    assert fit_error_1_20(decision(**fields)) == old
+    assert fit_error_1_36(decision(**fields)) == new
+
+
+def test_another_release_s_decision() -> None:
+    """It has no statuses to tell of."""
+    bare = Decision(POD, "1.16", NAMES, mask(0, 1, 2), 3)
+    assert fit_error_1_36(bare) == "0/3 nodes are available:"
+
+
+# --- nominations and scores ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("found", "nominee"),
+    [
+        (None, None),
+        (Preemption(), ""),
+        (Preemption(chosen=("n1", "n2")), "n1"),
+        (Preemption(keeps_nomination=True), None),
+    ],
+    ids=["not asked", "no candidate", "chosen", "not eligible"],
+)
+def test_nominations(found: Preemption | None, nominee: str | None) -> None:
+    """By default they are preemption's; what PostFilter came to goes before."""
+    assert nominee_of(found) == decision(preemption=found).nominated == nominee
+    assert decision(preemption=found, nominated="n9").nominated == "n9"
+    assert decision(preemption=found, nominated=None).nominated is None
+
+
+def test_raw_scores() -> None:
+    """By node, one number standing for all."""
+    made = decision(feasible=np.array([2, 0]), raws={"A": np.array([5, 7]), "B": 3})
+    assert made.raw("A") == {"n2": 5, "n0": 7}
+    assert made.raw("B") == {"n2": 3, "n0": 3}

@@ -1,0 +1,269 @@
+"""DefaultPreemption of 1.20 and 1.36: who may preempt, where it may help, and who has to go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.objects import Pod, PodCondition
+from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.framework.deciding.preemption_search import (
+    PREEMPTION_RULES,
+    leaving_1_20,
+    leaving_1_36,
+    potential_1_20,
+    potential_1_36,
+)
+from tests.support.build import make_pod, resources
+from tests.support.deciders import Answered, FakeExtender, deciding, refusing
+from tests.support.frames import answers, plugin
+from tests.support.preempting import WEB, budget, chosen, node, pod, preempted, told, victims, wants
+from tests.support.rich_worlds import World, everything, in_tree, incoming, worlds
+
+RELEASES = ("1.20", "1.36")
+BOTH = pytest.mark.parametrize("release", RELEASES)
+
+
+# --- who may preempt -----------------------------------------------------------------------------
+
+BY_SCHEDULER = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler")
+
+
+@pytest.mark.parametrize(
+    ("deleting", "conditions", "old", "new"),
+    [
+        (True, (), True, False),
+        (True, (BY_SCHEDULER,), True, True),
+        (False, (BY_SCHEDULER,), False, False),
+        (True, (PodCondition("DisruptionTarget", "True", "EvictionByEvictionAPI"), BY_SCHEDULER), True, False),
+        (True, (PodCondition("DisruptionTarget", "False", "PreemptionByScheduler"), BY_SCHEDULER), True, False),
+        (True, (PodCondition("Ready", "True"), BY_SCHEDULER), True, True),
+    ],
+    ids=["deleted", "preempted", "not deleted", "evicted first", "not true", "among others"],
+)
+def test_who_is_on_its_way_out(deleting: bool, conditions: Any, old: bool, new: bool) -> None:
+    """1.36 waits only for pods that the scheduler itself preempted; their first such condition counts."""
+    leaving = attrs.evolve(make_pod(deleting=deleting), conditions=conditions)
+    assert (leaving_1_20(leaving), leaving_1_36(leaving)) == (old, new)
+
+
+TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("there", "nominated", "eligible"),
+    [
+        ({"deleting": True}, "n0", False),
+        ({"deleting": True, "priority": 10}, "n0", True),
+        ({"deleting": True}, "ghost", True),
+        ({"deleting": False}, "n0", True),
+    ],
+    ids=["leaving", "as important", "no such node", "staying"],
+)
+def test_a_pod_waits_for_its_node_to_get_free(release: str, there: Any, nominated: str, eligible: bool) -> None:
+    """While a lower pod is still leaving the nominated node, no other pod is preempted."""
+    leaving = attrs.evolve(pod("there", cpu=3000, **there), conditions=(BY_SCHEDULER,))
+    other = pod("other", "n1", cpu=3000)
+    decision = preempted(release, [node("n0"), node("n1"), leaving, other], wants(nominated=nominated))
+    assert bool(victims(decision)) == eligible
+    if not eligible:
+        assert decision.message == told(release, 2, "2 Insufficient cpu", TERMINATING)
+        assert decision.nominated is None
+
+
+@BOTH
+def test_a_nominated_node_that_does_not_do_any_more(release: str) -> None:
+    """When nothing can be mended there, the pod may preempt elsewhere."""
+    leaving = attrs.evolve(pod("there", cpu=3000, deleting=True), conditions=(BY_SCHEDULER,))
+    other = pod("other", "n1", cpu=3000)
+    cluster = [node("n0"), node("n1"), leaving, other]
+    decision = preempted(release, cluster, wants(nominated="n0"), refusing("F", n0="hopeless"))
+    assert victims(decision) == {"n1": ["other"]}
+
+
+@BOTH
+def test_some_pods_never_preempt(release: str) -> None:
+    """Their policy says so."""
+    decision = preempted(release, [node("n0"), pod("low", cpu=3000)], wants(preemption_policy="Never"))
+    text = "preemption: not eligible due to preemptionPolicy=Never."
+    assert decision.message == told(release, 1, "1 Insufficient cpu", text)
+    assert (victims(decision), decision.nominated) == ({}, None)
+
+
+def test_a_node_that_an_extender_dropped_silently_counts_as_beyond_help_in_1_36() -> None:
+    """So whoever leaves it is not waited for; 1.20 waits."""
+    leaving = attrs.evolve(pod("there", cpu=100, deleting=True), conditions=(BY_SCHEDULER,))
+    cluster = [node("n0"), node("n1"), leaving, pod("other", "n1", cpu=3000)]
+    for release, expected in (("1.20", {}), ("1.36", {"n1": ["other"]})):
+        extender = FakeExtender(filtered=Answered(()))
+        assert victims(preempted(release, cluster, wants(nominated="n0"), extenders=[extender])) == expected
+
+
+# --- where it may help ---------------------------------------------------------------------------
+
+
+def test_potential_nodes() -> None:
+    """1.20: whatever is not beyond help, also without a status. 1.36: exactly Unschedulable."""
+    codes = np.array([0, 2, 3, 6])
+    assert potential_1_20(codes).tolist() == [True, True, False, True]
+    assert potential_1_36(codes).tolist() == [False, True, False, False]
+    assert [PREEMPTION_RULES[release].silent.name for release in RELEASES] == [
+        "Success",
+        "UnschedulableAndUnresolvable",
+    ]
+
+
+NEEDS_NONE = 'preemption: expected at least one victim pod on node "n0"'
+NOT_HELPFUL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "text"),
+    [
+        (Answered((), {"n0": "no"}), " 1 no.", NEEDS_NONE),
+        (Answered(()), "", NOT_HELPFUL),
+        (Answered((), {}, {"n0": "never"}), " 1 never.", NOT_HELPFUL),
+    ],
+    ids=["refused", "dropped", "refused for good"],
+)
+def test_nodes_that_an_extender_took_away(answer: Answered, reason: str, text: str) -> None:
+    """1.36 looks only where the extender said no, 1.20 wherever it did not say never, which it cannot."""
+    cluster, extenders = [node("n0"), pod("low")], [FakeExtender(filtered=answer)]
+    decision = preempted("1.36", cluster, wants(), extenders=extenders)
+    assert decision.message == f"0/1 nodes are available:{reason} {text}"
+    assert victims(preempted("1.20", cluster, wants(), extenders=extenders)) == {"n0": []}
+
+
+def test_pending_nodes() -> None:
+    """Preemption does not help where an event is waited for."""
+    waits = plugin("W", **answers(filter=Status(Code.Pending, ("later",))))
+    decision = preempted("1.36", [node("n0"), pod("low")], wants(), waits)
+    assert decision.message == f"0/1 nodes are available: 1 later. {NOT_HELPFUL}"
+
+
+# --- who has to go -------------------------------------------------------------------------------
+
+
+@BOTH
+def test_the_worked_example(release: str) -> None:
+    """Of two lower pods the more important one is put back first, and stays."""
+    cluster = [node("n0"), pod("p5", priority=5), pod("p3", priority=3), pod("p1", priority=1)]
+    assert victims(preempted(release, cluster, wants(priority=4))) == {"n0": ["p1"]}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("there", "asking", "expected"),
+    [
+        ([pod("a", priority=10), pod("b", priority=11), pod("c", priority=10)], wants(), {}),
+        ([pod("a", priority=9, cpu=2000), pod("b", priority=1, cpu=1000)], wants(1000), {"n0": ["b"]}),
+        ([pod("a", priority=9, cpu=2000), pod("b", priority=1, cpu=1000)], wants(2000), {"n0": ["a"]}),
+        ([pod("a", priority=1, start=5), pod("b", priority=1, start=9, cpu=2000)], wants(1000), {"n0": ["b"]}),
+        ([pod("a", cpu=500), pod("b", cpu=500), pod("c", priority=10, cpu=2000)], wants(4000), {}),
+    ],
+    ids=["nobody lower", "as few as possible", "the big one", "the later one", "not even then"],
+)
+def test_victims(release: str, there: list[Pod], asking: Pod, expected: dict[str, list[str]]) -> None:
+    """All lower ones are thought away, and put back from the most important one as long as the pod fits."""
+    decision = preempted(release, [node("n0"), *there], asking)
+    assert victims(decision) == expected
+    assert chosen(decision) == list(expected)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("allowed", "disrupted", "old", "new", "violations"),
+    [
+        (2, (), ["free", "web2"], ["free", "web2"], 0),
+        (1, (), ["web1", "free"], ["web1", "free"], 0),
+        (0, (), ["web2", "free"], ["free", "web2"], 1),
+        (0, ("web2",), ["free", "web2"], ["free", "web2"], 0),
+    ],
+    ids=["enough left", "one left", "none left", "counted already"],
+)
+def test_budgets_protect(
+    release: str, allowed: int, disrupted: Any, old: list[str], new: list[str], violations: int
+) -> None:
+    """Pods that would violate one are put back first, whatever their priority; 1.20 lists those first that have to go
+    all the same, 1.36 all by importance."""
+    there = [pod("web1", priority=4, label=WEB), pod("free", priority=3), pod("web2", priority=2, label=WEB)]
+    decision = preempted(release, [node("n0"), *there, budget(allowed, *disrupted)], wants(2000))
+    assert victims(decision) == {"n0": {"1.20": old, "1.36": new}[release]}
+    assert decision.preemption is not None
+    assert decision.preemption.candidates["n0"].violations == violations
+
+
+@BOTH
+def test_nominated_pods_need_their_room_too(release: str) -> None:
+    """A pod that is nominated there and at least as important stays in the way."""
+    made = in_tree(release)
+    cluster = [node("n0"), pod("low", cpu=3000)]
+    scheduler = deciding(release, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster)
+    scheduler.cache.nominate(make_pod("other", priority=10, requests=resources(cpu=2500)), "n0")
+    decision = scheduler.schedule(wants(), preempt=True)
+    assert victims(decision) == {}
+    text = "preemption: 0/1 nodes are available: 1 Insufficient cpu."
+    assert decision.message == told(release, 1, "1 Insufficient cpu", text)
+
+
+@BOTH
+def test_lower_nominations_are_taken_back(release: str) -> None:
+    """Of the pods nominated to the chosen node."""
+    made = in_tree(release)
+    cluster = [node("n0"), pod("low", cpu=3000)]
+    scheduler = deciding(release, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster)
+    for name, priority in (("lower", 5), ("equal", 10)):
+        scheduler.cache.nominate(make_pod(name, priority=priority, requests=resources(cpu=100)), "n0")
+    found = scheduler.schedule(wants(), preempt=True).preemption
+    assert found is not None
+    assert [p.metadata.name for p in found.cleared] == ["lower"]
+
+
+@BOTH
+def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None:
+    """Their RemovePod and AddPod are told step by step."""
+
+    def alone(state: Any, asking: Any, info: Any) -> Status | None:
+        gone = state.get("gone") or ()
+        return None if "b" in gone else Status.unschedulable("crowded")
+
+    def change(add: bool) -> Any:
+        def tell(state: Any, asking: Any, other: Any, info: Any) -> None:
+            gone = set(state.get("gone") or ())
+            (gone.discard if add else gone.add)(other.metadata.name)
+            state.write("gone", gone)
+
+        return tell
+
+    own = plugin("O", filter=alone, add_pod=change(True), remove_pod=change(False), **answers(pre_filter=None))
+    cluster = [node("n0"), pod("a", priority=2), pod("b", priority=1)]
+    assert victims(preempted(release, cluster, wants(), own)) == {"n0": ["b"]}
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+
+@BOTH
+@settings(max_examples=40)
+@given(world=worlds(), asking=incoming, data=st.data())
+def test_law_of_candidates(release: str, world: World, asking: Pod, data: st.DataObject) -> None:
+    """Whoever has to go is lower than the pod, and without the victims the pod fits."""
+    asking = attrs.evolve(asking, spec=attrs.evolve(asking.spec, priority=7))
+    cache = world.cache(release)
+    scheduler = everything(release, cache)
+    decision = scheduler.schedule(asking, preempt=True)
+    found = decision.preemption
+    if found is None or not len(found.candidates):
+        return
+    for name, those in found.candidates.items():
+        assert all(p.priority < 7 and p.node_name == name for p in those.pods)
+        assert those.violations <= len(those.pods)
+        assert those.pods or release == "1.20"
+    assert set(found.chosen) <= set(found.candidates)
+    assert decision.nominated == found.chosen[0]

@@ -1,0 +1,52 @@
+"""The plugins that come with the releases."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
+from kubescheduler.framework.contract.points import METHODS, Point
+from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from tests.support.rich_worlds import GATED, RELEASES, in_tree
+
+TABLES = {"1.20": POINTS_BY_PLUGIN_1_20, "1.36": POINTS_BY_PLUGIN_1_36}
+COLUMNS = {
+    Point.PRE_FILTER: "check",
+    Point.FILTER: "check",
+    Point.PRE_SCORE: "scoring",
+    Point.SCORE: "scoring",
+    Point.POST_FILTER: "search",
+}
+"""Point → what plugins over columns have there instead of a method."""
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_plugin_of_the_table_is_made(release: str) -> None:
+    """Names and points are those by which profiles are completed."""
+    made = in_tree(release)
+    assert set(made) == set(IN_TREE[release]) == set(TABLES[release])
+    assert {name: plugin.name for name, plugin in made.items()} == {name: name for name in made}
+    assert {name: set(points_of(plugin)) for name, plugin in made.items()} == {
+        name: set(points) for name, points in TABLES[release].items()
+    }
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_plugin_can_be_run_where_it_takes_part(release: str) -> None:
+    """It has columns or a method for each of its points."""
+    for name, plugin in in_tree(release).items():
+        for point in () if name in GATED else points_of(plugin):
+            ways = [getattr(plugin, way, None) for way in (*METHODS[point], COLUMNS.get(point, "")) if way]
+            assert any(way is not None for way in ways), (name, point)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_rules_bear_the_name_of_their_plugin(release: str) -> None:
+    """Reasons and scores are told by plugin."""
+    for name, plugin in in_tree(release).items():
+        rules = [getattr(plugin, part, None) for part in ("check", "scoring")]
+        assert {rule.name for rule in rules if rule is not None} <= {name}
+        if isinstance(plugin, ColumnPlugin):
+            assert (plugin.check is not None) == bool(plugin.points & {Point.PRE_FILTER, Point.FILTER})
+            assert (plugin.scoring is not None) == bool(plugin.points & {Point.PRE_SCORE, Point.SCORE})

@@ -1,0 +1,480 @@
+"""The queue of 1.16: which pod is next, when failed ones return, and that none is lost or doubled."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ClusterStateError
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    NodeCondition,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    Requirement,
+    StorageClass,
+    Taint,
+)
+from kubescheduler.queue.backoff import BackoffRecords, backoff_seconds
+from kubescheduler.queue.heap import KeyedHeap
+from kubescheduler.queue.move_requests import node_update_moves, storage_class_moves, wants_to_be_near
+from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue, queue_order
+from tests.support.build import labels, make_node, make_pod, resources
+
+
+class Setting:
+    """A queue, its cluster, and a clock that is turned by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.cache = ClusterCache.of([make_node("n1"), make_node("n2")])
+        self.queue = SchedulingQueue(lambda: self.now, self.cache)
+
+    def pass_time(self, seconds: float) -> None:
+        """To a later moment, with every tick on the way."""
+        until = self.now + seconds
+        while (tick := self.queue.next_flush()) is not None and tick <= until:
+            self.now = tick
+            self.queue.flush_due()
+        self.now = until
+
+    def pop(self) -> Pod | None:
+        entry = self.queue.pop()
+        return None if entry is None else entry.pod
+
+    def fail(self, pod: Pod) -> None:
+        """One attempt that fails at once."""
+        popped = self.pop()
+        assert popped == pod
+        self.queue.add_unschedulable(pod, self.queue.cycle)
+
+    def try_in_vain(self, until: float) -> int:
+        """Every pod that becomes active fails at once; how often that was."""
+        attempts = 0
+        while True:
+            while (pod := self.pop()) is not None:
+                attempts += 1
+                self.queue.add_unschedulable(pod, self.queue.cycle)
+            tick = self.queue.next_flush()
+            if tick is None or tick > until:
+                self.now = max(self.now, until)
+                return attempts
+            self.now = tick
+            self.queue.flush_due()
+
+    def popped(self) -> list[str]:
+        names = []
+        while (pod := self.pop()) is not None:
+            names.append(pod.metadata.name)
+        return names
+
+
+def near(app: str, **term: Any) -> Affinity:
+    selector = LabelSelector(labels({"app": app}))
+    return Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", selector, **term),)))
+
+
+def test_higher_priority_first_then_first_come() -> None:
+    """Equal in both, pods come in the order in which they were added."""
+    setting = Setting()
+    for now, name, priority in ((0, "a", 0), (0, "b", 5), (1, "c", 5), (1, "d", 5), (2, "e", 9)):
+        setting.now = now
+        setting.queue.add(make_pod(name, priority=priority))
+    assert setting.popped() == ["e", "b", "c", "d", "a"]
+    assert setting.queue.cycle == 5
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"), [(0, 1), (1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (6, 10), (2000, 10)]
+)
+def test_the_wait_doubles_up_to_ten_seconds(attempts: int, seconds: float) -> None:
+    """1, 2, 4, 8, 10, 10 …."""
+    assert backoff_seconds(attempts) == seconds
+
+
+def test_a_failure_during_the_wait_does_not_lengthen_it() -> None:
+    """The counter rises when the wait is over; a record idle for more than ten seconds is forgotten."""
+    records = BackoffRecords()
+    records.failed("p", 0.0)
+    records.failed("p", 0.5)
+    assert records.expiry("p") == 1.0
+    records.failed("p", 1.0)
+    assert records.expiry("p") == 3.0
+    records.failed("other", 11.0)
+    assert records.attempts("p") == 2
+    records.failed("other", 11.5)
+    assert (records.attempts("p"), records.expiry("p"), len(records)) == (0, None, 1)
+
+
+def test_a_failed_pod_waits_for_an_event() -> None:
+    """Without a move it is unschedulable; a move during its back-off takes it to the back-off queue."""
+    setting = Setting()
+    pod = make_pod("a")
+    setting.queue.add(pod)
+    setting.fail(pod)
+    assert setting.queue.sizes == (0, 0, 1)
+    setting.now = 0.5
+    setting.queue.move_all()
+    assert setting.queue.sizes == (0, 1, 0)
+    setting.pass_time(0.4)
+    assert setting.pop() is None
+    setting.pass_time(0.1)
+    assert setting.pop() == pod
+
+
+def test_a_move_after_the_backoff_makes_active() -> None:
+    """There is nothing left to wait for."""
+    setting = Setting()
+    pod = make_pod("a")
+    setting.queue.add(pod)
+    setting.fail(pod)
+    setting.now = 1.5
+    setting.queue.move_all()
+    assert setting.queue.sizes == (1, 0, 0)
+
+
+@pytest.mark.parametrize(("when", "sizes"), [("before", (0, 0, 1)), ("during", (0, 1, 0)), ("after", (0, 1, 0))])
+def test_a_move_during_or_after_the_attempt_is_not_missed(when: str, sizes: tuple[int, int, int]) -> None:
+    """Then the pod waits out its back-off only: the event may have come too late for the attempt."""
+    setting = Setting()
+    pod, other = make_pod("a"), make_pod("b")
+    setting.queue.add(pod)
+    if when == "before":
+        setting.queue.move_all()
+    assert setting.pop() == pod
+    cycle = setting.queue.cycle
+    if when == "after":
+        setting.queue.add(other)
+        assert setting.pop() == other
+    if when != "before":
+        setting.queue.move_all()
+    setting.queue.add_unschedulable(pod, cycle)
+    assert setting.queue.sizes == sizes
+
+
+def test_an_assigned_pod_moves_those_that_must_be_near_it() -> None:
+    """Others stay, also when they merely prefer to be near."""
+    setting = Setting()
+    waiting = make_pod("near", affinity=near("web"))
+    for pod in (waiting, make_pod("plain"), make_pod("other", affinity=near("db"))):
+        setting.queue.add(pod)
+        setting.fail(pod)
+    setting.now = 2.0
+    setting.queue.assigned_pod_changed(make_pod("w", {"app": "web"}, node="n1"))
+    assert setting.popped() == ["near"]
+
+
+@pytest.mark.parametrize(
+    ("term", "placed", "expected"),
+    [
+        ({}, make_pod("w", {"app": "web"}), True),
+        ({}, make_pod("w", {"app": "db"}), False),
+        ({}, make_pod("w", {"app": "web"}, namespace="other"), False),
+        ({"namespaces": ("other",)}, make_pod("w", {"app": "web"}, namespace="other"), True),
+    ],
+    ids=["match", "labels", "namespace", "named namespace"],
+)
+def test_terms_match_namespace_and_labels(term: dict[str, Any], placed: Pod, expected: bool) -> None:
+    """A term without namespaces looks into its pod's own."""
+    assert wants_to_be_near(make_pod(affinity=near("web", **term)), placed) is expected
+
+
+def test_an_invalid_term_picks_nothing() -> None:
+    """It is no reason to stop either."""
+    bad = LabelSelector(match_expressions=(Requirement("a", "Odd"),))
+    affinity = Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", bad),)))
+    assert not wants_to_be_near(make_pod(affinity=affinity), make_pod("w"))
+    assert not wants_to_be_near(make_pod(affinity=Affinity()), make_pod("w"))
+
+
+NODE = make_node("n", conditions=(NodeCondition("Ready", "True"),))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (NODE, NODE, False),
+        (attrs.evolve(NODE, unschedulable=True), NODE, True),
+        (NODE, attrs.evolve(NODE, unschedulable=True), False),
+        (NODE, attrs.evolve(NODE, allocatable=resources(cpu=1)), True),
+        (NODE, attrs.evolve(NODE, metadata=ObjectMeta("n", labels=labels({"a": "b"}))), True),
+        (NODE, attrs.evolve(NODE, taints=(Taint("a"),)), True),
+        (NODE, attrs.evolve(NODE, conditions=(NodeCondition("Ready", "False"),)), True),
+        (NODE, attrs.evolve(NODE, images=()), False),
+    ],
+    ids=["same", "schedulable again", "cordoned", "allocatable", "labels", "taints", "conditions", "images"],
+)
+def test_which_node_updates_move(old: Any, new: Any, expected: bool) -> None:
+    """Only those that may let a pod in."""
+    assert node_update_moves(old, new) is expected
+
+
+def test_which_storage_classes_move() -> None:
+    """Those that bind when the first pod comes."""
+    assert storage_class_moves(StorageClass(ObjectMeta("s"), volume_binding_mode="WaitForFirstConsumer"))
+    assert not storage_class_moves(StorageClass(ObjectMeta("s"), volume_binding_mode="Immediate"))
+
+
+def test_unschedulable_pods_move_after_a_minute() -> None:
+    """At the first tick of thirty seconds at which they have lain for more than sixty."""
+    setting = Setting()
+    pod = make_pod("a")
+    setting.queue.add(pod)
+    setting.fail(pod)
+    setting.pass_time(89)
+    assert setting.pop() is None
+    setting.pass_time(1)
+    assert (setting.now, setting.pop()) == (90.0, pod)
+
+
+@pytest.mark.parametrize(
+    ("state", "labelled", "active"),
+    [("active", False, True), ("backoff", False, True), ("unschedulable", False, False), ("unschedulable", True, True)],
+)
+def test_updates(state: str, labelled: bool, active: bool) -> None:
+    """In back-off any update makes active; of an unschedulable pod one that touches more than its status."""
+    setting = Setting()
+    old = make_pod("a")
+    new = attrs.evolve(old, nominated_node_name="n1")
+    if labelled:
+        new = attrs.evolve(new, metadata=attrs.evolve(old.metadata, labels=labels({"a": "b"})))
+    setting.queue.add(old)
+    if state != "active":
+        setting.fail(old)
+    if state == "backoff":
+        setting.queue.move_all()
+    setting.queue.update(old, new)
+    assert setting.queue.pending() == [new]
+    assert (setting.pop() == new) is active
+    assert [pod.key for pod in setting.cache.nominated()["n1"]] == [new.key]
+
+
+def test_an_update_of_an_unknown_pod_adds_it() -> None:
+    """It was assigned to nobody we know of."""
+    setting = Setting()
+    setting.queue.update(make_pod("a"), make_pod("a"))
+    assert setting.queue.sizes == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kept"), [("", "", "n1"), ("", "n2", "n2"), ("n1", "", None), ("n1", "n2", "n2")]
+)
+def test_nominations_in_memory_survive_updates_that_say_nothing(old: str, new: str, kept: str | None) -> None:
+    """An update that carries a nomination on either side takes over what the new object says."""
+    setting = Setting()
+    before, after = make_pod("a", nominated=old), make_pod("a", nominated=new)
+    setting.queue.add(before)
+    setting.queue.nominate(before, "n1")
+    setting.queue.update(before, after)
+    assert list(setting.cache.nominated()) == ([kept] if kept else [])
+
+
+def test_deletion_takes_pod_nomination_and_backoff_away() -> None:
+    """A pod of the same name begins anew."""
+    setting = Setting()
+    pod = make_pod("a", nominated="n1")
+    setting.queue.add(pod)
+    setting.fail(pod)
+    setting.queue.delete(pod)
+    assert (len(setting.queue), setting.cache.nominated(), pod in setting.queue) == (0, {}, False)
+    setting.queue.add(pod)
+    setting.fail(pod)
+    setting.now = 1.0
+    setting.queue.move_all()
+    assert setting.pop() == pod
+
+
+@pytest.mark.parametrize("state", ["activeQ", "backoffQ", "unschedulableQ"])
+def test_a_pod_cannot_come_back_twice(state: str) -> None:
+    """Upstream's text names the queue it is in."""
+    setting = Setting()
+    pod = make_pod("a")
+    setting.queue.add(pod)
+    if state != "activeQ":
+        setting.fail(pod)
+    if state == "backoffQ":
+        setting.queue.move_all()
+    with pytest.raises(ClusterStateError, match=f"^pod is already present in {state}$"):
+        setting.queue.add_unschedulable(pod, setting.queue.cycle)
+
+
+def test_queue_order_passes_over_what_is_not_pending() -> None:
+    """Assigned, finished and deleted pods, and other objects."""
+    pods = [make_pod("a", node="n"), make_pod("b", deleting=True), attrs.evolve(make_pod("c"), phase="Failed")]
+    assert queue_order([*pods, make_node("n"), make_pod("d"), make_pod("e", priority=1)]) == [
+        make_pod("e", priority=1),
+        make_pod("d"),
+    ]
+
+
+# --- laws --------------------------------------------------------------------------------------
+
+NAMES = [f"p{i}" for i in range(6)]
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """Any sequence of calls against a plain model: who is where does not matter, that all are somewhere does."""
+
+    in_flight = Bundle("in_flight")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setting = Setting()
+        self.queue = self.setting.queue
+        self.queued: dict[str, Pod] = {}
+        self.flying: set[str] = set()
+        self.earliest: dict[str, float] = {}
+        self.since: dict[str, float] = {}
+
+    @rule(name=st.sampled_from(NAMES), priority=st.integers(0, 2))
+    def add(self, name: str, priority: int) -> None:
+        pod = make_pod(name, priority=priority)
+        if pod.key not in self.queued and pod.key not in self.flying:
+            self.queue.add(pod)
+            self.queued[pod.key] = pod
+            self.earliest.pop(pod.key, None)
+            self.since[pod.key] = self.setting.now
+
+    @rule(target=in_flight)
+    def pop(self) -> Any:
+        active = {pod.key: pod for pod in self.queue.pending()[: self.queue.sizes[0]]}
+        entry = self.queue.pop()
+        if entry is None:
+            assert not active
+            return None
+        key = entry.pod.key
+        assert self.queued.pop(key) == entry.pod
+        assert (-entry.pod.priority, entry.since) == min((-p.priority, self.since[k]) for k, p in active.items())
+        assert self.setting.now >= self.earliest.get(key, 0.0)
+        self.flying.add(key)
+        return entry.pod, self.queue.cycle
+
+    @rule(attempt=consumes(in_flight))
+    def fail(self, attempt: Any) -> None:
+        if attempt is not None:
+            pod, cycle = attempt
+            self.queue.add_unschedulable(pod, cycle)
+            self.flying.remove(pod.key)
+            self.queued[pod.key] = pod
+            self.since[pod.key] = self.setting.now
+            self.earliest[pod.key] = max(self.setting.now, self.earliest.get(pod.key, 0.0))
+
+    @rule(attempt=consumes(in_flight))
+    def place(self, attempt: Any) -> None:
+        if attempt is not None:
+            self.flying.remove(attempt[0].key)
+
+    @rule()
+    def move_all(self) -> None:
+        self.queue.move_all()
+        assert self.queue.sizes[2] == 0
+
+    @rule(name=st.sampled_from(NAMES))
+    def delete(self, name: str) -> None:
+        pod = make_pod(name)
+        if pod.key in self.queued:
+            self.queue.delete(self.queued.pop(pod.key))
+
+    @rule(name=st.sampled_from(NAMES), value=st.sampled_from("xy"), status=st.booleans())
+    def update(self, name: str, value: str, status: bool) -> None:
+        old = self.queued.get(make_pod(name).key)
+        if old is not None:
+            meta = old.metadata if status else attrs.evolve(old.metadata, labels=labels({"v": value}))
+            new = attrs.evolve(old, metadata=meta, start_time=value)
+            self.queue.update(old, new)
+            self.queued[new.key] = new
+            self.earliest.pop(new.key, None)
+
+    @rule(seconds=st.sampled_from([0.25, 1.0, 7.5, 40.0, 100.0]))
+    def pass_time(self, seconds: float) -> None:
+        self.setting.pass_time(seconds)
+
+    @precondition(lambda self: self.queue.resting())
+    @rule(seconds=st.sampled_from([50.0, 1000.0]))
+    def rest(self, seconds: float) -> None:
+        for key in self.queue.rest_until(self.setting.now + seconds):
+            self.earliest.pop(key, None)
+        self.setting.now += seconds
+        self.since |= {entry.pod.key: entry.since for entry in self.queue._unschedulable.values()}
+
+    @invariant()
+    def nothing_is_lost_or_doubled(self) -> None:
+        pending = self.queue.pending()
+        assert {pod.key: pod for pod in pending} == self.queued
+        assert len(pending) == len(self.queued) == len(self.queue)
+
+    @invariant()
+    def nobody_waits_for_ever(self) -> None:
+        """Back-offs end within ten seconds and a tick, anything else within ninety seconds."""
+        now = self.setting.now
+        assert all(self.queue._backoff.expiry(e.pod.key) > now - 1 for e in self.queue._waiting)  # type: ignore[operator]
+        assert all((self.queue._backoff.expiry(e.pod.key) or 0) <= now + 10 for e in self.queue._waiting)
+        assert all(now - entry.since <= 90 for entry in self.queue._unschedulable.values())
+
+
+TestQueueMachine = QueueMachine.TestCase
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 130).map(lambda t: round(t, 1)), st.integers(0, 2)), min_size=1, max_size=6),
+    st.floats(0, 1000).map(lambda t: round(t, 1)),
+)
+def test_resting_is_what_ticks_and_vain_attempts_do(arrivals: list[tuple[float, int]], length: float) -> None:
+    """The same pods at the same times in the same order, and as many attempts."""
+    pair = (Setting(), Setting())
+    for setting in pair:
+        for index, (now, priority) in enumerate(sorted(arrivals)):
+            setting.try_in_vain(until=now)
+            setting.queue.add(make_pod(f"p{index}", priority=priority))
+            setting.try_in_vain(until=now)
+    stepped, rested = pair
+    moment = stepped.now + length
+    attempts = stepped.try_in_vain(until=math.nextafter(moment, 0))
+    assert sum(rested.queue.rest_until(moment).values()) == attempts
+    assert list(rested.queue._unschedulable.values()) == list(stepped.queue._unschedulable.values())
+    for setting in pair:
+        setting.now = moment
+        setting.queue.move_all()
+    assert rested.queue.sizes == stepped.queue.sizes
+    for setting in pair:
+        setting.pass_time(20)
+    assert rested.popped() == stepped.popped()
+    assert rested.queue.cycle == stepped.queue.cycle
+
+
+def test_only_unschedulable_pods_rest() -> None:
+    """A pod that is about to be tried is no reason to let time pass."""
+    setting = Setting()
+    setting.queue.add(make_pod("a"))
+    assert setting.queue.resting() is None
+    with pytest.raises(ClusterStateError, match="only unschedulable pods can rest"):
+        setting.queue.rest_until(100)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3), st.booleans()), max_size=300))
+def test_the_heap_is_a_sorted_dictionary(steps: list[tuple[str, int, bool]]) -> None:
+    """Entries are found by key and come by rank, those of one rank by arrival."""
+    heap: KeyedHeap[int] = KeyedHeap()
+    model: dict[str, tuple[int, int]] = {}
+    for arrival, (key, rank, remove) in enumerate(steps):
+        if remove:
+            assert (heap.remove(key) is None) == (model.pop(key, None) is None)
+        else:
+            keeps = key in model and model[key][0] == rank
+            heap.put(key, rank, (rank,))
+            model[key] = (rank, model[key][1] if keeps else arrival)
+        assert len(heap) == len(model)
+        assert set(model) == {k for k in "abcdef" if k in heap}
+    order = sorted(model, key=lambda key: model[key])
+    assert [heap.pop() for _ in order] == [model[key][0] for key in order]
+    assert (heap.pop(), heap.peek(), heap.lowest()) == (None, None, None)

@@ -1,0 +1,56 @@
+"""Comparisons as JUnit XML."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from kubescheduler.compare.comparing import Cause, Comparison, compare
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.report.junit import junit
+from tests.support.build import labels
+from tests.support.compared import node, pod
+
+OLD, NEW = EngineSpec(), EngineSpec(release="1.36")
+
+
+@pytest.fixture
+def found() -> Comparison:
+    """One pod stays, one goes elsewhere, one is an error."""
+    cluster = [node("n1"), node("n2"), pod("there", 150, on="n1")]
+    pods = [
+        pod("stays", node_selector=labels({"kubernetes.io/hostname": "n1"})),
+        pod("moves"),
+        pod("errs", scheduler_name="x"),
+    ]
+    return compare(cluster, pods, OLD, [NEW])
+
+
+@pytest.mark.parametrize(
+    ("tolerated", "counts"),
+    [
+        pytest.param((), ("3", "1", "1"), id="none"),
+        pytest.param((Cause.SCORE_RESOLUTION, Cause.CHANGED_FORMULA), ("3", "0", "1"), id="what moved"),
+        pytest.param(tuple(Cause), ("3", "0", "0"), id="all"),
+    ],
+)
+def test_a_case_for_each_pod(found: Comparison, tolerated: tuple[Cause, ...], counts: tuple[str, ...]) -> None:
+    """Moved pods fail unless the cause is tolerated; errors are errors."""
+    (suite,) = ElementTree.fromstring("".join(junit(found, tolerated)))
+    assert suite.get("name") == "1.16 and 1.36"
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == counts
+    assert [case.get("name") for case in suite] == ["stays", "moves", "errs"]
+    assert [len(case) for case in suite] == [0, 1, 1]
+    if not tolerated:
+        (failure,) = suite[1]
+        assert (failure.tag, failure.get("message", "")[:26]) == ("failure", "n1 before, n2 now: score-r")
+        assert "LeastRequestedPriority -> NodeResourcesFit: +0, +" in (failure.text or "")
+
+
+def test_what_xml_cannot_hold() -> None:
+    """Control characters are replaced."""
+    strange = pod("a\x01b<", scheduler_name="x")
+    text = "".join(junit(compare([node("n1")], [strange], OLD, [NEW])))
+    assert 'name="a?b&lt;"' in text
+    ElementTree.fromstring(text)

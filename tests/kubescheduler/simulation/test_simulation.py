@@ -1,0 +1,289 @@
+"""Simulations of small clusters: who is placed when, who waits, who has to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import pytest
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm, Service
+from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.simulation_report import ReasonCount, Report
+from kubescheduler.simulation.utilisation import Level
+from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Chain, NodeArrival, Workload
+from tests.support.build import labels, make_node, make_pod, resources
+
+
+def one_cpu(name: str, **fields: Any) -> Pod:
+    return make_pod(name, requests=resources(cpu=1000), **fields)
+
+
+def small_node(name: str, cpus: int = 1) -> Node:
+    return make_node(name, {"zone": name}, allocatable=resources(cpu=1000 * cpus, memory=8 << 30, pods=10))
+
+
+def scheduler_for(objects: Sequence[Any], extenders: Sequence[Any] = ()) -> GenericScheduler:
+    algorithm = attrs.evolve(algorithm_for(AlgorithmOptions(), None, None), extenders=tuple(extenders))
+    return GenericScheduler(algorithm, ClusterCache.of(objects))
+
+
+def simulated(cluster: Sequence[Any], *arrivals: Arrival, preempt: bool = False, **workload: Any) -> Report:
+    grace = workload.pop("grace", 0.0)
+    extenders = workload.pop("extenders", ())
+    scheduler = scheduler_for(cluster, extenders)
+    return Simulation(scheduler, Workload(arrivals, **workload), preempt=preempt, grace=grace).run()
+
+
+def story(report: Report) -> dict[str, tuple[Any, ...]]:
+    """Pod → (outcome, node, placed, left)."""
+    return {r.pod.metadata.name: (r.outcome, r.node, r.placed, r.left) for r in report.pods}
+
+
+def test_a_pod_waits_until_another_leaves() -> None:
+    """It is tried when that happens: its back-off is long over."""
+    report = simulated(
+        [small_node("n")], Arrival(one_cpu("a"), duration=15.5), Arrival(one_cpu("b"), at=3.0, duration=1.0)
+    )
+    assert story(report) == {"a": ("finished", "n", 0.0, 15.5), "b": ("finished", "n", 15.5, 16.5)}
+    assert report.pods[1].attempts == 2
+    assert report.every_pod_had_a_node
+    assert report.waits() == [0.0, 12.5]
+
+
+def test_a_move_during_the_backoff_lets_it_end() -> None:
+    """The pod becomes active at the first whole second after it."""
+    report = simulated([small_node("n")], Arrival(one_cpu("a"), duration=3.4), Arrival(one_cpu("b"), at=3.3))
+    assert story(report)["b"] == ("running", "n", 5.0, None)
+
+
+def test_higher_priority_goes_first() -> None:
+    """Of the pods of one moment."""
+    report = simulated([small_node("n")], Arrival(one_cpu("low")), Arrival(one_cpu("high", priority=5)))
+    assert story(report)["high"][1] == "n"
+    assert [record.pod.metadata.name for record in report.pending] == ["low"]
+    assert not report.every_pod_had_a_node
+
+
+def test_pods_that_fit_nowhere_are_counted_by_reason() -> None:
+    """With the nodes that gave the reason, over all these pods; the last attempts follow the last change."""
+    odd = one_cpu("odd", node_selector=labels({"disk": "ssd"}))
+    report = simulated(
+        [small_node("n1"), small_node("n2")],
+        Arrival(make_pod("big", requests=resources(cpu=5000))),
+        Arrival(odd),
+        Arrival(make_pod("late"), at=1000.0),
+    )
+    assert report.reasons() == [
+        ReasonCount("Insufficient cpu", 1, 2),
+        ReasonCount("node(s) didn't match node selector", 1, 2),
+    ]
+    assert report.pending[0].message == "0/2 nodes are available: 2 Insufficient cpu."
+    assert report.pods[0].attempts == len([0, *range(90, 1081, 90)])
+    assert report.end == 1080.0
+
+
+def test_a_pod_deleted_before_it_was_placed_is_withdrawn() -> None:
+    """A pod that comes and goes at one moment is tried in between."""
+    report = simulated(
+        [small_node("n")],
+        Arrival(make_pod("big", requests=resources(cpu=5000)), leaves_at=7.0),
+        Arrival(one_cpu("short"), at=2.0, leaves_at=2.0),
+    )
+    assert story(report) == {"big": ("withdrawn", "", None, 7.0), "short": ("finished", "n", 2.0, 2.0)}
+
+
+@pytest.mark.parametrize(("grace", "placed"), [(0.0, 11.0), (30.0, 40.0)])
+def test_preemption(grace: float, placed: float) -> None:
+    """The preemptor is nominated and placed when its victim has left and its back-off is over."""
+    report = simulated(
+        [small_node("n")],
+        Arrival(one_cpu("low")),
+        Arrival(one_cpu("high", priority=5), at=10.0),
+        Arrival(one_cpu("middle", priority=3), at=10.5),
+        preempt=True,
+        grace=grace,
+    )
+    assert story(report) == {
+        "low": ("preempted", "n", 0.0, 10.0 + grace),
+        "high": ("running", "n", placed, None),
+        "middle": ("pending", "", None, None),
+    }
+    assert [(p.time, p.pod, p.node, p.victims) for p in report.preemptions] == [
+        (10.0, "default/high", "n", ("default/low",))
+    ]
+
+
+def test_without_preempt_nobody_has_to_go() -> None:
+    """Preemption is asked for."""
+    report = simulated([small_node("n")], Arrival(one_cpu("low")), Arrival(one_cpu("high", priority=5), at=1.0))
+    assert report.counts()["preemptions"] == 0
+    assert story(report)["low"][0] == "running"
+
+
+def test_pods_of_the_cluster_can_be_preempted() -> None:
+    """They are then part of the report."""
+    running = one_cpu("old", node="n")
+    report = simulated([small_node("n"), running], Arrival(one_cpu("high", priority=5)), preempt=True)
+    assert story(report)["old"] == ("preempted", "n", 0.0, 0.0)
+
+
+def test_lower_nominations_are_taken_back() -> None:
+    """A higher preemptor on the node that a lower one waits for."""
+    report = simulated(
+        [small_node("n")],
+        Arrival(one_cpu("low")),
+        Arrival(one_cpu("middle", priority=3), at=10.0),
+        Arrival(one_cpu("high", priority=5), at=12.0),
+        preempt=True,
+        grace=60.0,
+    )
+    assert story(report)["high"] == ("running", "n", 70.0, None)
+    middle = report.pods[1]
+    assert (middle.outcome, middle.pod.nominated_node_name) == ("pending", "")
+
+
+def test_nodes_join_and_leave() -> None:
+    """A new node is a reason to try again; a node takes its pods with it."""
+    report = simulated(
+        [],
+        Arrival(one_cpu("a")),
+        nodes=(NodeArrival(small_node("n"), at=20.0, leaves_at=50.0),),
+    )
+    assert story(report) == {"a": ("lost", "n", 20.0, 50.0)}
+    assert [(s.time, s.capacity[0]) for s in report.samples] == [(0.0, 0), (20.0, 1000), (50.0, 0)]
+    assert report.nodes[0].changes[-1] == (50.0, (0, 0, 0))
+
+
+def test_an_updated_node_moves_pods_if_it_matters() -> None:
+    """Twice the cpus let the second pod in."""
+    report = simulated(
+        [small_node("n")],
+        Arrival(one_cpu("a")),
+        Arrival(one_cpu("b")),
+        nodes=(NodeArrival(small_node("n", cpus=2), at=30.0),),
+    )
+    assert story(report)["b"] == ("running", "n", 30.0, None)
+
+
+def test_a_placed_pod_moves_those_that_must_be_near_it() -> None:
+    """Nothing else would, before the minute is over."""
+    term = PodAffinityTerm("zone", LabelSelector(labels({"app": "web"})))
+    waiting = make_pod("near", affinity=Affinity(pod_affinity=PodAffinity((term,))))
+    report = simulated([small_node("n")], Arrival(waiting), Arrival(make_pod("web", {"app": "web"}), at=5.0))
+    assert story(report)["near"] == ("running", "n", 5.0, None)
+
+
+def test_chains() -> None:
+    """The next pod comes when one is bound, or has finished."""
+    pods = [one_cpu(f"p{i}") for i in range(3)]
+    for on, times in ((ON_FINISH, [0.0, 4.0, 8.0]), (ON_BINDING, [0.0, 0.0, 0.0])):
+        first, *rest = [Arrival(pod, duration=4.0, chain="c") for pod in pods]
+        report = simulated([small_node("n", cpus=3)], first, chains={"c": Chain(on, tuple(rest))})
+        assert [record.placed for record in report.pods] == times
+
+
+def test_an_ordered_chain_stops_where_a_pod_is_not_bound() -> None:
+    """The third pod never comes."""
+    first, *rest = [Arrival(one_cpu(f"p{i}"), chain="c") for i in range(3)]
+    report = simulated([small_node("n")], first, chains={"c": Chain(ON_BINDING, tuple(rest))})
+    assert [record.outcome for record in report.pods] == ["running", "pending"]
+
+
+@attrs.define
+class Binder:
+    """An extender that binds, or refuses to."""
+
+    refusals: int = 0
+    calls: list[tuple[str, str]] = attrs.field(factory=list)
+
+    @property
+    def config(self) -> Any:
+        return attrs.make_class("Config", {"bind_verb": attrs.field(default="bind")})()
+
+    def is_interested(self, pod: Pod) -> bool:
+        return pod.metadata.name == "theirs"
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        self.calls.append((pod.metadata.name, node_name))
+        if len(self.calls) <= self.refusals:
+            raise SchedulingError("no")
+
+
+def run_with(binder: Binder, monkeypatch: pytest.MonkeyPatch, *arrivals: Arrival) -> Report:
+    """The extender takes part in binding alone."""
+    monkeypatch.setattr(
+        "kubescheduler.core.generic_scheduler.filter_with_extenders", lambda p, e, s, rows, *_: (rows, ())
+    )
+    monkeypatch.setattr(
+        "kubescheduler.core.generic_scheduler.score_with_extenders", lambda p, e, t, s, rows, *_: (0, t)
+    )
+    return simulated([small_node("n", cpus=2)], *arrivals, extenders=[binder])
+
+
+def test_an_interested_extender_binds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the pods it is interested in."""
+    binder = Binder()
+    run_with(binder, monkeypatch, Arrival(one_cpu("ours")), Arrival(one_cpu("theirs")))
+    assert binder.calls == [("theirs", "n")]
+
+
+def test_a_refused_binding_is_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pod is forgotten and comes back."""
+    binder = Binder(refusals=1)
+    leaving = Arrival(one_cpu("ours"), duration=5.0)
+    report = run_with(binder, monkeypatch, Arrival(one_cpu("theirs")), leaving)
+    assert story(report)["theirs"] == ("running", "n", 5.0, None)
+    refused = run_with(Binder(refusals=99), monkeypatch, Arrival(one_cpu("theirs")))
+    assert refused.pending[0].message == "Binding rejected: no"
+    assert refused.reasons() == [ReasonCount("Binding rejected: no", 1, 0)]
+
+
+def test_utilisation() -> None:
+    """Per resource over the cluster and per node: a step at every moment that changed something."""
+    report = simulated(
+        [small_node("a"), small_node("b", cpus=3)],
+        Arrival(one_cpu("p"), duration=10.0),
+        Arrival(make_pod("q", requests=resources(cpu=3000)), at=5.0, duration=15.0),
+        objects=(Service(make_pod().metadata),),
+    )
+    assert report.resources == ("cpu", "memory", "pods")
+    assert [(s.time, s.pending, s.used[0], s.used[2]) for s in report.samples] == [
+        (0.0, 0, 1000, 1),
+        (5.0, 1, 1000, 1),
+        (10.0, 0, 3000, 1),
+        (25.0, 0, 0, 0),
+    ]
+    assert report.level(0) == Level(mean=(10 * 0.25 + 15 * 0.75) / 25, peak=0.75, last=0.0)
+    first, second = report.nodes
+    assert (first.name, first.changes) == ("a", [(0.0, (0, 0, 0))])
+    assert [(time, used[0]) for time, used in second.changes] == [(0.0, 1000), (10.0, 3000), (25.0, 0)]
+    assert report.node_level(second, 0).peak == 1.0
+
+
+def test_equal_pods_are_judged_once_while_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred replicas that fit nowhere cost one decision; each has its own record."""
+    calls = []
+    schedule = GenericScheduler.schedule
+    monkeypatch.setattr(
+        GenericScheduler, "schedule", lambda self, pod, **k: calls.append(pod) or schedule(self, pod, **k)
+    )
+    arrivals = [Arrival(make_pod(f"p{i}", requests=resources(cpu=9000))) for i in range(100)]
+    report = simulated([small_node("n")], *arrivals)
+    assert len(calls) == 1
+    assert [record.message for record in report.pods] == ["0/1 nodes are available: 1 Insufficient cpu."] * 100
+    assert report.counts()["attempts"] == 100
+
+
+def test_progress_is_told() -> None:
+    """Events done and known; both grow."""
+    told: list[tuple[int, int]] = []
+    workload = Workload((Arrival(one_cpu("a"), duration=2.0), Arrival(one_cpu("b"), at=1.0)))
+    Simulation(scheduler_for([small_node("n")]), workload, progress=lambda *news: told.append(news)).run()
+    assert told[0] == (1, 3)
+    assert told[-1] == (3, 3)

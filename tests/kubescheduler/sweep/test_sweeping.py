@@ -1,0 +1,129 @@
+"""Sweeps: every case once, whatever stops them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import attrs
+import pytest
+
+from kubescheduler.sweep.cases import Case
+from kubescheduler.sweep.rows import Row
+from kubescheduler.sweep.rows_file import open_rows
+from kubescheduler.sweep.run_case import Outcome, failed, run_case
+from kubescheduler.sweep.sweeping import SweepSummary, sweep
+from tests.support.sweep_build import COLUMNS, rows_in, run_here, two_hundred
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> list[Case]:
+    """The first few of two hundred."""
+    return two_hundred(tmp_path / "snaps")[:6]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "rows.csv"
+
+
+def test_every_case_has_a_row(cases: list[Case], path: Path) -> None:
+    """In the order of the cases, though they end in another."""
+    told: list[tuple[int, int]] = []
+    summary = sweep(
+        cases,
+        lambda todo: run_here(list(reversed(todo))),
+        open_rows(str(path), COLUMNS),
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert summary == SweepSummary(6, 0, 6, ())
+    assert [row["case"] for row in rows_in(path)] == [case.id for case in cases]
+    assert rows_in(path) == [dict(run_case(case).row) for case in cases]
+    assert told == [(at, 6) for at in range(1, 7)]
+
+
+def test_a_sweep_goes_on(cases: list[Case], path: Path) -> None:
+    """What has a row is not run again; more cases may have come."""
+    sweep(cases[1:4], run_here, open_rows(str(path), COLUMNS))
+    ran: list[str] = []
+
+    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+        ran.extend(case.id for case in todo)
+        yield from run_here(todo)
+
+    assert sweep(cases, runner, open_rows(str(path), COLUMNS)) == SweepSummary(6, 3, 3, ())
+    assert ran == [case.id for case in (cases[0], *cases[4:])]
+    assert rows_in(path) == [dict(run_case(case).row) for case in cases]
+
+
+def one_fails(todo: Sequence[Case]) -> Generator[Outcome]:
+    """The second case fails, with an error of two lines."""
+    yield from (failed(case, "one\ntwo") if at == 1 else run_case(case) for at, case in enumerate(todo))
+
+
+def test_errors_are_tried_again_when_asked(cases: list[Case], path: Path) -> None:
+    """A row with an error counts as there, unless errors are to be tried again."""
+    first = sweep(cases, one_fails, open_rows(str(path), COLUMNS))
+    assert first.failed == ((cases[1].id, "one; two"),)
+    assert sweep(cases, run_here, open_rows(str(path), COLUMNS)) == attrs.evolve(first, there=6, new=0)
+    again = sweep(cases, run_here, open_rows(str(path), COLUMNS), retry_errors=True)
+    assert again == SweepSummary(6, 5, 1, ())
+    assert rows_in(path) == [dict(run_case(case).row) for case in cases]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_what_stops_a_sweep_loses_nothing(cases: list[Case], path: Path, error: type[BaseException]) -> None:
+    """The rows so far are in the file, in order, and the runner is closed."""
+    closed: list[bool] = []
+
+    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+        try:
+            yield from run_here([todo[3], todo[1]])
+            raise error
+        finally:
+            closed.append(True)
+
+    with pytest.raises(error):
+        sweep(cases, runner, open_rows(str(path), COLUMNS))
+    assert closed == [True]
+    assert [row["case"] for row in rows_in(path)] == [cases[1].id, cases[3].id]
+    sweep(cases, run_here, open_rows(str(path), COLUMNS))
+    assert rows_in(path) == [dict(run_case(case).row) for case in cases]
+
+
+def test_a_runner_is_closed_when_rows_cannot_be_written(cases: list[Case], path: Path) -> None:
+    """A full disk ends the sweep and what runs for it."""
+    closed: list[bool] = []
+
+    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+        try:
+            yield from run_here(todo)
+        finally:
+            closed.append(True)
+
+    rows = open_rows(str(path), COLUMNS)
+
+    @attrs.define
+    class Full:
+        rows: dict[str, Row]
+
+        def append(self, row: Row) -> None:
+            raise OSError("full")
+
+        def finish(self, order: object) -> None:
+            rows.finish([])
+
+    with pytest.raises(OSError, match="full"):
+        sweep(cases, runner, Full({}))
+    assert closed == [True]
+
+
+def test_notes_are_told_once(cases: list[Case], path: Path) -> None:
+    """Many cases of one configuration have one note."""
+
+    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+        yield from (attrs.evolve(run_case(case), notes=("a", "a", case.snapshot.name[-7:])) for case in todo)
+
+    told: list[str] = []
+    sweep(cases, runner, open_rows(str(path), COLUMNS), notice=told.append)
+    assert told == ["a", "s0.json"]

@@ -1,0 +1,1 @@
+"""Helpers of tests: builders, worlds, strategies, references and processes."""

@@ -1,0 +1,85 @@
+"""Documents in short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component import component_config_from
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile, SchedulerConfig
+
+GROUP = "kubescheduler.config.k8s.io"
+NATIVE = {"1.20": "v1beta1", "1.36": "v1"}
+
+
+def document(release: str, version: str = "", **keys: Any) -> dict[str, Any]:
+    version = version or NATIVE[release]
+    return {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration", **keys}
+
+
+def read(release: str, *, version: str = "", all_problems: bool = False, **keys: Any) -> SchedulerConfig:
+    return component_config_from(document(release, version, **keys), release, all_problems=all_problems)
+
+
+def error(release: str, *, version: str = "", **keys: Any) -> str:
+    """The release's own text."""
+    with pytest.raises(ConfigError) as caught:
+        read(release, version=version, **keys)
+    assert len(caught.value.problems) == 1
+    return caught.value.problems[0]
+
+
+def problems(release: str, *, version: str = "", **keys: Any) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        read(release, version=version, all_problems=True, **keys)
+    return caught.value.problems
+
+
+def plugin_set(*enabled: str | tuple[str, int], disabled: tuple[str, ...] = ()) -> PluginSet:
+    entries = (Enabled(item) if isinstance(item, str) else Enabled(*item) for item in enabled)
+    return PluginSet(tuple(entries), disabled)
+
+
+def plugins(**sets: PluginSet) -> dict[str, Any]:
+    """The member ``plugins`` of a profile."""
+    return {
+        member: {
+            "enabled": [{"name": e.name, "weight": e.weight} if e.weight else {"name": e.name} for e in found.enabled],
+            "disabled": [{"name": name} for name in found.disabled],
+        }
+        for member, found in sets.items()
+    }
+
+
+def names(profile: Profile, point: Point) -> list[str]:
+    return [plugin.name for plugin in profile.plugins.get(point, ())]
+
+
+def weights(profile: Profile) -> dict[str, int]:
+    return {plugin.name: plugin.weight for plugin in profile.plugins.get(Point.SCORE, ())}
+
+
+def entry(name: str, /, **args: Any) -> dict[str, Any]:
+    return {"name": name, "args": args}
+
+
+def args_of(config: SchedulerConfig, name: str) -> Any:
+    return dict(config.profiles[0].plugin_config)[name]
+
+
+def comparable(config: SchedulerConfig) -> Mapping[str, Any]:
+    """What two configurations have to share to be the same."""
+    return {
+        "document": config.document,
+        "profiles": [
+            (profile.scheduler_name, dict(profile.plugins), dict(profile.plugin_config), profile.multi_point)
+            for profile in config.profiles
+        ],
+        "extenders": config.extenders,
+        "leader_election": config.leader_election,
+        "client_connection": config.client_connection,
+    }

@@ -1,0 +1,145 @@
+"""Schedulers of plugins made for a test, and extenders without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from algorithmprovider import release_view
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Node, Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.running.framework_services import Services
+from predicates.types import FitPredicate, PreFiltered
+from priorities.types import PriorityConfig
+from tests.support.build import make_node
+from tests.support.frames import frame
+
+NODES = [make_node(name, {"zone": zone}) for name, zone in (("n0", "a"), ("n1", "b"), ("n2", "a"))]
+
+
+def deciding(
+    release: str,
+    *plugins: Any,
+    cluster: Iterable[Any] = NODES,
+    extenders: Sequence[Any] = (),
+    weights: Mapping[str, int] | None = None,
+    tie_break: Any = None,
+    percentage: int = 100,
+    run_all: bool = False,
+) -> FrameworkScheduler:
+    """A scheduler of one profile with these plugins at every point where they take part."""
+    services = Services(release, ClusterCache.of(cluster, release_view(release)), extenders=tuple(extenders))
+    made = frame(release, *plugins, services=services, weights=weights, run_all_filters=run_all)
+    return FrameworkScheduler(made, services.cache, tuple(extenders), tie_break, percentage)
+
+
+def refusing(name: str, **reasons: Any) -> ColumnPlugin:
+    """A Filter over columns: node → the reason for which it is refused; ``hopeless`` among them cannot be mended."""
+
+    def check(_: PodInfo, snapshot: Snapshot) -> Any:
+        there = snapshot.names
+        texts = dict.fromkeys(reasons.values())
+        return {text: np.array([reasons.get(name) == text for name in there], np.bool_) for text in texts}
+
+    rule = FitPredicate(name, check, unresolvable=lambda reason: reason == "hopeless")
+    return ColumnPlugin(name, frozenset({Point.FILTER}), rule)
+
+
+def pre_filtering(name: str, answer: PreFiltered, *points: Point) -> ColumnPlugin:
+    """A PreFilter over columns, by default with a Filter that passes everywhere."""
+    rule = FitPredicate(
+        name,
+        lambda pod, snapshot: {},
+        pre_filter=lambda pod, snapshot: answer,
+        unresolvable=lambda reason: reason == "hopeless",
+    )
+    return ColumnPlugin(name, frozenset({Point.PRE_FILTER, *(points or (Point.FILTER,))}), rule)
+
+
+def scoring(name: str, *given: int, **fields: Any) -> ColumnPlugin:
+    """A Score over columns: the number of each row; 0 for rows beyond."""
+
+    def score(_: PodInfo, snapshot: Snapshot) -> Any:
+        return np.array([*given, 0], np.int64)[np.minimum(snapshot.row_numbers, len(given))]
+
+    points = {Point.SCORE, Point.PRE_SCORE} if "pre_score" in fields else {Point.SCORE}
+    return ColumnPlugin(name, frozenset(points), scoring=PriorityConfig(name, score, **fields))
+
+
+# --- extenders ---------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Answered:
+    """See FilterAnswer."""
+
+    nodes: tuple[str, ...]
+    failed: dict[str, str] = attrs.field(factory=dict)
+    unresolvable: dict[str, str] = attrs.field(factory=dict)
+    as_objects: bool = False
+
+
+@attrs.define
+class FakeExtender:
+    """Answers what it is told to; a text is raised. asked: the nodes that came to its filter.
+
+    filtered: None: all nodes are left. scores: host → score. kept: of preemption's candidates, node → (uids,
+    violations); None: all as they are.
+    """
+
+    filtered: Answered | str | None = None
+    scores: dict[str, int] | str | None = None
+    kept: dict[str, tuple[tuple[str, ...], int]] | str | None = None
+    preempts: bool = False
+    ignorable: bool = False
+    weight: int = 1
+    interested: bool = True
+    asked: list[list[str]] = attrs.field(factory=list)
+
+    @property
+    def config(self) -> ExtenderConfig:
+        return ExtenderConfig(
+            "http://x",
+            filter_verb="filter",
+            prioritize_verb="" if self.scores is None else "prioritize",
+            preempt_verb="preempt" if self.preempts or self.kept is not None else "",
+            weight=self.weight,
+            ignorable=self.ignorable,
+        )
+
+    def is_interested(self, pod: Pod) -> bool:
+        return self.interested
+
+    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str]) -> Answered:
+        names = [node.name for node in nodes]
+        self.asked.append(names)
+        if isinstance(self.filtered, str):
+            raise SchedulingError(self.filtered)
+        return Answered(tuple(names)) if self.filtered is None else self.filtered
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]:
+        if isinstance(self.scores, str):
+            raise SchedulingError(self.scores)
+        return list((self.scores or {}).items())
+
+    def preempt(self, pod: Pod, victims: Any) -> Any:
+        return {name: uids for name, (uids, _) in self.preempt_counted(pod, victims).items()}
+
+    def preempt_counted(self, pod: Pod, victims: Any) -> dict[str, tuple[tuple[str, ...], int]]:
+        if isinstance(self.kept, str):
+            raise SchedulingError(self.kept)
+        if self.kept is not None:
+            return self.kept
+        return {name: (tuple(p.metadata.uid for p in pods), count) for name, (pods, count) in victims.items()}
+
+    def bind(self, pod: Pod, node_name: str) -> None: ...

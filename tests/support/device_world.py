@@ -1,0 +1,63 @@
+"""The DynamicResources plugin on two nodes, one with devices, and an API that remembers what is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import NodeSelectorTerm, Pod, Requirement
+from clusterstate.objects.resource import ResourceClaim
+from kubescheduler.framework.args.plugin_args import DynamicResourcesArgs
+from kubescheduler.framework.contract.clocks import ManualTime
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.plugins.dynamic_resources import DynamicResources, dynamic_resources_1_36
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from tests.support.build import make_node
+from tests.support.devices import READING, allocated, gpu, make_claim, make_class, make_slice
+
+UID = "default/p"
+ON_A = (NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", ("a",)),)),)
+HELD = make_claim(allocation=allocated("a", "g", node_selector=ON_A))
+NODES = [make_node("a"), make_node("b")]
+SLICES = [make_slice("a", gpu("g"), gpu("h"))]
+
+
+@attrs.define
+class Api:
+    """Remembers what is written; ``fault`` is what it fails with."""
+
+    written: list[Any] = attrs.field(factory=list)
+    fault: str = ""
+
+    def update_object(self, obj: Any) -> None:
+        if self.fault:
+            raise SchedulingError(self.fault)
+        self.written.append(obj)
+
+    def bind(self, pod: Pod, node_name: str) -> None: ...
+    def delete_pod(self, pod: Pod) -> None: ...
+    def patch_pod_status(self, pod: Pod, status: Any) -> None: ...
+
+
+@attrs.define
+class World:
+    """A plugin with all that it works on."""
+
+    cache: ClusterCache
+    plugin: DynamicResources
+    api: Api
+    time: ManualTime
+    state: CycleState = attrs.field(factory=CycleState)
+
+    def claim(self, name: str = "c") -> ResourceClaim:
+        return self.cache.objects.resource_claims["default", name]
+
+
+def world(*others: object, args: DynamicResourcesArgs | None = None) -> World:
+    cache = ClusterCache.of([*NODES, make_class(extended_resource_name="example.com/gpu"), *SLICES, *others], READING)
+    api, time = Api(), ManualTime()
+    services = Services("1.36", cache, client=api, time=time)
+    return World(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p")), api, time)
