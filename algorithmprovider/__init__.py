@@ -20,7 +20,8 @@ from algorithmprovider.registration import (
 )
 from algorithmprovider.registry import Provider, Registry, nearest
 from clusterstate.errors import RegistryError
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36, ReleaseView
+from clusterstate.release_view import ReleaseView
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 
 __all__ = [
     "FIT_PREDICATES",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import attrs
+
 from algorithmprovider.registry import Provider, Registry
-from clusterstate.release_view import VIEW_1_16, ReleaseView
+from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_16_with_overhead
+from clusterstate.view_records import VIEW_1_16
 from predicates import FIT_PREDICATES, conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
 from priorities import PRIORITIES
 
@@ -132,7 +135,7 @@ UNRESOLVABLE: frozenset[str] = frozenset(
 
 def release_view(gates: Mapping[str, bool]) -> ReleaseView:
     """How 1.16 sees objects under these feature gates."""
-    return ReleaseView(accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW_1_16
+    return attrs.evolve(VIEW_1_16, accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW_1_16
 
 
 def registry(gates: Mapping[str, bool]) -> Registry:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithmprovider.registry import Arguments, Provider, Registry
-from clusterstate.release_view import VIEW_1_4, ReleaseView
+from clusterstate.release_view import ReleaseView
+from clusterstate.view_records import VIEW_1_4
 from predicates import FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory_1_4

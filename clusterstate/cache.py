@@ -11,7 +11,7 @@ from clusterstate.errors import ClusterStateError
 from clusterstate.nodetree import NodeTree
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.release_view import VIEW_1_16, ReleaseView
+from clusterstate.release_view import ReleaseView
 from clusterstate.snapshot import Snapshot
 
 TERMINATED = ("Succeeded", "Failed")
@@ -26,7 +26,7 @@ class ClusterCache:
     keeps time.
     """
 
-    def __init__(self, view: ReleaseView = VIEW_1_16) -> None:
+    def __init__(self, view: ReleaseView) -> None:
         self.view = view
         self.columns = Columns(view)
         self.objects = ClusterObjects()
@@ -37,7 +37,7 @@ class ClusterCache:
         self._by_node: dict[str, list[Pod]] | None = {}
 
     @classmethod
-    def of(cls, objects: Iterable[Any], view: ReleaseView = VIEW_1_16) -> ClusterCache:
+    def of(cls, objects: Iterable[Any], view: ReleaseView) -> ClusterCache:
         """A cache filled with decoded objects as ``view`` sees them, every node as if it had been updated since.
 
         Terminated pods are left out, pending ones noted if they are nominated.

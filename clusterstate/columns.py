@@ -19,9 +19,8 @@ from clusterstate.images import ImageStates
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, PodKey
-from clusterstate.release_view import VIEW_1_16, ReleaseView
+from clusterstate.release_view import ReleaseView, Use
 from clusterstate.tally import Tally, Weight
-from clusterstate.topology.pod_affinity import Use
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -36,7 +35,7 @@ class Columns:
     (bytes), then scalar resources as they turn up.
     """
 
-    def __init__(self, view: ReleaseView = VIEW_1_16) -> None:
+    def __init__(self, view: ReleaseView) -> None:
         self.view = view
         self.log = ChangeLog()
         self.names: list[str] = []

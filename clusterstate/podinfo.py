@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from clusterstate.objects import Labels, ObjectMeta, Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm
 from clusterstate.usage import PodUsage
-
-if TYPE_CHECKING:
-    from clusterstate.tally import Tally
 
 Controller = tuple[str, str] | tuple[str, str, str, str] | None
 """(kind, uid) of the owner reference with ``controller: true``; since 1.36 (kind, uid, apiVersion, name)."""
@@ -37,6 +34,12 @@ def pod_key(pod: Pod) -> PodKey:
     metadata = pod.metadata
     controller = controller_of(metadata) if metadata.owner_references else None
     return (metadata.namespace, metadata.labels, pod.spec, controller, metadata.deletion_timestamp is not None)
+
+
+class PodCount(Protocol):
+    """A running count that pods of a class take part in; see ``Tally``."""
+
+    def add(self, row: int, amount: int) -> None: ...
 
 
 class PodInfo:
@@ -70,7 +73,7 @@ class PodInfo:
         affinity = self.spec.affinity
         self.stirs = affinity is not None and (self.has_pod_affinity or affinity.node_affinity is None)
         self.rows: dict[int, int] = {}
-        self.tallies: list[tuple[Tally, int]] = []
+        self.tallies: list[tuple[PodCount, int]] = []
 
     @property
     def priority(self) -> int:

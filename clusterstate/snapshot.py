@@ -18,7 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.tally import Tally, Weight
 
 if TYPE_CHECKING:
-    from clusterstate.topology.pod_affinity import Use
+    from clusterstate.release_view import Use
 
 T = TypeVar("T")
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT, NodeColumn
+from clusterstate.podinfo import PodInfo
 
-if TYPE_CHECKING:
-    from clusterstate.podinfo import PodInfo
-
-Weight = Callable[["PodInfo"], int]
+Weight = Callable[[PodInfo], int]
 """What one running pod of a class adds to its domain; 0 for a class that does not take part."""
 
 

@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 from algorithmprovider import RELEASES, registry
-from clusterstate.cache import ClusterCache
 from docs import plugin_texts, rules
 from docs.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.plugin_reasons import EITHER, REASONS, UAU, Reason
@@ -36,6 +35,7 @@ from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.types import PredicateArgs
 from tests.conftest import vectors_dir
+from tests.support.build import cache_of
 
 DOCUMENTS = documents()
 WITH_EXAMPLES = [path for path in DOCUMENTS if blocks(path.read_text(encoding="utf-8"))]
@@ -210,7 +210,7 @@ def pattern(reason: Reason) -> re.Pattern[str]:
 
 def made(release: str, name: str) -> object:
     """A plugin with the args it has by default."""
-    return IN_TREE[release][name](None, FrameworkHandle(Services(release, ClusterCache()), "default-scheduler"))
+    return IN_TREE[release][name](None, FrameworkHandle(Services(release, cache_of()), "default-scheduler"))
 
 
 def test_changelog_has_this_version() -> None:

@@ -15,6 +15,7 @@ import attrs
 from clusterstate.changes import Reads
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
+from clusterstate.release_view import Use
 from clusterstate.selectors.matching import NOTHING, Matcher, SelectorError, compile_label_selector, term_namespaces
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 REPEL: Final = "required anti-affinity"
 HARD: Final = "required affinity"
 SOFT: Final = "preferred affinity or anti-affinity"
-
-Use = tuple[str, str | None]
-"""(REPEL, HARD or SOFT; topology key). The key None says that a term of that sort has an invalid selector."""
 
 
 @attrs.frozen
@@ -76,7 +74,10 @@ def terms_of(info: PodInfo, sort: str) -> tuple[PodAffinityTerm, ...]:
 
 
 def affinity_uses(info: PodInfo) -> tuple[Use, ...]:
-    """The distinct uses a class makes of topologies; a term without a topology key makes none."""
+    """The distinct uses a class makes of topologies; a term without a topology key makes none.
+
+    (REPEL, HARD or SOFT; topology key). The key None says that a term of that sort has an invalid selector.
+    """
     if not info.has_pod_affinity:
         return ()
     uses: dict[Use, None] = {}

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, Use, domain_tally, terms_of
+from clusterstate.release_view import Use
+from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, domain_tally, terms_of
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray, Mask

@@ -120,7 +120,7 @@ def _room(pod: Pod, scheduler: Scheduler, limit: int) -> Room:
 
 def rendered_rooms(rooms: Iterable[Room], output: str) -> Iterator[str]:
     """The answers in pieces; output: table, wide or json."""
-    from kubescheduler.cli.decision_output import table
+    from kubescheduler.cli.tables import table
 
     if output == "json":
         from kubescheduler.cli.list_documents import list_document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.decision_output import NONE, table
+from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
     from kubescheduler.compare.comparing import Cause, Change, Comparison, Effects, PodComparison, ServiceSpread

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from kubescheduler.cli.decision_text import best, fits, pre_filter_rejection, told
+from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
-    from kubescheduler.framework.contract.status import Status
-
-NONE = "<none>"
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
 WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")
-
-
-def table(rows: Iterable[Sequence[str]]) -> str:
-    """Rows as kubectl aligns them: three spaces between columns, nothing after the last."""
-    lines = [tuple(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
 
 
 def rendered(decisions: Iterable[Decision], output: str, *, explain: bool) -> Iterator[str]:
@@ -54,46 +45,9 @@ def _short(decision: Decision) -> tuple[str, ...]:
 
 def _wide(decision: Decision) -> tuple[str, ...]:
     total = str(int(decision.totals.max())) if len(decision.totals) else NONE
-    tied = str(len(_best(decision)))
+    tied = str(len(best(decision)))
     host = decision.host or NONE
     return (*_names(decision), host, fits(decision), total, tied, decision.release, told(decision))
-
-
-def told(decision: Decision) -> str:
-    """The message in one line, and what preemption would do if that was asked for."""
-    message = "; ".join(decision.message.split("\n")).rstrip("; ")
-    return " ".join(part for part in (message, would_evict(decision)) if part)
-
-
-def would_evict(decision: Decision) -> str:
-    """The victims on the node that the release would pick, the first by name if it may pick several."""
-    found = decision.preemption
-    if found is None:
-        return ""
-    if not found.chosen:
-        return "" if getattr(decision, "post_filter_message", "") else "Preemption would not help."
-    node = found.chosen[0]
-    victims = ", ".join(pod.key for pod in found.candidates[node].pods)
-    return f"Would evict {victims} from {node}." if victims else f"Would wait for {node}, evicting nothing."
-
-
-def pre_filter_rejection(decision: Decision) -> Status | None:
-    """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
-    from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
-
-    if not isinstance(decision, FrameworkDecision) or not decision.pre_filter_message:
-        return None
-    return decision.absent
-
-
-def fits(decision: Decision) -> str:
-    """``3/5``: nodes that fit, of those there are."""
-    return f"{len(decision.feasible)}/{decision.nodes_total}"
-
-
-def _best(decision: Decision) -> list[str]:
-    """The only node that fits is the best, though it is not scored."""
-    return decision.best() or ([decision.host] if decision.host else [])
 
 
 def _names(decision: Decision) -> tuple[str, str]:
@@ -106,7 +60,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
 
     metadata = decision.pod.metadata
     pod = {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid}
-    result = {**result_of(decision), "best": _best(decision)}
+    result = {**result_of(decision), "best": best(decision)}
     rejected = pre_filter_rejection(decision)
     if rejected is not None:
         result["preFilter"] = {

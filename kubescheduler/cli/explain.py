@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.decision_output import NONE, fits, pre_filter_rejection, table, would_evict
+from kubescheduler.cli.decision_text import fits, pre_filter_rejection, would_evict
+from kubescheduler.cli.tables import NONE, table
 from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 
 if TYPE_CHECKING:

@@ -134,7 +134,7 @@ def _rendered(translation: Translation, output: str) -> Iterator[str]:
 
 def _tables(translation: Translation) -> Iterator[str]:
     """The notes, then the shares of the scores before and after."""
-    from kubescheduler.cli.decision_output import NONE, table
+    from kubescheduler.cli.tables import NONE, table
     from kubescheduler.translate.translating import note_lines
 
     for line in note_lines(translation.notes):

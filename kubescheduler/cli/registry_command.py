@@ -83,7 +83,7 @@ def _algorithms(engine: EngineFlags) -> Registry:
 
 def registry_table(registry: Registry) -> str:
     """What a policy or provider can name, with who has it by default."""
-    from kubescheduler.cli.decision_output import NONE, table
+    from kubescheduler.cli.tables import NONE, table
 
     rows = [("KIND", "NAME", "WEIGHT", "PROVIDERS")]
     for kind, names in (("predicate", registry.fit_predicates), ("priority", registry.priorities)):

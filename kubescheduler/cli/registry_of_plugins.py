@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from clusterstate.cache import ClusterCache
-from kubescheduler.cli.decision_output import NONE, table
 from kubescheduler.cli.engine_options import EngineFlags, remark
+from kubescheduler.cli.tables import NONE, table
 from kubescheduler.engine.engines import FrameworkEngine
 from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
 from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20

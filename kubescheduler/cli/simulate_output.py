@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubescheduler.cli.decision_output import NONE, table
+from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.pod_records import PodRecord

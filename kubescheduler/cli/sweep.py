@@ -208,8 +208,8 @@ def _report(summary: SweepSummary, out: str) -> int:
     """The counts, and the errors that most rows have."""
     from collections import Counter
 
-    from kubescheduler.cli.decision_output import table
     from kubescheduler.cli.engine_options import remark
+    from kubescheduler.cli.tables import table
 
     counts = (summary.cases, summary.there, summary.new, len(summary.failed))
     click.echo(table([("CASES", "THERE", "NEW", "FAILED", "ROWS"), (*map(str, counts), out)]))

@@ -10,6 +10,7 @@ from algorithmprovider import VIEWS
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.compare.comparison import Comparison
 from kubescheduler.compare.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
 from kubescheduler.compare.outcomes import (
     INDEPENDENT,
@@ -18,7 +19,6 @@ from kubescheduler.compare.outcomes import (
     SEQUENCE,
     Cause,
     Change,
-    Comparison,
     Contribution,
     Outcome,
     PodComparison,

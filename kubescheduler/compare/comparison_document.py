@@ -1,47 +1,21 @@
-"""A comparison as plain data."""
+"""Parts of a comparison as plain data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
 from kubescheduler.compare.effects import Effects
-from kubescheduler.compare.outcomes import Change, Comparison, Contribution, Outcome, PodComparison, Step
+from kubescheduler.compare.outcomes import Change, Contribution, Outcome, PodComparison, Step
 
 MOST_TIED = 10
 """Tied nodes that are named, the first by name; how many there are is told beside."""
 
 
-def comparison_document(comparison: Comparison) -> dict[str, Any]:
-    """Everything, as ``-o json`` has it."""
-    return {**head_document(comparison), "pods": [pod_document(comparison, pod) for pod in comparison.pods]}
-
-
-def head_document(comparison: Comparison) -> dict[str, Any]:
-    """All but the single pods."""
-    columns = zip(comparison.names, comparison.releases, strict=True)
-    return {
-        "kind": "Comparison",
-        "mode": comparison.mode,
-        "columns": [{"name": name, "release": release} for name, release in columns],
-        "same": comparison.same,
-        "compared": len(comparison.pods),
-        "moved": len(comparison.moved),
-        "summary": [
-            {"column": name, "causes": {str(cause): count for cause, count in counts.items()}}
-            for name, counts in zip(comparison.names[1:], comparison.summary, strict=True)
-        ],
-        "before": effects_document(comparison.before),
-        "effects": [
-            {"column": name, **effects_document(effects)}
-            for name, effects in zip(comparison.names, comparison.effects, strict=True)
-        ],
-    }
-
-
-def pod_document(comparison: Comparison, pod: PodComparison) -> dict[str, Any]:
-    names = comparison.names
+def pod_document(names: Sequence[str], pod: PodComparison) -> dict[str, Any]:
+    """names: of the columns, the old one first."""
     return {
         "pod": pod.pod,
         "moved": pod.moved,

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
 
 import attrs
-
-if TYPE_CHECKING:
-    from kubescheduler.compare.effects import Effects
 
 
 class Cause(StrEnum):
@@ -158,45 +153,3 @@ class PodComparison:
     def moved(self) -> bool:
         """Whether it goes elsewhere in some new column."""
         return self.cause is not Cause.SAME
-
-
-@attrs.frozen
-class Comparison:
-    """What is found of all pods.
-
-    names, releases: of the columns, the old one first. effects: per column, after the run. before: the cluster
-    without the pods.
-    """
-
-    names: tuple[str, ...]
-    releases: tuple[str, ...]
-    mode: str
-    pods: tuple[PodComparison, ...]
-    effects: tuple[Effects, ...]
-    before: Effects
-
-    @property
-    def moved(self) -> tuple[PodComparison, ...]:
-        """The pods that go elsewhere in some new column."""
-        return tuple(pod for pod in self.pods if pod.moved)
-
-    @property
-    def same(self) -> bool:
-        return not self.moved
-
-    @property
-    def summary(self) -> tuple[dict[Cause, int], ...]:
-        """Per new column: cause → how many pods, the most frequent first; ``same`` is among them."""
-        return tuple(
-            dict(Counter(pod.changes[at].cause for pod in self.pods).most_common()) for at in range(len(self.names) - 1)
-        )
-
-    def differs(self, tolerated: frozenset[Cause] = frozenset()) -> bool:
-        """Whether some pod goes elsewhere for a cause that is not tolerated."""
-        return any(cause not in tolerated for pod in self.moved for cause in pod.causes if cause is not Cause.SAME)
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain data, as ``-o json`` shows it."""
-        from kubescheduler.compare.comparison_document import comparison_document
-
-        return comparison_document(self)

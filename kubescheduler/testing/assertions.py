@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kubescheduler.testing.usage_errors import UsageErrors
 
 if TYPE_CHECKING:
-    from kubescheduler.compare.outcomes import Comparison
+    from kubescheduler.compare.comparison import Comparison
 
 
 def compare_placements(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubescheduler.compare.outcomes import MEANINGS, Cause, Change, Comparison, Outcome, PodComparison
+from kubescheduler.compare.comparison import Comparison
+from kubescheduler.compare.outcomes import MEANINGS, Cause, Change, Outcome, PodComparison
 from kubescheduler.compare.refusals import refusals
 from kubescheduler.core.decision import Decision
 

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import algorithmprovider as ap
-from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import RegistryError
 from kubescheduler.config.gates import gates_from
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
-from tests.support.build import make_node, make_pod
+from tests.support.build import cache_of, make_node, make_pod
 
 OPTIONS = AlgorithmOptions(feature_gates=gates_from("1.16", {}))
 
@@ -44,7 +43,7 @@ def columns_by_digit(pod: Any, snapshot: Any) -> Any:
 
 
 def scheduler(provider: str | None = None, policy: dict[str, Any] | None = None) -> GenericScheduler:
-    cache = ClusterCache.of(make_node(f"n{i}") for i in range(5))
+    cache = cache_of(make_node(f"n{i}") for i in range(5))
     return GenericScheduler(algorithm_for(OPTIONS, provider, policy), cache)
 
 

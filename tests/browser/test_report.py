@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from docs.report_pictures import example
-from kubescheduler.compare.outcomes import Cause, Comparison
+from kubescheduler.compare.comparison import Comparison
+from kubescheduler.compare.outcomes import Cause
 from kubescheduler.report.html_report import render
 from tests.support.chromium import MISSING, launched
 from tests.support.comparisons import comparison, every_cause, pod, three_columns

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
-from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 ZONE = "zone"
 
 
 def test_an_assumed_pod_is_confirmed_by_adding_it() -> None:
     """Adding an assumed pod makes it an added one, on the node it says."""
-    cache = ClusterCache.of([make_node("a"), make_node("b")])
+    cache = cache_of([make_node("a"), make_node("b")])
     placed = cache.assume_pod(make_pod(), "a")
     assert cache.is_assumed(placed)
     cache.add_pod(make_pod(node="b"))
@@ -29,7 +29,7 @@ def test_an_assumed_pod_is_confirmed_by_adding_it() -> None:
 
 def test_a_placed_pod_is_found_by_its_identity() -> None:
     """Assumed or added, as it runs; nothing once it is gone."""
-    cache = ClusterCache.of([make_node("a"), make_node("b")])
+    cache = cache_of([make_node("a"), make_node("b")])
     placed = cache.assume_pod(make_pod(), "a")
     uid = placed.metadata.uid
     assert cache.placed(uid) is placed
@@ -59,14 +59,14 @@ def test_a_placed_pod_is_found_by_its_identity() -> None:
 )
 def test_what_does_not_fit_the_state_is_refused_in_upstreams_words(act: Any, text: str) -> None:
     """Each refused operation says what upstream's cache says."""
-    cache = ClusterCache.of([make_node("a"), make_pod(node="a")])
+    cache = cache_of([make_node("a"), make_pod(node="a")])
     with pytest.raises(ClusterStateError, match=f"^{text}$"):
         act(cache, make_pod(node="a"))
 
 
 def test_pods_outlive_their_node_and_are_there_when_it_returns() -> None:
     """A removed node leaves its pods; the row is given back with the last of them."""
-    cache = ClusterCache.of([make_node("a"), make_pod(node="a", requests=resources(cpu=100))])
+    cache = cache_of([make_node("a"), make_pod(node="a", requests=resources(cpu=100))])
     cache.remove_node("a")
     assert cache.columns.node_count == 0
     assert not cache.snapshot().has_node.any()
@@ -82,12 +82,12 @@ def test_terminated_pods_are_not_seen() -> None:
     import attrs
 
     done = attrs.evolve(make_pod(node="a"), phase="Succeeded")
-    assert ClusterCache.of([make_node("a"), done]).pods() == []
+    assert cache_of([make_node("a"), done]).pods() == []
 
 
 def test_a_nomination_ends_when_the_pod_is_placed() -> None:
     """Assuming a nominated pod takes its nomination back."""
-    cache = ClusterCache.of([make_node("a"), make_pod(nominated="a")])
+    cache = cache_of([make_node("a"), make_pod(nominated="a")])
     assert [pod.key for pod in cache.nominated()["a"]] == ["default/p"]
     cache.assume_pod(make_pod(), "a")
     assert cache.nominated() == {}
@@ -169,11 +169,11 @@ def _seen(cache: ClusterCache) -> dict[str, Any]:
 @given(STEPS)
 def test_columns_after_any_steps_equal_columns_from_scratch(steps: list[tuple[str, int, str, str]]) -> None:
     """Counts asked for early and kept current are those that a fresh cache would count."""
-    cache = ClusterCache()
+    cache = cache_of()
     _seen(cache)
     for step in steps:
         _apply(cache, step)
-    fresh = ClusterCache.of([node for node in cache.columns.nodes if node is not None])
+    fresh = cache_of([node for node in cache.columns.nodes if node is not None])
     for pod in cache.pods():
         fresh.add_pod(pod)
     assert _seen(cache) == _seen(fresh)
@@ -182,7 +182,7 @@ def test_columns_after_any_steps_equal_columns_from_scratch(steps: list[tuple[st
 @given(STEPS)
 def test_a_snapshot_of_some_rows_is_those_rows_of_the_whole(steps: list[tuple[str, int, str, str]]) -> None:
     """Taking rows commutes with every column."""
-    cache = ClusterCache.of([make_node(name, {ZONE: name}) for name in NODES])
+    cache = cache_of([make_node(name, {ZONE: name}) for name in NODES])
     for step in steps:
         _apply(cache, step)
     whole = cache.snapshot()

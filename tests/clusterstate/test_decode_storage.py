@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder, decode_cluster, decode_object
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
@@ -23,7 +22,7 @@ from clusterstate.objects import (
     PortworxVolume,
     VolumeAttachment,
 )
-from tests.support.build import labels
+from tests.support.build import cache_of, labels
 
 CAPACITY = {
     "apiVersion": "storage.k8s.io/v1",
@@ -58,7 +57,7 @@ def test_storage_capacities_and_attachments() -> None:
 def test_they_are_part_of_a_cluster() -> None:
     """Under their own keys, and kept by name."""
     cluster = {"csiStorageCapacities": [CAPACITY], "volumeAttachments": [ATTACHMENT]}
-    objects = ClusterCache.of(decode_cluster(cluster)).objects
+    objects = cache_of(decode_cluster(cluster)).objects
     assert list(objects.csi_storage_capacities) == [("kube-system", "c")]
     assert list(objects.volume_attachments) == ["a"]
 

@@ -10,8 +10,8 @@ import pytest
 from clusterstate.objects import Container, FrozenMap, Grant, OwnerReference, Pod, PodCondition, PodGrants
 from clusterstate.pod_view_1_36 import pod_key_1_36
 from clusterstate.podinfo import pod_key
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36
 from clusterstate.usage import PodUsage
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from tests.support.build import Cluster, make_node, make_pod
 
 HUGE = "hugepages-2Mi"

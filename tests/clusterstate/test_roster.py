@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.roster import NOBODY, NOW, Roster, by_importance, started
-from tests.support.build import make_node, make_pod, resources
+from tests.support.build import cache_of, make_node, make_pod, resources
 
 
 def pod(name: str, node: str = "a", priority: int = 0, start: int | None = None, cpu: int = 100) -> Pod:
@@ -55,7 +55,7 @@ def test_starts() -> None:
 
 def test_places_by_row() -> None:
     """The k-th most important pod of every node; rows with fewer pods have empty places."""
-    cache = ClusterCache.of([make_node("a"), make_node("b"), pod("x", priority=2, start=3), pod("y"), pod("z", "b")])
+    cache = cache_of([make_node("a"), make_node("b"), pod("x", priority=2, start=3), pod("y"), pod("z", "b")])
     made = roster(cache)
     assert [names(there) for there in made.pods] == ["xy", "z"]
     assert made.priorities.tolist() == [[2, 0], [0, 0]]
@@ -98,7 +98,7 @@ ALIKE = [make_node(name, {"zone": name}, allocatable=ROOM) for name in "abc"]
 )
 def test_alike(more: list[Any], alike: list[str]) -> None:
     """Equal pods in the same order, and equal amounts; labels and starts do not matter."""
-    made = roster(ClusterCache.of([*ALIKE, *more]))
+    made = roster(cache_of([*ALIKE, *more]))
     rows = np.arange(len(made.pods))
     first, of = made.alike(rows)
     groups = ["".join("abcde"[row] for row in rows[of == at].tolist()) for at in range(len(first))]
@@ -108,7 +108,7 @@ def test_alike(more: list[Any], alike: list[str]) -> None:
 
 def test_alike_among_some_rows() -> None:
     """The first of every kind stands for it, in the order that is asked in."""
-    made = roster(ClusterCache.of([*ALIKE, pod("x", "b")]))
+    made = roster(cache_of([*ALIKE, pod("x", "b")]))
     first, of = made.alike(np.array([2, 1, 0]))
     assert sorted(first.tolist()) == [0, 1]
     assert of[0] == of[2] != of[1]
@@ -118,7 +118,7 @@ def test_alike_among_some_rows() -> None:
 
 def test_rows_that_changed_are_brought_up_to_date() -> None:
     """Their list is replaced, never written to."""
-    cache = ClusterCache.of([*ALIKE, pod("x")])
+    cache = cache_of([*ALIKE, pod("x")])
     made = roster(cache)
     before = made.pods[0]
     cache.add_pod(pod("y", priority=9))
@@ -141,7 +141,7 @@ def test_rows_that_changed_are_brought_up_to_date() -> None:
 )
 def test_law_of_refreshing(steps: list[tuple[str, int, int, bool]]) -> None:
     """What was brought up to date step by step is what is read at once."""
-    cache = ClusterCache.of(ALIKE)
+    cache = cache_of(ALIKE)
     made = roster(cache)
     for at, (node, priority, cpu, leaves) in enumerate(steps):
         cache.add_pod(pod(f"p{at}", node, priority, at, cpu))

@@ -23,8 +23,8 @@ from clusterstate.objects import (
     PortworxVolume,
     VolumeAttachment,
 )
-from clusterstate.release_view import VIEW_1_36
 from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.view_records import VIEW_1_36
 from predicates.csi_volumes_1_36 import (
     TOO_MANY_VOLUMES,
     csi_limits_1_36,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import Container, FrozenMap, Pod, ResourceList
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36
 from clusterstate.snapshot import PodChange
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from predicates.resources import (
     NOTHING_IGNORED,
     Ignored,

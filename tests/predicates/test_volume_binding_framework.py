@@ -24,7 +24,7 @@ from clusterstate.objects import (
     Pod,
     Requirement,
 )
-from clusterstate.release_view import VIEW_1_36
+from clusterstate.view_records import VIEW_1_36
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from predicates.types import GO_ON, PreFiltered
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule

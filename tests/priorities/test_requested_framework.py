@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Container, FrozenMap, Pod, ResourceList
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36, ReleaseView
+from clusterstate.release_view import ReleaseView
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from priorities.capacity_ratio import capacity_ratio
 from priorities.normalize import curve, scaled
 from priorities.requested_framework import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.objects import (
@@ -19,8 +20,9 @@ from clusterstate.objects import (
     ResourceList,
 )
 from clusterstate.podinfo import PodInfo
-from clusterstate.release_view import VIEW_1_4, VIEW_1_16, ReleaseView
+from clusterstate.release_view import ReleaseView
 from clusterstate.snapshot import Snapshot
+from clusterstate.view_records import VIEW_1_4, VIEW_1_16
 
 
 def labels(pairs: Mapping[str, str] | None = None) -> Labels:
@@ -92,6 +94,11 @@ class Cluster:
 
     def info(self, pod: Pod) -> PodInfo:
         return self.columns.info(pod)
+
+
+def cache_of(objects: Iterable[Any] = (), view: ReleaseView = VIEW_1_16) -> ClusterCache:
+    """A cache of these objects, by default as release 1.16 sees them."""
+    return ClusterCache.of(objects, view)
 
 
 def cluster_1_4(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), others: Iterable[Any] = ()) -> Cluster:

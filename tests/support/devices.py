@@ -24,7 +24,7 @@ from clusterstate.objects.resource import (
     ResourceSlice,
 )
 from clusterstate.podinfo import PodKey
-from clusterstate.release_view import VIEW_1_36
+from clusterstate.view_records import VIEW_1_36
 from tests.support.build import Cluster, make_pod
 
 DRIVER = "gpu.example.com"

@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 
-from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.plugin import points_of
@@ -17,6 +16,7 @@ from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.running.build_framework import build_framework
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
+from tests.support.build import cache_of
 
 
 class Sort:
@@ -76,7 +76,7 @@ def registry_of(plugins: Iterable[Any]) -> dict[str, Any]:
 def services_of(release: str = "1.36", nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), **fields: Any) -> Services:
     """Services over a cluster in memory, with a clock that is moved by hand."""
     fields.setdefault("time", ManualTime())
-    return Services(release, ClusterCache.of([*nodes, *pods]), **fields)
+    return Services(release, cache_of([*nodes, *pods]), **fields)
 
 
 def frame(

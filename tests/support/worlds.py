@@ -18,7 +18,8 @@ from clusterstate.objects import (
     Taint,
     WeightedPodAffinityTerm,
 )
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36, ReleaseView
+from clusterstate.release_view import ReleaseView
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 HOSTNAME = "kubernetes.io/hostname"

@@ -5,7 +5,6 @@ Release 1.20 reads v1beta1. Release 1.36 reads v1, and v1beta2 and v1beta3 as th
 
 from __future__ import annotations
 
-from kubescheduler.config.component.config_checks_1_20 import extender_errors_1_20
 from kubescheduler.config.component.load_config import (
     component_config_from,
     customises_plugins,
@@ -19,7 +18,6 @@ __all__ = [
     "component_document",
     "customises_plugins",
     "default_config",
-    "extender_errors_1_20",
     "read_component_config",
     "write_component_config",
 ]

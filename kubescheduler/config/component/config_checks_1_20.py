@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clusterstate.api_names import go_quote
-from clusterstate.name_errors import worded_1_20
 from kubescheduler.config.component.config_checks import (
     client_errors,
-    extender_errors,
     lease_errors,
     lock_names,
     number_errors,
@@ -17,7 +15,7 @@ from kubescheduler.config.component.config_checks import (
     profile_errors,
 )
 from kubescheduler.config.component.config_defaults import is_address, split_host_port
-from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.config.extender_checks import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, show
 from kubescheduler.framework.args.go_literals import literal_list
 from kubescheduler.framework.contract.go_durations import format_duration
@@ -41,11 +39,6 @@ def validate_1_20(config: SchedulerConfig) -> list[FieldError]:
         *number_errors(config),
         *extender_errors_1_20(config.extenders),
     ]
-
-
-def extender_errors_1_20(extenders: Sequence[ExtenderConfig]) -> Iterator[FieldError]:
-    """The faults of extenders, which policies have too."""
-    return extender_errors(extenders, worded_1_20, lambda name: f"{name} is an invalid extended resource name")
 
 
 def _election_errors(election: LeaderElection) -> Iterator[FieldError]:

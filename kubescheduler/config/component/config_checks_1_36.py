@@ -11,7 +11,6 @@ from clusterstate.api_names import go_quote
 from clusterstate.name_errors import worded_1_36
 from kubescheduler.config.component.config_checks import (
     client_errors,
-    extender_errors,
     lease_errors,
     lock_names,
     number_errors,
@@ -21,6 +20,7 @@ from kubescheduler.config.component.config_checks import (
 )
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.config.component.written_config import MULTI_POINT
+from kubescheduler.config.extender_checks import extender_errors
 from kubescheduler.framework.args.args_checks_1_36 import CHECKED_WHEN_BUILT, args_errors_1_36
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.args.plugin_args import ARGS_1_36

@@ -14,7 +14,7 @@ import attrs
 from algorithmprovider.registry import nearest
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.config_checks_1_20 import extender_errors_1_20
+from kubescheduler.config.extender_checks import extender_errors_1_20
 from kubescheduler.config.policy.policy_1_20_names import (
     EQUAL,
     EVEN_SPREAD,

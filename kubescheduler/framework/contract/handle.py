@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from algorithmprovider.pernode import NodeInfo
 from clusterstate.cache import ClusterCache
@@ -14,11 +14,8 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
 from kubescheduler.framework.contract.status import Status
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.deciding.pre_filter_plugins import PreFilterOutcome
-    from kubescheduler.framework.running.runner_score import ScoreOutcome
 
 
 class WaitingPod(Protocol):

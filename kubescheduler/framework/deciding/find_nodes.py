@@ -18,6 +18,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import ExtenderTrace
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
@@ -26,7 +27,7 @@ from kubescheduler.framework.deciding.extender_statuses import Filtered, ask_fil
 from kubescheduler.framework.deciding.filter_plugins import Filtering, Passed
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.node_sampling import Sampler
-from kubescheduler.framework.deciding.pre_filter_plugins import ALL_NODES, PreFilterOutcome, answers
+from kubescheduler.framework.deciding.pre_filter_plugins import ALL_NODES, answers
 
 NO_ROWS: IntArray = np.zeros(0, np.int64)
 

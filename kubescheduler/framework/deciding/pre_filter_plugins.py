@@ -4,37 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import attrs
-
 from clusterstate.changes import ChangeLog
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed
+from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome
 from kubescheduler.framework.contract.status import REJECTED_1_20, Code, Status
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, rejection
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 
-Names = frozenset[str]
-
 Answer = tuple[Status | None, Names | None]
 """(status, None: Success; the node names that alone may be considered, None: all)."""
-
-
-@attrs.frozen
-class PreFilterOutcome:
-    """What all PreFilter plugins came to.
-
-    status: what ends the attempt, with the code Error by giving it up; None: nodes are to be looked at. nodes: the
-    names that alone are, None: all. plugins: those that gave names, sorted. last: the plugin after which no other was
-    asked, empty when all were.
-    """
-
-    status: Status | None = None
-    nodes: Names | None = None
-    plugins: tuple[str, ...] = ()
-    last: str = ""
 
 
 ALL_NODES = PreFilterOutcome()

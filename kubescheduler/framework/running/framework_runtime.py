@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import attrs
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.contract.clocks import Timekeeper
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.observer import Watch
-from kubescheduler.framework.contract.plugin import Plugin
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
 from kubescheduler.framework.contract.status import Status
-from kubescheduler.framework.deciding.pre_filter_plugins import PreFilterOutcome
 from kubescheduler.framework.running import (
     runner_bind,
     runner_filter,
@@ -25,53 +18,16 @@ from kubescheduler.framework.running import (
     runner_reserve,
     runner_score,
 )
-from kubescheduler.framework.running.runner_score import ScoreOutcome
-from kubescheduler.framework.running.status_reactions import Reactions
-from kubescheduler.framework.running.waiting_pods import WaitingPods
+from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 
 
 @attrs.define(eq=False, slots=False)
-class Framework:
-    """The plugins of one profile. Upstream: frameworkImpl.
+class Framework(ProfilePlugins):
+    """Runs the plugins of one profile. Upstream: frameworkImpl.
 
-    plugins: point → its plugins in the order they run. score_weights, placement_weights: plugin → weight.
-    instances: every plugin that was made, by the name it is enabled under. A status of None is Success. ``there`` is a
-    snapshot of one row, ``feasible`` one of exactly the nodes that fit. Runners from Permit on are safe to use from
-    any thread.
+    A status of None is Success. ``there`` is a snapshot of one row, ``feasible`` one of exactly the nodes that fit.
+    Runners from Permit on are safe to use from any thread.
     """
-
-    release: str
-    profile: Profile
-    plugins: Mapping[Point, tuple[Plugin, ...]]
-    score_weights: Mapping[str, int]
-    placement_weights: Mapping[str, int]
-    instances: Mapping[str, Plugin]
-    handle: Handle
-    reactions: Reactions
-    watch: Watch
-    waiting: WaitingPods
-    time: Timekeeper
-
-    @property
-    def profile_name(self) -> str:
-        return self.profile.scheduler_name
-
-    @property
-    def run_all_filters(self) -> bool:
-        """A 1.20 policy's alwaysCheckAllPredicates."""
-        return self.profile.run_all_filters
-
-    def at(self, point: Point) -> tuple[Plugin, ...]:
-        """The plugins of a point in the order they run."""
-        return self.plugins.get(point, ())
-
-    def names(self, point: Point) -> frozenset[str]:
-        """The names of the plugins of a point."""
-        return self._names[point]
-
-    @cached_property
-    def _names(self) -> dict[Point, frozenset[str]]:
-        return {point: frozenset(plugin.name for plugin in self.at(point)) for point in Point}
 
     # --- before nodes are looked at --------------------------------------------------------
 
@@ -101,7 +57,7 @@ class Framework:
 
     def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
         """Filter that must pass beside the pods nominated to the node as well as without them."""
-        return runner_filter.filter_with_nominated(self, state, pod, there)
+        return runner_filter.filter_with_nominated(self, self.run_filter, state, pod, there)
 
     def run_post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]

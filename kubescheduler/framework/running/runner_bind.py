@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
@@ -15,13 +15,11 @@ from kubescheduler.framework.contract.plugin import Plugin, PreFlight
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.status import Code, Status, is_success
 from kubescheduler.framework.deciding.adapters import SKIP, status_of
+from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.runner_reserve import refused
 
-if TYPE_CHECKING:
-    from kubescheduler.framework.running.framework_runtime import Framework
 
-
-def pre_bind_pre_flight(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+def pre_bind_pre_flight(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """Skip when no PreBind plugin will work. Upstream: 1.36 RunPreBindPreFlights."""
     overall: Status | None = SKIP
     for plugin in framework.at(Point.PRE_BIND):
@@ -56,7 +54,7 @@ def _pre_flight(plugin: Any, state: CycleState, pod: Pod, node_name: str) -> tup
     return (answer.status, answer.allow_parallel) if isinstance(answer, PreFlight) else (answer, False)
 
 
-def pre_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+def pre_bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """Group after group; the first failure ends it."""
     for group in groups(framework.at(Point.PRE_BIND), state):
         if len(group) == 1:
@@ -82,13 +80,13 @@ def groups(plugins: Sequence[Plugin], state: CycleState) -> list[list[Plugin]]:
     return out
 
 
-def _pre_bind(framework: Framework, plugin: Any, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+def _pre_bind(framework: ProfilePlugins, plugin: Any, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     status, _ = framework.watch.plugin("PreBind", plugin.name, state, status_of, plugin.pre_bind, state, pod, node_name)
     return None if status is None or is_success(status) else refused(framework, "PreBind", plugin.name, status)
 
 
 def _together(
-    framework: Framework, group: Sequence[Plugin], state: CycleState, pod: Pod, node_name: str
+    framework: ProfilePlugins, group: Sequence[Plugin], state: CycleState, pod: Pod, node_name: str
 ) -> Status | None:
     """Runs a group at once; the first failure cancels the others, and is the result."""
     first: list[Status] = []
@@ -112,7 +110,7 @@ def _together(
     return first[0] if first else None
 
 
-def bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+def bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """The first plugin that does not skip binds; Skip when all do."""
     last: Status | None = SKIP
     for plugin in framework.at(Point.BIND):
@@ -125,7 +123,7 @@ def bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> S
     return last
 
 
-def post_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> None:
+def post_bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> None:
     """All plugins are told."""
     for plugin in framework.at(Point.POST_BIND):
         own: Any = plugin

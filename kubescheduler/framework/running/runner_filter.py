@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
@@ -13,10 +13,8 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.status import REJECTED_1_20, REJECTED_1_36, Status, is_success, merge
 from kubescheduler.framework.deciding.adapters import ask_filter, ask_post_filter
 from kubescheduler.framework.deciding.post_filter_plugins import Answer, Nominee, collect_1_20, collect_1_36
+from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.runner_prefilter import change_pod
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.running.framework_runtime import Framework
 
 
 def filter_error_1_20(plugin: str, pod: Pod, status: Status) -> Status:
@@ -29,7 +27,7 @@ def filter_error_1_36(plugin: str, pod: Pod, status: Status) -> Status:
     return Status.failure(filter_failed_1_36(plugin, pod.metadata.name, status.error_text)).by(plugin)
 
 
-def filter_1_20(framework: Framework, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+def filter_1_20(framework: ProfilePlugins, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
     """The first rejection, or all of them merged. Upstream: 1.20 RunFilterPlugins."""
     found: list[Status] = []
     for plugin in framework.at(Point.FILTER):
@@ -44,7 +42,7 @@ def filter_1_20(framework: Framework, state: CycleState, pod: Pod, there: Snapsh
     return merge(found)
 
 
-def filter_1_36(framework: Framework, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+def filter_1_36(framework: ProfilePlugins, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
     """The first answer that is no Success. Upstream: 1.36 RunFilterPlugins."""
     for plugin in framework.at(Point.FILTER):
         if plugin.name in state.skip_filter:
@@ -57,7 +55,7 @@ def filter_1_36(framework: Framework, state: CycleState, pod: Pod, there: Snapsh
     return None
 
 
-def _ask(framework: Framework, plugin: Any, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+def _ask(framework: ProfilePlugins, plugin: Any, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
     alone: str | None = getattr(plugin, "filter_alone", None)
     if alone is not None and plugin.name not in framework.names(Point.PRE_FILTER):
         return Status.failure(alone)
@@ -65,7 +63,12 @@ def _ask(framework: Framework, plugin: Any, state: CycleState, pod: Pod, there: 
     return status
 
 
-def filter_with_nominated(framework: Framework, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+RunFilter = Callable[[CycleState, Pod, Snapshot], Status | None]
+
+
+def filter_with_nominated(
+    framework: ProfilePlugins, run_filter: RunFilter, state: CycleState, pod: Pod, there: Snapshot
+) -> Status | None:
     """Filter beside the pods nominated to the node that are at least as important, and, passing, without them.
 
     Upstream: RunFilterPluginsWithNominatedPods (1.20: PodPassesFiltersOnNode).
@@ -80,31 +83,31 @@ def filter_with_nominated(framework: Framework, state: CycleState, pod: Pod, the
             status = change_pod(framework, crowded, pod, other, beside, added=True)
             if status is not None:
                 return status
-        status = framework.run_filter(crowded, pod, beside)
+        status = run_filter(crowded, pod, beside)
         if status is not None:
             return status
-    return framework.run_filter(state, pod, there)
+    return run_filter(state, pod, there)
 
 
 # --- PostFilter --------------------------------------------------------------------------------
 
 
 def post_filter_1_20(
-    framework: Framework, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    framework: ProfilePlugins, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
 ) -> tuple[Nominee, Status | None]:
     """See ``collect_1_20``."""
     return collect_1_20(_post_filters(framework, state, pod, statuses), state)
 
 
 def post_filter_1_36(
-    framework: Framework, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    framework: ProfilePlugins, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
 ) -> tuple[Nominee, Status | None]:
     """See ``collect_1_36``."""
     return collect_1_36(_post_filters(framework, state, pod, statuses), state)
 
 
 def _post_filters(
-    framework: Framework, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    framework: ProfilePlugins, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
 ) -> Iterator[Answer]:
     for plugin in framework.at(Point.POST_FILTER):
         ask = framework.watch.plugin

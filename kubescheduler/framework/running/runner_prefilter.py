@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,14 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import change_failed
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.contract.status import Status, is_success
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, column_check, status_of
-from kubescheduler.framework.deciding.pre_filter_plugins import Answer, PreFilterOutcome, narrow_1_20, narrow_1_36
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
+from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 
 
-def pre_enqueue(framework: Framework, pod: Pod, first: str) -> Status | None:
+def pre_enqueue(framework: ProfilePlugins, pod: Pod, first: str) -> Status | None:
     """The first refusal, with the plugin that gave it. ``first``: the plugin to ask before the others."""
     plugins = sorted(framework.at(Point.PRE_ENQUEUE), key=lambda plugin: plugin.name != first)
     for plugin in plugins:
@@ -33,18 +32,20 @@ def pre_enqueue(framework: Framework, pod: Pod, first: str) -> Status | None:
     return None
 
 
-def pre_filter_1_20(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
+def pre_filter_1_20(framework: ProfilePlugins, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
     """See ``narrow_1_20``. A column rule that has nothing to say passes."""
     given = _answers(framework, state, pod, snapshot)
     return narrow_1_20(((name, (None if status is SKIP else status, names)) for name, (status, names) in given), state)
 
 
-def pre_filter_1_36(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
+def pre_filter_1_36(framework: ProfilePlugins, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
     """See ``narrow_1_36``."""
     return narrow_1_36(_answers(framework, state, pod, snapshot), state)
 
 
-def _answers(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapshot) -> Iterator[tuple[str, Answer]]:
+def _answers(
+    framework: ProfilePlugins, state: CycleState, pod: Pod, snapshot: Snapshot
+) -> Iterator[tuple[str, Answer]]:
     for plugin in framework.at(Point.PRE_FILTER):
         ask = framework.watch.plugin
         yield plugin.name, ask("PreFilter", plugin.name, state, ask_pre_filter, plugin, state, pod, snapshot)
@@ -54,7 +55,7 @@ def _answers(framework: Framework, state: CycleState, pod: Pod, snapshot: Snapsh
 
 
 def change_pod(
-    framework: Framework, state: CycleState, pod: Pod, other: Pod, there: Snapshot, *, added: bool
+    framework: ProfilePlugins, state: CycleState, pod: Pod, other: Pod, there: Snapshot, *, added: bool
 ) -> Status | None:
     """Tells the plugins' states of a pod that was thought onto or away from the one row of ``there``.
 

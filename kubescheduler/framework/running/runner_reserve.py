@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
@@ -12,22 +12,20 @@ from kubescheduler.framework.contract.error_texts import failed
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.status import Code, Status, is_success
 from kubescheduler.framework.deciding.adapters import status_of
+from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.waiting_pods import HeldPod
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.running.framework_runtime import Framework
 
 ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
 
-def refused(framework: Framework, point: str, plugin: str, status: Status) -> Status:
+def refused(framework: ProfilePlugins, point: str, plugin: str, status: Status) -> Status:
     """What a plugin's answer that is no Success turns into, at points where 1.36 hands rejections on as they are."""
     if status.code in framework.reactions.handed_on:
         return status.by(plugin)
     return failed(point, plugin, status)
 
 
-def reserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+def reserve(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """The first answer that is no Success ends it."""
     for plugin in framework.at(Point.RESERVE):
         own: Any = plugin
@@ -37,7 +35,7 @@ def reserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -
     return None
 
 
-def unreserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> None:
+def unreserve(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> None:
     """All Reserve plugins, the last one first."""
     for plugin in reversed(framework.at(Point.RESERVE)):
         call = getattr(plugin, "unreserve", None)
@@ -48,7 +46,7 @@ def unreserve(framework: Framework, state: CycleState, pod: Pod, node_name: str)
 # --- Permit ------------------------------------------------------------------------------------
 
 
-def permit(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+def permit(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """Wait when some plugin holds the pod: it is among the waiting pods then."""
     timeouts: dict[str, float] = {}
     last = Status(Code.Wait)
@@ -93,7 +91,7 @@ def permit_waits_1_36(pod: Pod, last: Status) -> Status:  # noqa: ARG001
     return Status(Code.Wait, (*last.reasons, ASKED_TO_WAIT), last.error, last.plugin)
 
 
-def wait_on_permit(framework: Framework, pod: Pod) -> Status | None:
+def wait_on_permit(framework: ProfilePlugins, pod: Pod) -> Status | None:
     """Waits until the pod, if it is held, is let go; None: it is."""
     held = framework.waiting.of(pod)
     if held is None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-import attrs
 import numpy as np
 
 from clusterstate.errors import SchedulingError
@@ -17,33 +16,14 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.runner_results import PluginScores, ScoreOutcome
 from kubescheduler.framework.contract.status import Status, is_success
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
+from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from priorities.types import MAX_NODE_SCORE
 
-if TYPE_CHECKING:
-    from kubescheduler.framework.running.framework_runtime import Framework
 
-
-@attrs.frozen(eq=False)
-class PluginScores:
-    """One plugin's scores of the nodes that fit: (n,) int64 as given, and (n,) int64 normalised, before ``weight``."""
-
-    raw: IntArray
-    normalized: IntArray
-    weight: int
-
-
-@attrs.frozen(eq=False)
-class ScoreOutcome:
-    """What all Score plugins came to. totals: (n,) int64 weighted sums, wrapping at 64 bits."""
-
-    status: Status | None = None
-    scores: Mapping[str, PluginScores] = attrs.field(factory=dict)
-    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
-
-
-def pre_score(framework: Framework, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
+def pre_score(framework: ProfilePlugins, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
     """Where the release knows Skip, a plugin that answers it gives no score."""
     for plugin in framework.at(Point.PRE_SCORE):
         status, _ = framework.watch.plugin("PreScore", plugin.name, state, ask_pre_score, plugin, state, pod, feasible)
@@ -55,7 +35,7 @@ def pre_score(framework: Framework, state: CycleState, pod: Pod, feasible: Snaps
     return None
 
 
-def score(framework: Framework, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome:
+def score(framework: ProfilePlugins, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome:
     """Scores, normalises, checks the range and weighs."""
     plugins = [plugin for plugin in framework.at(Point.SCORE) if plugin.name not in state.skip_score]
     scores: dict[str, PluginScores] = {}
@@ -74,7 +54,7 @@ def score(framework: Framework, state: CycleState, pod: Pod, feasible: Snapshot)
     return ScoreOutcome(None, scores, np.array([wrap(total) for total in totals], np.int64))
 
 
-def _raw(framework: Framework, plugin: Plugin, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
+def _raw(framework: ProfilePlugins, plugin: Plugin, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
     alone: str | None = getattr(plugin, "score_alone", None)
     if alone is not None and plugin.name not in framework.names(Point.PRE_SCORE):
         raise SchedulingError(score_failed(plugin.name, alone))
@@ -82,7 +62,7 @@ def _raw(framework: Framework, plugin: Plugin, state: CycleState, pod: Pod, feas
 
 
 def _normalized(
-    framework: Framework, plugin: Plugin, state: CycleState, pod: Pod, feasible: Snapshot, raw: IntArray
+    framework: ProfilePlugins, plugin: Plugin, state: CycleState, pod: Pod, feasible: Snapshot, raw: IntArray
 ) -> PluginScores:
     normalized = _watched(
         framework, "ScoreExtensionNormalize", plugin, state, normalize_rows, plugin, state, pod, raw, feasible
@@ -91,7 +71,7 @@ def _normalized(
 
 
 def _watched(
-    framework: Framework, point: str, plugin: Plugin, state: CycleState, call: Callable[..., IntArray], *args: Any
+    framework: ProfilePlugins, point: str, plugin: Plugin, state: CycleState, call: Callable[..., IntArray], *args: Any
 ) -> IntArray:
     status, scores = framework.watch.plugin(point, plugin.name, state, _caught, call, *args)
     if scores is None:

@@ -39,7 +39,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from clusterstate.release_view import VIEW_1_4
+from clusterstate.view_records import VIEW_1_4
 from tests.support.build import labels, make_node, make_pod, resources
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -17,8 +17,8 @@ from clusterstate.objects import (
     Service,
     StatefulSet,
 )
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36
 from clusterstate.selectors.default_selector import default_selector_1_20, default_selector_1_36
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from tests.support.build import Cluster, labels, make_pod
 
 META = ObjectMeta("web", "default")

@@ -20,8 +20,9 @@ from clusterstate.objects import (
     Requirement,
 )
 from clusterstate.podinfo import PodInfo
-from clusterstate.release_view import VIEW_1_36, ReleaseView
+from clusterstate.release_view import ReleaseView
 from clusterstate.selectors.node_selection import volume_affinity_mask
+from clusterstate.view_records import VIEW_1_36
 from clusterstate.volumes.claims import VolumeError
 from clusterstate.volumes.claims_framework import (
     claim_problem_1_20,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import FrozenMap, ObjectMeta, Service
-from clusterstate.release_view import VIEW_1_16
+from clusterstate.view_records import VIEW_1_16
 from kubescheduler.compare.effects import Effects, effects
 from tests.support.compared import GIB, node, pod
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from kubescheduler.core.assumed_pods import AssumedPods
-from tests.support.build import make_node, make_pod
+from tests.support.build import cache_of, make_node, make_pod
 
 
 class Setting:
     def __init__(self, *, from_assume: bool = False) -> None:
         self.now = 0.0
-        self.cache = ClusterCache.of([make_node("n")])
+        self.cache = cache_of([make_node("n")])
         self.assumed = AssumedPods(self.cache, lambda: self.now, from_assume=from_assume)
         self.pod = make_pod("a")
         self.assumed.assume(self.pod, "n")

@@ -9,14 +9,13 @@ import attrs
 import numpy as np
 import pytest
 
-from clusterstate.cache import ClusterCache
 from clusterstate.changes import LOCAL, Reads
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from predicates.resources import RESOURCES
 from predicates.types import FitPredicate, NodeError, PredicateArgs
 from priorities.types import PriorityConfig
-from tests.support.build import make_node, make_pod, resources
+from tests.support.build import cache_of, make_node, make_pod, resources
 
 
 def refusing(name: str, reason: str, *nodes: str, calls: list[int] | None = None) -> FitPredicate:
@@ -44,7 +43,7 @@ def scheduler(
     **algorithm: Any,
 ) -> GenericScheduler:
     weighted = tuple(WeightedPriority(config, weight) for config, weight in priorities)
-    cache = ClusterCache.of([make_node(name) for name in nodes])
+    cache = cache_of([make_node(name) for name in nodes])
     return GenericScheduler(Algorithm("1.16", tuple(predicates), weighted, **algorithm), cache)
 
 

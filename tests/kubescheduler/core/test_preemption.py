@@ -30,7 +30,7 @@ from kubescheduler.core.preemption import exhausted_budgets, find_candidates, pr
 from kubescheduler.core.preemption_candidates import choose, pick_1_16
 from kubescheduler.core.preemption_trials import Attempt
 from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_from_provider
-from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 GATES = {"TaintNodesByCondition": True, "EvenPodsSpread": False, "ResourceLimitsPriorityFunction": False}
 ALGORITHM = algorithm_from_provider(AlgorithmOptions(feature_gates=GATES), "DefaultProvider")
@@ -42,7 +42,7 @@ def running(name: str, node: str, cpu: int = 2000, *, start: str | None = None, 
 
 def preempted(cluster: list[Any], pod: Pod) -> Preemption:
     """What preemption says for a pod that fits nowhere."""
-    scheduler = GenericScheduler(ALGORITHM, ClusterCache.of(cluster))
+    scheduler = GenericScheduler(ALGORITHM, cache_of(cluster))
     decision = scheduler.schedule(pod, preempt=True)
     assert decision.host is None
     assert decision.preemption is not None
@@ -162,7 +162,7 @@ def test_a_pod_waits_while_lower_ones_leave_its_node() -> None:
 @pytest.mark.parametrize(("gate", "candidates"), [(False, ["a"]), (True, [])], ids=["gate off", "gate on"])
 def test_the_preemption_policy_counts_with_its_gate(gate: bool, candidates: list[str]) -> None:
     """preemptionPolicy Never keeps a pod from preempting only with NonPreemptingPriority on."""
-    cache = ClusterCache.of([make_node("a"), running("low", "a", priority=1)])
+    cache = cache_of([make_node("a"), running("low", "a", priority=1)])
     gates = {**GATES, "NonPreemptingPriority": gate}
     algorithm = algorithm_from_provider(AlgorithmOptions(feature_gates=gates), "DefaultProvider")
     pod = asking(preemption_policy="Never")
@@ -213,7 +213,7 @@ def _cluster(pods: list[tuple[int, int, int, str]]) -> ClusterCache:
         running(f"p{i}", f"n{node}", cpu, priority=priority, label={"app": app}, start=T1)
         for i, (node, cpu, priority, app) in enumerate(pods)
     ]
-    return ClusterCache.of([*(make_node(f"n{i}") for i in range(4)), *there, BUDGET])
+    return cache_of([*(make_node(f"n{i}") for i in range(4)), *there, BUDGET])
 
 
 @given(PODS, st.integers(500, 4000), st.integers(0, 4))

@@ -8,7 +8,6 @@ import attrs
 import numpy as np
 import pytest
 
-from clusterstate.cache import ClusterCache
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
@@ -16,7 +15,7 @@ from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.preemption_trials import Attempt, BatchTrial, RowTrial, reads_pods, trials
 from predicates.types import FitPredicate, NodeError, Verdict
-from tests.support.build import make_node, make_pod, resources
+from tests.support.build import cache_of, make_node, make_pod, resources
 
 
 def room(pod: PodInfo, snapshot: Snapshot) -> Verdict:
@@ -42,7 +41,7 @@ POD = make_pod("in", priority=5)
 
 
 def attempt(*predicates: FitPredicate, cluster: Any = (*NODES, *PODS)) -> Attempt:
-    cache = ClusterCache.of(cluster)
+    cache = cache_of(cluster)
     return Attempt(POD, cache.info(POD), predicates, cache, Roster(cache.columns).refresh())
 
 

@@ -19,7 +19,7 @@ from clusterstate.objects import (
     Requirement,
     Taint,
 )
-from clusterstate.release_view import VIEW_1_4
+from clusterstate.view_records import VIEW_1_4
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4, predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.selection import RoundRobinTie

@@ -14,7 +14,7 @@ from kubescheduler.engine.engines import Engine, ProfiledScheduler, Scheduler, d
 from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
-from tests.support.build import make_node, make_pod, resources
+from tests.support.build import cache_of, make_node, make_pod, resources
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
 
@@ -54,7 +54,7 @@ def test_engines_by_provider() -> None:
     """The default one without a name."""
     options = AlgorithmOptions(release="1.20", feature_gates=EngineSpec("1.20").options.feature_gates)
     engine = engine_for(options, "ClusterAutoscalerProvider", None, None)
-    scheduler = engine.scheduler(ClusterCache.of([make_node("n"), make_node("m")]))
+    scheduler = engine.scheduler(cache_of([make_node("n"), make_node("m")]))
     assert "NodeResourcesMostAllocated" in scheduler.schedule(make_pod("p")).weights
 
 

@@ -23,7 +23,7 @@ from kubescheduler.queue.entry import Backoff, QueueEntry, Rejection
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.priority_queue_1_20 import Queue120
 from kubescheduler.queue.priority_queue_1_36 import Queue136
-from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 FIT = Rejection(frozenset({"NodeResourcesFit"}))
 ERROR = Rejection()
@@ -36,7 +36,7 @@ class Setting:
 
     def __init__(self, release: str, **options: Any) -> None:
         self.now = 0.0
-        self.cache = ClusterCache.of([make_node("n1"), make_node("n2")])
+        self.cache = cache_of([make_node("n1"), make_node("n2")])
         self.queue = MAKERS[release](lambda: self.now, self.cache, **options)
 
     def fail(self, pod: Pod, why: Rejection = FIT) -> None:
@@ -483,7 +483,9 @@ def test_a_schedulers_loop_takes_its_pods_from_them(name: str) -> None:
     spec = EngineSpec(name)
     engine = spec.engine(print)
     assert isinstance(engine, FrameworkEngine)
-    cache = ClusterCache.of([make_node("n", allocatable=resources(cpu=1000, memory=8 << 30, pods=10))], spec.release_view())
+    cache = ClusterCache.of(
+        [make_node("n", allocatable=resources(cpu=1000, memory=8 << 30, pods=10))], spec.release_view()
+    )
     pods = [make_pod(name, requests=resources(cpu=800)) for name in "ab"]
 
     def queue_of(_: Any) -> PodQueue:

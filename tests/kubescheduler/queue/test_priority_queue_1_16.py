@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import (
     Affinity,
@@ -29,7 +28,7 @@ from kubescheduler.queue.backoff import BackoffRecords, backoff_seconds
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.move_requests import node_update_moves, storage_class_moves, wants_to_be_near
 from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue, queue_order
-from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 
 class Setting:
@@ -37,7 +36,7 @@ class Setting:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.cache = ClusterCache.of([make_node("n1"), make_node("n2")])
+        self.cache = cache_of([make_node("n1"), make_node("n2")])
         self.queue = SchedulingQueue(lambda: self.now, self.cache)
 
     def pass_time(self, seconds: float) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import attrs
 import pytest
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node
 from kubescheduler.core.generic_scheduler import GenericScheduler
@@ -19,7 +18,7 @@ from kubescheduler.simulation.binding import bind, binder_of
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, Workload
-from tests.support.build import make_pod, resources
+from tests.support.build import cache_of, make_pod, resources
 from tests.support.extender_asking import POD, Asking, asking_process, node
 
 
@@ -37,7 +36,7 @@ def simulated(*extenders: HTTPExtender) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     nodes: list[Node] = [attrs.evolve(node(name), allocatable=amounts) for name in ("n0", "n1")]
     algorithm = attrs.evolve(algorithm_for(AlgorithmOptions(), None, None), extenders=extenders)
-    scheduler = GenericScheduler(algorithm, ClusterCache.of(nodes))
+    scheduler = GenericScheduler(algorithm, cache_of(nodes))
     return Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
 
 
@@ -77,7 +76,7 @@ def test_refused_bindings_of_framework_releases(asking: Asking, release: str, ig
     extender = asking("shout", filter_verb="", prioritize_verb="", ignorable=ignorable)
     engine = EngineSpec(release).engine(print)
     assert isinstance(engine, FrameworkEngine)
-    cache = ClusterCache.of([attrs.evolve(node("n"), allocatable=resources(cpu=4000, memory=8 << 30, pods=10))])
+    cache = cache_of([attrs.evolve(node("n"), allocatable=resources(cpu=4000, memory=8 << 30, pods=10))])
     scheduler = attrs.evolve(engine, extenders=(extender,)).scheduler(cache)
     report = Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
     assert [record.message for record in report.pods] == [message] * 2

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.cache import ClusterCache
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
 from kubescheduler.simulation.room import room_for
-from tests.support.build import make_node, make_pod, resources
+from tests.support.build import cache_of, make_node, make_pod, resources
 
 
 def scheduler() -> GenericScheduler:
     nodes = [make_node(f"n{cpus}", allocatable=resources(cpu=1000 * cpus, memory=8 << 30, pods=5)) for cpus in (2, 9)]
-    cache = ClusterCache.of([*nodes, make_pod("there", node="n2", requests=resources(cpu=500))])
+    cache = cache_of([*nodes, make_pod("there", node="n2", requests=resources(cpu=500))])
     return GenericScheduler(algorithm_for(AlgorithmOptions(), None, None), cache)
 
 

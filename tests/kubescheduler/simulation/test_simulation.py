@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 import pytest
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm, Service
 from kubescheduler.core.generic_scheduler import GenericScheduler
@@ -17,7 +16,7 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import ReasonCount, Report
 from kubescheduler.simulation.utilisation import Level
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Chain, NodeArrival, Workload
-from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 
 def one_cpu(name: str, **fields: Any) -> Pod:
@@ -30,7 +29,7 @@ def small_node(name: str, cpus: int = 1) -> Node:
 
 def scheduler_for(objects: Sequence[Any], extenders: Sequence[Any] = ()) -> GenericScheduler:
     algorithm = attrs.evolve(algorithm_for(AlgorithmOptions(), None, None), extenders=tuple(extenders))
-    return GenericScheduler(algorithm, ClusterCache.of(objects))
+    return GenericScheduler(algorithm, cache_of(objects))
 
 
 def simulated(cluster: Sequence[Any], *arrivals: Arrival, preempt: bool = False, **workload: Any) -> Report:

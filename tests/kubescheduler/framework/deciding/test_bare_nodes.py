@@ -6,7 +6,7 @@ import numpy as np
 
 from clusterstate.objects import ContainerImage
 from clusterstate.podinfo import PodInfo
-from clusterstate.release_view import VIEW_1_36
+from clusterstate.view_records import VIEW_1_36
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from tests.support.build import Cluster, make_node, make_pod, resources
 

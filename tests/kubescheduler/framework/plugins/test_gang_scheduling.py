@@ -10,7 +10,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.objects.resource import PodGroup
-from clusterstate.release_view import VIEW_1_36
+from clusterstate.view_records import VIEW_1_36
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import points_of

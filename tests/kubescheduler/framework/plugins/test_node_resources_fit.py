@@ -12,7 +12,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap, ObjectMeta
 from clusterstate.objects.resource import DeviceClass
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from kubescheduler.framework.args.plugin_args import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.node_resources_fit import node_resources_fit_1_20, node_resources_fit_1_36

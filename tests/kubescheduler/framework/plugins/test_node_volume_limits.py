@@ -18,7 +18,7 @@ from clusterstate.objects import (
     ObjectMeta,
     Pod,
 )
-from clusterstate.release_view import VIEW_1_36
+from clusterstate.view_records import VIEW_1_36
 from clusterstate.volumes.claims import csi_limit_key
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.points import Point

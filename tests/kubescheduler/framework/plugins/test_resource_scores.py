@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerImage, Pod
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from kubescheduler.framework.args.plugin_args import (
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesLeastAllocatedArgs,

@@ -23,7 +23,7 @@ from clusterstate.objects import (
     PersistentVolumeClaim,
     Pod,
 )
-from clusterstate.release_view import VIEW_1_20, VIEW_1_36
+from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.args.plugin_args import VolumeBindingArgs
 from kubescheduler.framework.contract.cancellation import Cancellation, CancelledError

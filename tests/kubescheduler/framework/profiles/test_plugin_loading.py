@@ -11,8 +11,8 @@ import attrs
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.profiles.plugin_loading import Unknown, decode_into, entry_point_plugins, load_factory
 from kubescheduler.framework.profiles import plugin_loading as loading
+from kubescheduler.framework.profiles.plugin_loading import Unknown, decode_into, entry_point_plugins, load_factory
 
 MODULE = """
 class Named:

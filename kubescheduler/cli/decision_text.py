@@ -1,0 +1,46 @@
+"""What is said of one decision in a word or a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.framework.contract.status import Status
+
+
+def told(decision: Decision) -> str:
+    """The message in one line, and what preemption would do if that was asked for."""
+    message = "; ".join(decision.message.split("\n")).rstrip("; ")
+    return " ".join(part for part in (message, would_evict(decision)) if part)
+
+
+def would_evict(decision: Decision) -> str:
+    """The victims on the node that the release would pick, the first by name if it may pick several."""
+    found = decision.preemption
+    if found is None:
+        return ""
+    if not found.chosen:
+        return "" if getattr(decision, "post_filter_message", "") else "Preemption would not help."
+    node = found.chosen[0]
+    victims = ", ".join(pod.key for pod in found.candidates[node].pods)
+    return f"Would evict {victims} from {node}." if victims else f"Would wait for {node}, evicting nothing."
+
+
+def pre_filter_rejection(decision: Decision) -> Status | None:
+    """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
+    from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+
+    if not isinstance(decision, FrameworkDecision) or not decision.pre_filter_message:
+        return None
+    return decision.absent
+
+
+def fits(decision: Decision) -> str:
+    """``3/5``: nodes that fit, of those there are."""
+    return f"{len(decision.feasible)}/{decision.nodes_total}"
+
+
+def best(decision: Decision) -> list[str]:
+    """The only node that fits is the best, though it is not scored."""
+    return decision.best() or ([decision.host] if decision.host else [])

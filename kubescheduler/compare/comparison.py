@@ -1,0 +1,70 @@
+"""Comparison: what was found of all pods in all columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import attrs
+
+from kubescheduler.compare.comparison_document import effects_document, pod_document
+from kubescheduler.compare.effects import Effects
+from kubescheduler.compare.outcomes import Cause, PodComparison
+
+
+@attrs.frozen
+class Comparison:
+    """What is found of all pods.
+
+    names, releases: of the columns, the old one first. effects: per column, after the run. before: the cluster
+    without the pods.
+    """
+
+    names: tuple[str, ...]
+    releases: tuple[str, ...]
+    mode: str
+    pods: tuple[PodComparison, ...]
+    effects: tuple[Effects, ...]
+    before: Effects
+
+    @property
+    def moved(self) -> tuple[PodComparison, ...]:
+        """The pods that go elsewhere in some new column."""
+        return tuple(pod for pod in self.pods if pod.moved)
+
+    @property
+    def same(self) -> bool:
+        return not self.moved
+
+    @property
+    def summary(self) -> tuple[dict[Cause, int], ...]:
+        """Per new column: cause → how many pods, the most frequent first; ``same`` is among them."""
+        return tuple(
+            dict(Counter(pod.changes[at].cause for pod in self.pods).most_common()) for at in range(len(self.names) - 1)
+        )
+
+    def differs(self, tolerated: frozenset[Cause] = frozenset()) -> bool:
+        """Whether some pod goes elsewhere for a cause that is not tolerated."""
+        return any(cause not in tolerated for pod in self.moved for cause in pod.causes if cause is not Cause.SAME)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, as ``-o json`` shows it."""
+        columns = zip(self.names, self.releases, strict=True)
+        return {
+            "kind": "Comparison",
+            "mode": self.mode,
+            "columns": [{"name": name, "release": release} for name, release in columns],
+            "same": self.same,
+            "compared": len(self.pods),
+            "moved": len(self.moved),
+            "summary": [
+                {"column": name, "causes": {str(cause): count for cause, count in counts.items()}}
+                for name, counts in zip(self.names[1:], self.summary, strict=True)
+            ],
+            "before": effects_document(self.before),
+            "effects": [
+                {"column": name, **effects_document(effects)}
+                for name, effects in zip(self.names, self.effects, strict=True)
+            ],
+            "pods": [pod_document(self.names, pod) for pod in self.pods],
+        }

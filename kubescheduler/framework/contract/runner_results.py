@@ -1,0 +1,47 @@
+"""What all plugins of a point came to, as the framework and the Handle's runner answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray
+from kubescheduler.framework.contract.status import Status
+
+Names = frozenset[str]
+"""Of nodes."""
+
+
+@attrs.frozen
+class PreFilterOutcome:
+    """What all PreFilter plugins came to.
+
+    status: what ends the attempt, with the code Error by giving it up; None: nodes are to be looked at. nodes: the
+    names that alone are, None: all. plugins: those that gave names, sorted. last: the plugin after which no other was
+    asked, empty when all were.
+    """
+
+    status: Status | None = None
+    nodes: Names | None = None
+    plugins: tuple[str, ...] = ()
+    last: str = ""
+
+
+@attrs.frozen(eq=False)
+class PluginScores:
+    """One plugin's scores of the nodes that fit: (n,) int64 as given, and (n,) int64 normalised, before ``weight``."""
+
+    raw: IntArray
+    normalized: IntArray
+    weight: int
+
+
+@attrs.frozen(eq=False)
+class ScoreOutcome:
+    """What all Score plugins came to. totals: (n,) int64 weighted sums, wrapping at 64 bits."""
+
+    status: Status | None = None
+    scores: Mapping[str, PluginScores] = attrs.field(factory=dict)
+    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))

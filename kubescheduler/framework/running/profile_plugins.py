@@ -1,0 +1,87 @@
+"""The plugins of one profile, and how its release's runners react to what plugins answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import attrs
+
+from clusterstate.objects import Pod
+from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.contract.clocks import Timekeeper
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.observer import Watch
+from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.contract.runner_results import PreFilterOutcome
+from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.framework.running.waiting_pods import WaitingPods
+
+RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status]], tuple[str | None, Status | None]]
+
+
+@attrs.frozen(eq=False)
+class Reactions:
+    """One release's runner.
+
+    rejected: the codes that refuse a pod or node. handed_on: of those, what Reserve, PreBind and Bind hand on
+    as it is; everything else becomes an Error there. pre_score_skips: codes by which a PreScore plugin says that it
+    gives no score. filter_error: of (plugin, pod, status), what becomes of an answer that rejects nothing.
+    permit_rejected: of (plugin, pod, status). permit_waits: of (pod, the last Wait). wait_rejected: of (pod, status).
+    """
+
+    rejected: frozenset[Code]
+    handed_on: frozenset[Code]
+    pre_score_skips: frozenset[Code]
+    pre_filter: Callable[[ProfilePlugins, CycleState, Pod, Snapshot], PreFilterOutcome]
+    filter: Callable[[ProfilePlugins, CycleState, Pod, Snapshot], Status | None]
+    filter_error: Callable[[str, Pod, Status], Status]
+    post_filter: RunPostFilter
+    permit_rejected: Callable[[str, Pod, Status], Status]
+    permit_waits: Callable[[Pod, Status], Status]
+    wait_rejected: Callable[[Pod, Status], Status]
+
+
+@attrs.define(eq=False, slots=False)
+class ProfilePlugins:
+    """The plugins of one profile. Upstream: the fields of frameworkImpl.
+
+    plugins: point → its plugins in the order they run. score_weights, placement_weights: plugin → weight.
+    instances: every plugin that was made, by the name it is enabled under.
+    """
+
+    release: str
+    profile: Profile
+    plugins: Mapping[Point, tuple[Plugin, ...]]
+    score_weights: Mapping[str, int]
+    placement_weights: Mapping[str, int]
+    instances: Mapping[str, Plugin]
+    handle: Handle
+    reactions: Reactions
+    watch: Watch
+    waiting: WaitingPods
+    time: Timekeeper
+
+    @property
+    def profile_name(self) -> str:
+        return self.profile.scheduler_name
+
+    @property
+    def run_all_filters(self) -> bool:
+        """A 1.20 policy's alwaysCheckAllPredicates."""
+        return self.profile.run_all_filters
+
+    def at(self, point: Point) -> tuple[Plugin, ...]:
+        """The plugins of a point in the order they run."""
+        return self.plugins.get(point, ())
+
+    def names(self, point: Point) -> frozenset[str]:
+        """The names of the plugins of a point."""
+        return self._names[point]
+
+    @cached_property
+    def _names(self) -> dict[Point, frozenset[str]]:
+        return {point: frozenset(plugin.name for plugin in self.at(point)) for point in Point}
