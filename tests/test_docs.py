@@ -13,11 +13,11 @@ import msgspec
 import pytest
 
 from algorithmprovider import RELEASES, registry
-from docs import plugin_texts, rules
-from docs.blocks import ROOT, agreed, blocks, commands, documents, refreshed
-from docs.plugin_reasons import EITHER, REASONS, UAU, Reason
-from docs.plugin_tables import ARGS_KEYS, all_plugins
-from docs.tables import (
+from docs.generate import plugin_texts, rule_texts
+from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
+from docs.generate.plugin_reasons import EITHER, REASONS, UAU, Reason
+from docs.generate.plugin_tables import ARGS_KEYS, all_plugins
+from docs.generate.reference_tables import (
     CUSTOM_PRIORITIES,
     OLD,
     OLD_ARGUMENTS,
@@ -61,7 +61,7 @@ def anchors(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=name_of)
 def test_examples_run_and_print_what_is_shown(path: Path, tmp_path: Path) -> None:
-    """Every console and Python block runs and prints what the page shows; after a change: python -m docs.update."""
+    """Every console and Python block runs and prints what the page shows; after a change: python -m docs.generate."""
     text = text_of(path)
     assert refreshed(text, tmp_path) == text
 
@@ -105,10 +105,10 @@ def test_every_table_is_used_once() -> None:
 
 def test_every_rule_is_described() -> None:
     """No predicate or priority of the registry is without a text, and no text without a rule."""
-    assert set(rules.PREDICATES) == set(all_predicates())
-    assert set(rules.PRIORITIES) == {*all_priorities(), *CUSTOM_PRIORITIES}
-    assert set(rules.PREDICATES_1_4) == set(predicates_1_4())
-    assert set(rules.PRIORITIES_1_4) == {*registry(OLD).priorities, *OLD_ARGUMENTS}
+    assert set(rule_texts.PREDICATES) == set(all_predicates())
+    assert set(rule_texts.PRIORITIES) == {*all_priorities(), *CUSTOM_PRIORITIES}
+    assert set(rule_texts.PREDICATES_1_4) == set(predicates_1_4())
+    assert set(rule_texts.PRIORITIES_1_4) == {*registry(OLD).priorities, *OLD_ARGUMENTS}
     assert {*RELEASES, *IN_TREE} == {RELEASE, OLD, "1.20", "1.36"}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.expected import CONFIGS, EXAMPLES, POLICIES, PROVIDERS, decision, expected_file, names
+from docs.generate.expected import CONFIGS, EXAMPLES, POLICIES, PROVIDERS, decision, expected_file, names
 
 HOSTS = {
     "DefaultProvider": "worker-1",
@@ -38,7 +38,7 @@ TOTALS = {
 
 @pytest.mark.parametrize("name", names())
 def test_decision_is_as_expected(name: str, tmp_path: Path) -> None:
-    """The printed explanation is the kept one, to the last space; after a change: python -m docs.update."""
+    """The printed explanation is the kept one, to the last space; after a change: python -m docs.generate."""
     assert decision(name, tmp_path) == expected_file(name).read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docs.report_pictures import example
+from docs.generate.report_pictures import example
 from kubescheduler.compare.comparison import Comparison
 from kubescheduler.compare.outcomes import Cause
 from kubescheduler.report.html_report import render

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from docs.blocks import ROOT, blocks
+from docs.generate.blocks import ROOT, blocks
 from tests.kubescheduler.testing.conftest import Project
 
 PAGE = ROOT / "docs" / "how-to" / "pytest.md"

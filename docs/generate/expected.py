@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from docs.blocks import PORT, ROOT
+from docs.generate.blocks import PORT, ROOT
 
 EXAMPLES = ROOT / "policy_examples"
 PROVIDERS = ("DefaultProvider", "ClusterAutoscalerProvider")

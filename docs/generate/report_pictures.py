@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/how-to/compare-report.md: python -m docs.report_pictures. Needs Chromium.
+"""Makes the pictures of docs/how-to/compare-report.md: python -m docs.generate.report_pictures. Needs Chromium.
 
 A cluster of forty nodes that a policy of 1.16 has packed; what becomes of the packing under 1.36 as it comes.
 """
@@ -20,7 +20,7 @@ from kubescheduler.report.html_report import render
 
 Manifest = dict[str, Any]
 
-FOLDER = Path(__file__).parent / "how-to" / "images"
+FOLDER = Path(__file__).parents[1] / "how-to" / "images"
 NODES, ZONES, LARGE = 40, 3, 4
 """Every fourth node is of the large kind."""
 

@@ -29,7 +29,7 @@ from types import TracebackType
 import attrs
 import yaml
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PORT = 8888
 """The port that documents name; a free one takes its place when they are run."""
 HOME = "/home/you/shop"

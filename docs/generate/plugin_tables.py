@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from docs import plugin_texts
-from docs.plugin_reasons import REASONS
-from docs.writing import cell, code_link, text_blocks
+from docs.generate import plugin_texts
+from docs.generate.plugin_reasons import REASONS
+from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3

@@ -1,6 +1,6 @@
 """The parts of the reference that are written from the code: every predicate, every priority, every policy key.
 
-``python -m docs.update`` puts them between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
+``python -m docs.generate`` puts them between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import click
 
 from algorithmprovider import registry
 from algorithmprovider.registry import Registry
-from docs import rules
-from docs.plugin_tables import plugin_tables
-from docs.writing import cell, code_link, text_blocks
+from docs.generate import rule_texts
+from docs.generate.plugin_tables import plugin_tables
+from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.cli import cli
 from kubescheduler.config.go_decoding import Kind, ListOf, Scalar, Struct
 from kubescheduler.config.policy.policy_schema import POLICY
@@ -115,7 +115,7 @@ def old_predicates() -> str:
     for name, factory in predicates_1_4().items():
         shown = f"[{name}](#{name.lower()})" if name in here else name
         who = CUSTOM_BY if name in CUSTOM_PREDICATES_1_4 else _having(OLD, name)
-        rows.append(f"| {shown} | {who} | {_differing(rules.PREDICATES_1_4[name])} | {code_link(factory)} |")
+        rows.append(f"| {shown} | {who} | {_differing(rule_texts.PREDICATES_1_4[name])} | {code_link(factory)} |")
     return "\n".join(rows)
 
 
@@ -123,7 +123,7 @@ def _predicate_sections() -> Iterator[str]:
     for name, factory in all_predicates().items():
         check = factory(PredicateArgs()).check
         found = "\n".join(f"- `{reason}`" for reason in reasons(check))
-        yield f"### {name}\n\n{text_blocks(rules.PREDICATES[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
+        yield f"### {name}\n\n{text_blocks(rule_texts.PREDICATES[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
 
 
 def reasons(check: Callable[..., Any]) -> list[str]:
@@ -189,21 +189,21 @@ def priority_overview() -> str:
 def old_priorities() -> str:
     rows = ["| priority | default weight | who has it | what differs | code |", "|---|---:|---|---|---|"]
     for name, factory in sorted(registry(OLD).priorities.items()):
-        text = _differing(rules.PRIORITIES_1_4[name])
+        text = _differing(rule_texts.PRIORITIES_1_4[name])
         link = code_link(factory.make)
         rows.append(f"| [{name}](#{name.lower()}) | {factory.weight} | {_having(OLD, name)} | {text} | {link} |")
     for name in OLD_ARGUMENTS:
         shown = f"[any name, argument `{name}`](#argument-{name.lower()})"
         link = code_link(CUSTOM_PRIORITIES[name])
-        rows.append(f"| {shown} | none | policies | {_differing(rules.PRIORITIES_1_4[name])} | {link} |")
+        rows.append(f"| {shown} | none | policies | {_differing(rule_texts.PRIORITIES_1_4[name])} | {link} |")
     return "\n".join(rows)
 
 
 def _priority_sections() -> Iterator[str]:
     for name, (make, _) in all_priorities().items():
-        yield f"### {name}\n\n{text_blocks(rules.PRIORITIES[name])}\n\n{_code(make)}."
+        yield f"### {name}\n\n{text_blocks(rule_texts.PRIORITIES[name])}\n\n{_code(make)}."
     for name, make in CUSTOM_PRIORITIES.items():
-        yield f"### Argument {name}\n\n{text_blocks(rules.PRIORITIES[name])}\n\n{_code(make)}."
+        yield f"### Argument {name}\n\n{text_blocks(rule_texts.PRIORITIES[name])}\n\n{_code(make)}."
 
 
 # --- policies --------------------------------------------------------------------------------

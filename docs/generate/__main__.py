@@ -1,4 +1,4 @@
-"""Writes anew what the documentation takes from the program: ``python -m docs.update [FILE.md …]``.
+"""Writes anew what the documentation takes from the program: ``python -m docs.generate [FILE.md …]``.
 
 That is the tables of the reference, the outputs shown in every document, and ``policy_examples/expected``.
 """
@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from docs.blocks import documents, refreshed
-from docs.expected import decision, expected_file, names
-from docs.tables import filled
+from docs.generate.blocks import documents, refreshed
+from docs.generate.expected import decision, expected_file, names
+from docs.generate.reference_tables import filled
 
 
 def main(chosen: list[str]) -> None:
