@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
-    from kubescheduler.framework.contract.status import Status
+    from kubescheduler.core.status import Status
 
 
 def told(decision: Decision) -> str:

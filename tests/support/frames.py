@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 
 from clusterstate.objects import Node, Pod
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.running.build_framework import build_framework
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services

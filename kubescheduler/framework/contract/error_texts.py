@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterstate.api_names import go_quote
-from kubescheduler.framework.contract.status import Status
+from kubescheduler.core.status import Status
 from priorities.types import MAX_NODE_SCORE
 
 

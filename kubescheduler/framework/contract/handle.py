@@ -12,10 +12,10 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
-from kubescheduler.framework.contract.status import Status
 
 
 class WaitingPod(Protocol):

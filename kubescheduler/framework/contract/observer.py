@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
+from kubescheduler.core.status import Code, Status, code_of
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.status import Code, Status, code_of
 
 T = TypeVar("T")
 

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.points import METHODS, Point
-from kubescheduler.framework.contract.status import Status
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 

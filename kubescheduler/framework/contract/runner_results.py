@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from clusterstate.growable import IntArray
-from kubescheduler.framework.contract.status import Status
+from kubescheduler.core.status import Status
 
 Names = frozenset[str]
 """Of nodes."""

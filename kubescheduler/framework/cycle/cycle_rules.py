@@ -13,8 +13,8 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import NO_LABELS, Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.cycle.failures import (
     FailureRecord,
     Stage,

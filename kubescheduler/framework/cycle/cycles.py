@@ -11,10 +11,10 @@ from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.assumed_pods import AssumedPods
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status, is_success
 from kubescheduler.framework.cycle.cycle_rules import CYCLE_RULES, CycleRules, Fate
 from kubescheduler.framework.cycle.failures import FailureRecord, Stage, cut, status_patch
 from kubescheduler.framework.cycle.pod_queue import PodQueue

@@ -13,7 +13,7 @@ from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.generic_scheduler import NO_NODES
-from kubescheduler.framework.contract.status import REJECTED_1_20, REJECTED_1_36, Code, Status
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status
 from kubescheduler.framework.deciding.framework_decision import FrameworkDecision, items, nominee_of
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"

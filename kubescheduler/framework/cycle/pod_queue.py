@@ -13,7 +13,7 @@ import attrs
 
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
-from kubescheduler.framework.contract.status import Status
+from kubescheduler.core.status import Status
 from kubescheduler.framework.cycle.failures import FailureRecord
 
 

@@ -15,10 +15,10 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.status import REJECTED_1_36, Code, Status, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import normalize_failed, score_failed
 from kubescheduler.framework.contract.plugin import PreFilterResult, Unresolvable
-from kubescheduler.framework.contract.status import REJECTED_1_36, Code, Status, is_success
 from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig
 

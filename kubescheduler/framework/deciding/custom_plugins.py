@@ -13,9 +13,9 @@ from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.status import REJECTED_1_36, Code, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import change_failed
-from kubescheduler.framework.contract.status import REJECTED_1_36, Code, is_success
 from kubescheduler.framework.deciding.adapters import filter_mask, status_of
 from predicates.types import FitPredicate, NodeError, Verdict
 

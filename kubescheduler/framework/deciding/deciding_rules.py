@@ -8,10 +8,10 @@ import attrs
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import filter_failed_1_20, filter_failed_1_36
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.contract.status import REJECTED_1_20, REJECTED_1_36, Code
 from kubescheduler.framework.deciding.extender_statuses import Note, note_1_20, note_1_36
 from kubescheduler.framework.deciding.filter_plugins import ErrorText
 from kubescheduler.framework.deciding.framework_decision import fit_error_1_20, fit_error_1_36

@@ -9,8 +9,8 @@ import attrs
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Preemption
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.status import Status
 
 PREEMPTED = "preempted"
 BY_PREEMPTION = "preempted by DefaultPreemption"

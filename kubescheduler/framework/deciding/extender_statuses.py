@@ -12,7 +12,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Extender, FilterAnswer
 from kubescheduler.core.decision import ExtenderTrace
 from kubescheduler.core.extender_calls import filter_with_extenders
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 
 SCALE = 10
 """An extender scores 0–10, a plugin 0–100."""

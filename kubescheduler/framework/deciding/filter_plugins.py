@@ -13,9 +13,9 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.filtering import Found, nominated_beside
+from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import failing, unresolvable
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.status import Code
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.custom_plugins import OwnFilter

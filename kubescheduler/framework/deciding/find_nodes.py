@@ -17,9 +17,9 @@ from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import ExtenderTrace
 from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.deciding_rules import DecisionRules

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from kubescheduler.core.decision import Decision, Preemption, Scores
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 
 
 def items(statuses: Iterable[Sequence[str]]) -> str:

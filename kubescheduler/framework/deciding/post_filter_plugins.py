@@ -10,8 +10,8 @@ import attrs
 
 from clusterstate.errors import SchedulingError
 from kubescheduler.core.decision import Preemption
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
 from kubescheduler.framework.deciding.adapters import ask_post_filter
 from kubescheduler.framework.deciding.framework_decision import FrameworkDecision, nominee_of
 from kubescheduler.framework.deciding.preemption_search import ProcessCrash, Search

@@ -21,7 +21,7 @@ from kubescheduler.core.preemption import chosen_rows, find_candidates
 from kubescheduler.core.preemption_candidates import Candidates, Costs, Pick, choose
 from kubescheduler.core.preemption_trials import Attempt as Trials
 from kubescheduler.core.preemption_trials import trials
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.disruption_budgets import violating
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.framework_decision import FrameworkDecision

@@ -12,10 +12,10 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.decision import Scores
+from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.core.verdicts import ScoreState
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
-from kubescheduler.framework.contract.status import Code, Status, is_success
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState

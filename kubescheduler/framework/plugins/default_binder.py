@@ -8,10 +8,10 @@ import attrs
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Status
 
 NAME = "DefaultBinder"
 

@@ -9,10 +9,10 @@ import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Preemption
+from kubescheduler.core.status import Status
 from kubescheduler.framework.args.plugin_args import DefaultPreemptionArgs
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.deciding.eviction import Evictions, Spawn, evict_1_20
 from kubescheduler.framework.deciding.preemption_search import PREEMPTION_RULES, PreemptionRules, Search, preempt
 

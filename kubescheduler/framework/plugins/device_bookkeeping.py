@@ -12,9 +12,9 @@ from clusterstate.devices.resource_claims import consumer, is_reserved_for, is_u
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import Allocation, PendingAllocation, ResourceClaim
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.status import Status
 from predicates.dynamic_resources import CANNOT_ALLOCATE, IN_USE
 
 STATE = "ReserveDynamicResources"

@@ -12,11 +12,11 @@ from clusterstate.devices.resource_claims import ClaimError, own_claims, resolve
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.plugin_args import DynamicResourcesArgs
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deallocated
 from predicates.dynamic_resources import NOT_AVAILABLE, dynamic_resources, needs_devices, unavailable_on
 from priorities.dynamic_resources import DYNAMIC_RESOURCES

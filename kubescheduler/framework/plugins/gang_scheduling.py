@@ -8,9 +8,9 @@ import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod, PodGroup
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status
 
 NAME = "GangScheduling"
 LONGEST_WAIT = 5 * 60.0

@@ -7,9 +7,9 @@ from typing import Any
 import attrs
 
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Status
 
 NAME = "SchedulingGates"
 

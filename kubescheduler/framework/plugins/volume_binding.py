@@ -18,6 +18,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
 from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, PodVolumes, bindings_for
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
 from kubescheduler.framework.args.plugin_args import VolumeBindingArgs
 from kubescheduler.framework.contract.cancellation import Cancellation
@@ -25,7 +26,6 @@ from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFou
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.plugins.volume_bookkeeping import Reserved, VolumeBooks
 from predicates.types import FitPredicate, always
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule

@@ -10,10 +10,10 @@ import attrs
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.running.build_framework import ValidateArgs, build_framework, no_problems
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services

@@ -8,9 +8,9 @@ import attrs
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.running import (
     runner_bind,
     runner_filter,

@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.clocks import Timekeeper
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
@@ -17,7 +18,6 @@ from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.running.waiting_pods import WaitingPods
 
 RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status]], tuple[str | None, Status | None]]

@@ -7,10 +7,10 @@ from typing import Any
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Status, is_success, merge
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import filter_failed_1_20, filter_failed_1_36
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import REJECTED_1_20, REJECTED_1_36, Status, is_success, merge
 from kubescheduler.framework.deciding.adapters import ask_filter, ask_post_filter
 from kubescheduler.framework.deciding.post_filter_plugins import Answer, Nominee, collect_1_20, collect_1_36
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins

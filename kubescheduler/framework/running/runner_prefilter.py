@@ -11,11 +11,11 @@ from algorithmprovider.pernode import NodeInfo, node_infos
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.status import Status, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import change_failed
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.contract.status import Status, is_success
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, column_check, status_of
 from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins

@@ -7,10 +7,10 @@ from typing import Any
 from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status, is_success
 from kubescheduler.framework.deciding.adapters import status_of
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.waiting_pods import HeldPod

@@ -12,12 +12,12 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
+from kubescheduler.core.status import Status, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.runner_results import PluginScores, ScoreOutcome
-from kubescheduler.framework.contract.status import Status, is_success
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from priorities.types import MAX_NODE_SCORE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.framework.contract.status import REJECTED_1_20, REJECTED_1_36, Code
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
 from kubescheduler.framework.running import runner_filter, runner_prefilter, runner_reserve
 from kubescheduler.framework.running.profile_plugins import Reactions
 

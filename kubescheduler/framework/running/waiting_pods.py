@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator, Mapping
 
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.clocks import Timekeeper
 from kubescheduler.framework.contract.go_durations import go_duration
-from kubescheduler.framework.contract.status import Code, Status
 
 LONGEST_WAIT = 15 * 60.0
 """Seconds that a Permit plugin can ask for at most."""

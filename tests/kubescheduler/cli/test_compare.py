@@ -170,7 +170,7 @@ def test_in_a_process(folder: Path) -> None:
 
 OWN = """
 from algorithmprovider import register_fit_predicate
-from kubescheduler.framework.contract.status import Status
+from kubescheduler.core.status import Status
 
 
 def algorithms():

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("own_algorithms")
 PLUGIN = '''\
 """A disk for everyone who wants one."""
 
-from kubescheduler.framework.contract.status import Status
+from kubescheduler.core.status import Status
 
 
 class WantedDisk:

@@ -12,9 +12,9 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, Pod
+from kubescheduler.core.status import Status
 from kubescheduler.engine.engines import ProfiledScheduler
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
 from kubescheduler.simulation.release_queues import order_of
 from kubescheduler.simulation.simulation import Simulation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract import error_texts as errortexts
-from kubescheduler.framework.contract.status import Code, Status
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kubescheduler.core.decision import Decision, ExtenderTrace, Preemption
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.cycle.cycle_rules import (
     CYCLE_RULES,
     Fate,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import ClusterStateError
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.clocks import ManualTime
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.cycle.failures import FailureRecord, Stage
 from kubescheduler.framework.cycle.pod_queue import SimpleQueue
 from tests.support.build import make_pod

@@ -14,10 +14,10 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.cycle.cycle_rules import PODS_TO_ACTIVATE
 from kubescheduler.framework.cycle.pod_queue import SimpleQueue
 from kubescheduler.framework.cycle.scheduler_loop import Attempt, SchedulerLoop

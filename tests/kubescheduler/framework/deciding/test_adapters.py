@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import SchedulingError
 from clusterstate.snapshot import PodChange
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin, Unresolvable
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.deciding.adapters import ask_filter, filter_mask, normalize_rows, score_rows
 from predicates.types import FitPredicate, NodeError
 from priorities.types import PriorityConfig

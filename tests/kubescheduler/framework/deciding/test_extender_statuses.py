@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clusterstate.errors import SchedulingError
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.extender_statuses import Filtered, ask_filters, note_1_20, note_1_36
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.deciders import Answered, FakeExtender

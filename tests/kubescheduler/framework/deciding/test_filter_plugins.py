@@ -9,9 +9,9 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
 from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from predicates.types import NodeError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import Pod
-from kubescheduler.framework.contract.status import Status
+from kubescheduler.core.status import Status
 from kubescheduler.framework.cycle.failures import rejectors_of
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from predicates.types import NodeError, PreFiltered

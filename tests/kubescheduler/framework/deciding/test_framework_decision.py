@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.core.decision import Decision, Preemption
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.framework_decision import (
     FrameworkDecision,
     fit_error_1_20,

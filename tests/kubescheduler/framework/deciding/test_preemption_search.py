@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterstate.objects import Pod, PodCondition
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_RULES,
     leaving_1_20,

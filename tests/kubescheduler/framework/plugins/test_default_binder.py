@@ -7,8 +7,8 @@ from typing import Any
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.status import Code
 from kubescheduler.framework.plugins.default_binder import default_binder
 from tests.support.build import make_pod
 from tests.support.node_plugins import HANDLE

@@ -7,7 +7,7 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects.resource import DeviceConfig, PendingAllocation
-from kubescheduler.framework.contract.status import Code, Status
+from kubescheduler.core.status import Code, Status
 from tests.support.build import resources
 from tests.support.device_world import HELD, ON_A, UID, world
 from tests.support.devices import (

@@ -11,9 +11,9 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
+from kubescheduler.core.status import Status
 from kubescheduler.framework.args.plugin_args import NodeAffinityArgs
 from kubescheduler.framework.contract.clocks import ManualTime
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.plugins.dynamic_resources import (
     NAME,
     STATE,

@@ -11,10 +11,10 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.objects.resource import PodGroup
 from clusterstate.view_records import VIEW_1_36
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import points_of
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.plugins.gang_scheduling import GangScheduling, gang_scheduling_1_36
 from kubescheduler.framework.plugins.pod_group_pods_count import pod_group_pods_count_1_36
 from kubescheduler.framework.plugins.topology_placement_generator import topology_placement_generator_1_36

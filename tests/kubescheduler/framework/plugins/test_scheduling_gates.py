@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Status
 from kubescheduler.framework.plugins.scheduling_gates import scheduling_gates_1_36
 from tests.support.build import make_pod
 from tests.support.node_plugins import HANDLE

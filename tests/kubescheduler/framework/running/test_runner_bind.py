@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import SchedulingError
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.running.runner_bind import groups
 from tests.support.build import make_pod
 from tests.support.frames import answers, frame, plugin

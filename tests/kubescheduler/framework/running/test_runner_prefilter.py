@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from clusterstate.errors import SchedulingError
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.plugin import ColumnPlugin, PreFilterResult
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.status import Code, Status
 from predicates.types import FitPredicate, NodeError, PreFiltered
 from tests.support.build import make_node, make_pod
 from tests.support.frames import Recorder, answers, frame, plugin, services_of

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import SchedulingError
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.status import Code, Status
 from tests.support.build import make_pod
 from tests.support.frames import Recorder, answers, frame, plugin, services_of
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.clocks import ManualTime, RealTime
-from kubescheduler.framework.contract.status import Code, Status
 from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
 from tests.support.build import make_pod
 

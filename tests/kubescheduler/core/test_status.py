@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.framework.contract.status import Code, Status, merge
+from kubescheduler.core.status import Code, Status, merge
 
 
 def test_an_error_is_told_before_the_reasons() -> None:
