@@ -1,23 +1,16 @@
-"""The house itself: metadata, import contracts, sizes."""
+"""The house itself: metadata and import contracts; tests/benchmarks/test_structure.py holds the sizes."""
 
 from __future__ import annotations
 
-import ast
 import configparser
 import importlib
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import kubescheduler
+from benchmarks.structure import PACKAGES, ROOT
 from tests.conftest import vectors_dir
-
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
-MAX_FILE_LINES = 400
-MAX_FUNCTION_LINES = 60
 
 
 @pytest.fixture(scope="module")
@@ -29,24 +22,6 @@ def config() -> configparser.ConfigParser:
 
 def words(text: str) -> list[str]:
     return text.split()
-
-
-def sources() -> Iterator[Path]:
-    for folder in (*PACKAGES, "benchmarks"):
-        yield from sorted((ROOT / folder).rglob("*.py"))
-
-
-def too_long(path: Path) -> Iterator[str]:
-    """What in a file is longer than the house allows."""
-    text = path.read_text(encoding="utf-8")
-    where = path.relative_to(ROOT)
-    if (lines := len(text.splitlines())) > MAX_FILE_LINES:
-        yield f"{where}: {lines} lines"
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            if length > MAX_FUNCTION_LINES:
-                yield f"{where}:{node.lineno} {node.name}: {length} lines"
 
 
 def test_version_is_that_of_the_package(config: configparser.ConfigParser) -> None:
@@ -92,11 +67,6 @@ def test_families_are_independent(config: configparser.ConfigParser) -> None:
     for package in ("predicates", "priorities"):
         contract = config[f"importlinter:contract:{package}"]
         assert (contract["type"], contract["modules"]) == ("independence", f"{package}.*")
-
-
-def test_nothing_is_too_long() -> None:
-    """No file of the product is over 400 lines, no function over 60."""
-    assert [fault for path in sources() for fault in too_long(path)] == []
 
 
 def test_licence_is_apache(config: configparser.ConfigParser) -> None:

@@ -1,0 +1,261 @@
+"""The shape of the source as counts: ``python -m benchmarks.structure [--all]``.
+
+What should stay small is counted and the worst places are listed: full folders, circles, comparisons with a release,
+names that occur twice, missing docstrings, long files and functions. ``AT_THEIR_AIM`` is held by a test.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
+from itertools import combinations
+from pathlib import Path
+
+import attrs
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
+MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 25, 400, 60
+ROOMY = ("kubescheduler/framework/plugins", "predicates")
+"""Folders with one rule a file; they may hold more files than others."""
+RELEASES = frozenset({"1.4", "1.16", "1.20", "1.36"})
+RELEASE_RECORDS = ("*/releases.py", "*/release_*.py")
+"""The files that say what a release is; elsewhere no code asks which release it is."""
+SAME_BASENAMES = ("__init__.py", "kubescheduler/cli/*.py")
+"""Files that may be called as another one is: a command's module is named for the command."""
+SHOWN = 10
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@attrs.frozen
+class SourceFile:
+    """A parsed file of Python."""
+
+    path: str
+    """Below the project's root, with slashes."""
+    text: str
+    tree: ast.Module
+
+    @property
+    def module(self) -> str:
+        """The dotted name under which it is imported."""
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def source_files(folders: tuple[str, ...] = PACKAGES, root: Path = ROOT) -> list[SourceFile]:
+    """Every Python file below the folders, in order of their paths."""
+    paths = sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
+    texts = [(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
+    return [SourceFile(path, text, ast.parse(text)) for path, text in texts]
+
+
+# --- what is counted: each function gives one line per occurrence -----------------------------------------------
+
+
+def full_folders(files: list[SourceFile]) -> Iterator[str]:
+    """Folders with more than 25 files."""
+    held = Counter(file.path.rpartition("/")[0] for file in files)
+    yield from (f"{folder}: {n} files" for folder, n in held.items() if n > MOST_FILES and folder not in ROOMY)
+
+
+def circles(files: list[SourceFile]) -> Iterator[str]:
+    """Pairs of siblings of a package that import one another, directly or by way of other siblings."""
+    for package, edges in _sibling_imports(files).items():
+        reached = {name: _reachable(name, edges) for name in edges}
+        for one, other in combinations(sorted(edges), 2):
+            if other in reached[one] and one in reached[other]:
+                yield f"{package}: {one} <-> {other}"
+
+
+def release_comparisons(files: list[SourceFile]) -> Iterator[str]:
+    """Comparisons with a release's literal, or a constant that holds one, outside the releases' records."""
+    constants = {file.module: set(_release_constants(file.tree)) for file in files}
+    for file in _outside_records(files):
+        names = constants[file.module] | set(_imported_constants(file.tree, constants))
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.Compare):
+                operands = [node.left, *node.comparators]
+                if any(_names_release(operand, names) for operand in operands):
+                    yield f"{file.path}:{node.lineno} {ast.unparse(node)}"
+            elif isinstance(node, ast.MatchValue) and _names_release(node.value, names):
+                yield f"{file.path}:{node.lineno} case {ast.unparse(node)}"
+
+
+def release_tables(files: list[SourceFile]) -> Iterator[str]:
+    """Mappings written out per release (two releases or more as keys) outside the releases' records."""
+    for file in _outside_records(files):
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.Dict):
+                keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and key.value in RELEASES]
+                if len(keys) > 1:
+                    yield f"{file.path}:{node.lineno} {{{', '.join(map(str, keys))}}}"
+
+
+def repeated_basenames(files: list[SourceFile]) -> Iterator[str]:
+    """File names that occur in several folders."""
+    paths = [file.path for file in files if not any(fnmatch(file.path, f"*{known}") for known in SAME_BASENAMES)]
+    yield from _repeated((path.rpartition("/")[2], path) for path in paths)
+
+
+def repeated_classes(files: list[SourceFile]) -> Iterator[str]:
+    """Names of public classes that several modules define."""
+    found = ((node.name, file.path) for file in files for node in file.tree.body if isinstance(node, ast.ClassDef))
+    yield from _repeated((name, path) for name, path in found if not name.startswith("_"))
+
+
+def undocumented(files: list[SourceFile]) -> Iterator[str]:
+    """Public functions, classes and methods without a docstring."""
+    for file in files:
+        for name, node in _public(file.tree.body):
+            if ast.get_docstring(node) is None:
+                yield f"{file.path}:{node.lineno} {name}"
+
+
+def long_files(files: list[SourceFile]) -> Iterator[str]:
+    """Files over 400 lines."""
+    for file in files:
+        if (lines := len(file.text.splitlines())) > MOST_LINES:
+            yield f"{file.path}: {lines} lines"
+
+
+def long_functions(files: list[SourceFile]) -> Iterator[str]:
+    """Functions over 60 lines."""
+    for file in files:
+        for node in ast.walk(file.tree):
+            if isinstance(node, Function):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                if length > MOST_FUNCTION_LINES:
+                    yield f"{file.path}:{node.lineno} {node.name}: {length} lines"
+
+
+COUNTS: dict[str, Callable[[list[SourceFile]], Iterator[str]]] = {
+    "folders over 25 files": full_folders,
+    "circles among siblings": circles,
+    "comparisons with a release": release_comparisons,
+    "tables per release": release_tables,
+    "basenames that occur twice": repeated_basenames,
+    "class names that occur twice": repeated_classes,
+    "public without docstring": undocumented,
+    "files over 400 lines": long_files,
+    "functions over 60 lines": long_functions,
+}
+"""What is counted; of the two counts per release, those outside the releases' records."""
+
+AT_THEIR_AIM = ("folders over 25 files", "circles among siblings", "files over 400 lines", "functions over 60 lines")
+"""Counts that are 0 and stay so."""
+
+
+# --- details ----------------------------------------------------------------------------------------------------
+
+
+def _sibling_imports(files: list[SourceFile]) -> dict[str, dict[str, set[str]]]:
+    """Package → sibling → the siblings it imports; those for type checking count as well."""
+    modules = {file.module for file in files}
+    out: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for file in files:
+        for imported in _imported(file.tree, modules) - {file.module}:
+            here, there = file.module.split("."), imported.split(".")
+            depth = next((i for i, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
+            if depth:  # a package and what is in it are no siblings, nor are two top-level packages
+                out[".".join(here[:depth])][here[depth]].add(there[depth])
+    return out
+
+
+def _imported(tree: ast.Module, modules: set[str]) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names} & modules
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{name.name}" for name in node.names}
+            found |= (inner & modules) or ({node.module} & modules)
+    return found
+
+
+def _reachable(start: str, edges: dict[str, set[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = list(edges[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += edges.get(name, ())
+    return reached
+
+
+def _outside_records(files: list[SourceFile]) -> list[SourceFile]:
+    return [file for file in files if not any(fnmatch(file.path, pattern) for pattern in RELEASE_RECORDS)]
+
+
+def _release_constants(tree: ast.Module) -> Iterator[str]:
+    """The names that a module binds to a release or to several."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and _names_release(node.value, set()):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def _imported_constants(tree: ast.Module, constants: dict[str, set[str]]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            held = constants.get(node.module or "", set())
+            yield from (name.asname or name.name for name in node.names if name.name in held)
+
+
+def _names_release(node: ast.expr, constants: set[str]) -> bool:
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return any(_names_release(item, constants) for item in node.elts)
+    if isinstance(node, ast.Call):
+        return any(_names_release(argument, constants) for argument in node.args if isinstance(argument, ast.Set))
+    if isinstance(node, ast.Name):
+        return node.id in constants
+    return isinstance(node, ast.Constant) and node.value in RELEASES
+
+
+def _repeated(named: Iterator[tuple[str, str]]) -> Iterator[str]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, path in named:
+        places[name].append(path)
+    yield from (f"{name}: {', '.join(paths)}" for name, paths in sorted(places.items()) if len(paths) > 1)
+
+
+def _public(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function | ast.ClassDef]]:
+    for node in body:
+        if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+            yield prefix + node.name, node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node.body, f"{node.name}.")
+
+
+def folders(files: list[SourceFile]) -> list[tuple[str, int]]:
+    """(folder, its files), the fullest first."""
+    return Counter(file.path.rpartition("/")[0] for file in files).most_common()
+
+
+def report(files: list[SourceFile], shown: int = SHOWN) -> Iterator[str]:
+    """The lines that are printed: every count, then up to ``shown`` places of each."""
+    found = {title: list(count(files)) for title, count in COUNTS.items()}
+    defined = sum(1 for file in files for _ in _public(file.tree.body))
+    yield f"{len(files):6}  files"
+    yield from (f"{len(places):6}  {title}" for title, places in found.items())
+    yield f"{defined:6}  public functions, classes and methods in all"
+    fullest = folders(files)[:shown]
+    for title, places in {"files per folder": [f"{name}: {n}" for name, n in fullest], **found}.items():
+        if places:
+            yield f"\n{title}:"
+            yield from (f"  {place}" for place in places[:shown])
+            if len(places) > shown:
+                yield f"  … and {len(places) - shown} more (--all)"
+
+
+def main(arguments: list[str]) -> None:
+    """Prints the counts of the product's packages."""
+    shown = sys.maxsize if "--all" in arguments else SHOWN
+    print("\n".join(report(source_files(), shown)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

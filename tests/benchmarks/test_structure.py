@@ -1,0 +1,127 @@
+"""What counts of the source find, and that those which reached their aim stay there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.structure import AT_THEIR_AIM, COUNTS, PACKAGES, report, source_files
+
+LONG = "\n".join(["    x = 1"] * 61)
+
+
+@pytest.mark.parametrize("title", AT_THEIR_AIM)
+def test_what_reached_its_aim_stays(title: str) -> None:
+    """No folder too full, no circle, nothing too long, in the product and the project's own tools."""
+    assert list(COUNTS[title](source_files((*PACKAGES, "benchmarks", "docs")))) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "texts", "found"),
+    [
+        pytest.param(
+            "circles among siblings",
+            {
+                "p/a.py": "from p import b",
+                "p/b.py": "from p.c import x",
+                "p/c.py": "import p.a",
+                "p/d.py": "import p.a",
+            },
+            ["p: a <-> b", "p: a <-> c", "p: b <-> c"],
+            id="circle by way of others",
+        ),
+        pytest.param(
+            "circles among siblings",
+            {
+                "p/a.py": "from __future__ import annotations\nif TYPE_CHECKING:\n    from p.b.c import X",
+                "p/b/c.py": "from p.a import Y",
+            },
+            ["p: a <-> b"],
+            id="circle for type checking, by a package",
+        ),
+        pytest.param(
+            "circles among siblings",
+            {"p/__init__.py": "from p.a import X", "p/a.py": "import p.b", "p/b.py": "import attrs"},
+            [],
+            id="no circle",
+        ),
+        pytest.param(
+            "comparisons with a release",
+            {"p/a.py": 'a = r == "1.20"\nb = r in ("1.4", "1.16")\nc = r == "2.0"\nd = x["1.20"]'},
+            ["p/a.py:1 r == '1.20'", "p/a.py:2 r in ('1.4', '1.16')"],
+            id="literals",
+        ),
+        pytest.param(
+            "comparisons with a release",
+            {"p/a.py": 'OLD = "1.4"\nBOTH = frozenset({"1.20", OLD})', "p/b.py": "from p.a import BOTH\na = r in BOTH"},
+            ["p/b.py:2 r in BOTH"],
+            id="constant of another module",
+        ),
+        pytest.param(
+            "comparisons with a release",
+            {"p/a.py": 'match r:\n    case "1.4":\n        pass'},
+            ["p/a.py:2 case '1.4'"],
+            id="match",
+        ),
+        pytest.param(
+            "comparisons with a release", {"p/releases.py": 'a = r == "1.20"'}, [], id="records may ask for the release"
+        ),
+        pytest.param(
+            "tables per release",
+            {"p/a.py": 'x = {"1.4": 1, "1.16": 2}\ny = {"1.4": 1}', "p/release_x.py": 'x = {"1.4": 1, "1.16": 2}'},
+            ["p/a.py:1 {1.4, 1.16}"],
+            id="tables",
+        ),
+        pytest.param(
+            "basenames that occur twice",
+            {"p/__init__.py": "", "p/q/__init__.py": "", "p/q/a.py": "", "p/a.py": "", "kubescheduler/cli/a.py": ""},
+            ["a.py: p/a.py, p/q/a.py"],
+            id="basenames",
+        ),
+        pytest.param(
+            "class names that occur twice",
+            {"p/a.py": "class A: pass\nclass _B: pass", "p/b.py": "class A: pass\nclass _B: pass"},
+            ["A: p/a.py, p/b.py"],
+            id="classes",
+        ),
+        pytest.param(
+            "public without docstring",
+            {
+                "p/a.py": 'class A:\n    """A."""\n    def b(self): pass\n    def _c(self): pass\ndef d(): pass',
+                "p/b.py": "def _e(): pass",
+            },
+            ["p/a.py:3 A.b", "p/a.py:5 d"],
+            id="docstrings",
+        ),
+        pytest.param("files over 400 lines", {"p/a.py": "\n" * 401}, ["p/a.py: 401 lines"], id="long file"),
+        pytest.param("files over 400 lines", {"p/a.py": "\n" * 400}, [], id="file just short enough"),
+        pytest.param(
+            "functions over 60 lines", {"p/a.py": f"def f():\n{LONG}"}, ["p/a.py:1 f: 62 lines"], id="long function"
+        ),
+        pytest.param(
+            "folders over 25 files",
+            {**{f"p/m{i}.py": "" for i in range(26)}, **{f"predicates/m{i}.py": "" for i in range(26)}},
+            ["p: 26 files"],
+            id="folders",
+        ),
+    ],
+)
+def test_counts(title: str, texts: dict[str, str], found: list[str], tmp_path: Path) -> None:
+    """Each count names every place, and no other."""
+    for name, text in texts.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    files = source_files(tuple({name.partition("/")[0] for name in texts}), tmp_path)
+    assert list(COUNTS[title](files)) == found
+
+
+def test_report_counts_everything() -> None:
+    """The report has a line for every count, and lists no more places than asked."""
+    lines = list(report(source_files(("predicates",)), shown=1))
+    assert [line[8:] for line in lines[1 : len(COUNTS) + 1]] == list(COUNTS)
+    for block in "\n".join(lines).split("\n\n")[1:]:
+        _, first, *rest = block.splitlines()
+        assert first.startswith("  ")
+        assert len(rest) <= 1, "the line that says how many more there are"
