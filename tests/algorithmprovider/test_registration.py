@@ -22,12 +22,12 @@ OPTIONS = AlgorithmOptions(feature_gates=gates_from("1.16", {}))
 @pytest.fixture(autouse=True)
 def clean_maps() -> Iterator[None]:
     """Leaves the module-level maps as they were."""
-    maps = (ap.FIT_PREDICATES, ap.PRIORITY_CONFIGS, ap.PROVIDERS)
+    maps: tuple[dict[str, Any], ...] = (ap.FIT_PREDICATES, ap.PRIORITY_CONFIGS, ap.PROVIDERS)
     before = [dict(m) for m in maps]
     yield
     for registered, kept in zip(maps, before, strict=True):
         registered.clear()
-        registered.update(kept)  # type: ignore[arg-type]
+        registered.update(kept)
 
 
 def odd_only(pod: Any, meta: Any, node_info: ap.NodeInfo) -> tuple[bool, list[str]]:

@@ -45,7 +45,7 @@ def browser() -> Iterator[Any]:
 def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
     """Opens a report; at the end nothing may have been written to the console, failed, or asked of another address."""
     faults: list[str] = []
-    contexts = []
+    contexts: list[Any] = []
 
     def opened(found: Comparison, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
         file = tmp_path / f"report-{len(contexts)}.html"

@@ -44,9 +44,9 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
     client = ca.issue_cert("scheduler.example")
     client.cert_chain_pems[0].write_to_path(folder / "cert.pem")
     client.private_key_pem.write_to_path(folder / "key.pem")
-    bytes_of = [(folder / name).read_bytes() for name in ("ca.pem", "cert.pem", "key.pem")]
+    ca_bytes, cert, key = ((folder / name).read_bytes() for name in ("ca.pem", "cert.pem", "key.pem"))
     with extender(folder / "server.pem") as url, extender(folder / "named.pem", folder / "ca.pem") as strict_url:
-        yield Authority(folder, *bytes_of, url, strict_url)
+        yield Authority(folder, ca_bytes, cert, key, url, strict_url)
 
 
 def names(url: str, tls: TLSConfig, enable_https: bool = False) -> tuple[str, ...]:

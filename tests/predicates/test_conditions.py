@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from clusterstate.objects import Container, FrozenMap, Node, NodeCondition
+from clusterstate.objects import Container, Node, NodeCondition
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from predicates.conditions import (
@@ -20,14 +21,14 @@ from predicates.types import PredicateArgs, Verdict
 from tests.support.build import Cluster, make_node, make_pod, resources
 
 
-def node_with(*conditions: str, **fields: bool) -> Node:
+def node_with(*conditions: str, **fields: Any) -> Node:
     """Conditions as ``Type=Status``."""
     return make_node("n", conditions=tuple(NodeCondition(*c.split("=")) for c in conditions), **fields)
 
 
-def reasons(check: Callable[[PodInfo, Snapshot], Verdict], node: Node, **pod: object) -> list[str]:
+def reasons(check: Callable[[PodInfo, Snapshot], Verdict], node: Node, **pod: Any) -> list[str]:
     cluster = Cluster([node])
-    verdict = check(cluster.info(make_pod(**pod)), cluster.snapshot)  # type: ignore[arg-type]
+    verdict = check(cluster.info(make_pod(**pod)), cluster.snapshot)
     return [reason for reason, mask in verdict.items() if mask.all()]
 
 
@@ -69,7 +70,7 @@ def test_pressure_is_a_last_status_of_true(kind: str, statuses: list[str], fails
     ],
 )
 def test_memory_pressure_concerns_best_effort_pods(
-    containers: list[dict[str, FrozenMap[str, int]]], init: list[dict[str, FrozenMap[str, int]]], fails: bool
+    containers: list[dict[str, Any]], init: list[dict[str, Any]], fails: bool
 ) -> None:
     """A pod with any cpu or memory request or limit, also of an init container, passes."""
     spec = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,7 +36,7 @@ from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
 from tests.support.worlds import VIEWS, World, affinities, incoming_with_affinity, nodes, running
 
-RULES = {"1.20": predicate_1_20(), "1.36": predicate_1_36()}
+RULES: dict[str, Any] = {"1.20": predicate_1_20(), "1.36": predicate_1_36()}
 RELEASES = list(RULES)
 STEPS = {AFFINITY_RULES: AFFINITY, ANTI_AFFINITY_RULES: ANTI, EXISTING_ANTI_AFFINITY: EXISTING}
 
@@ -57,13 +59,14 @@ def outcomes(release: str, info: PodInfo, snapshot: Snapshot) -> list[str | None
             assert out[at] is None
             out[at] = STEPS[reason]
     if release == "1.20" and verdict:
+        assert general is not None
         assert general.tolist() == [step is not None for step in out]
     else:
         assert general is None
     return out
 
 
-def term(key: str = "zone", selector: LabelSelector | None = HAS_X, **more: object) -> PodAffinityTerm:
+def term(key: str = "zone", selector: LabelSelector | None = HAS_X, **more: Any) -> PodAffinityTerm:
     return PodAffinityTerm(key, selector, **more)
 
 

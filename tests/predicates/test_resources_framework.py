@@ -100,7 +100,7 @@ def test_resources(
 def test_too_many_pods_can_always_be_mended(allowed: int) -> None:
     """Even where none is allowed."""
     allocatable = resources(cpu=2000, pods=allowed)
-    pods = [FrozenMap()] * allowed
+    pods: list[FrozenMap[str, int]] = [FrozenMap()] * allowed
     assert old(cluster_of(allocatable, pods, VIEW_1_20), make_pod()) == [PODS]
     assert new(cluster_of(allocatable, pods, VIEW_1_36), make_pod()) == ([PODS], False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def predicate(release: str, defaults: tuple[TopologySpreadConstraint, ...] = (),
     return pod_topology_spread_1_36(spread_rules_1_36(defaults, kind))
 
 
-RULES = {release: predicate(release) for release in VIEWS}
+RULES: dict[str, Any] = {release: predicate(release) for release in VIEWS}
 RELEASES = list(VIEWS)
 
 
@@ -54,12 +55,12 @@ def outcomes(release: str, info: PodInfo, snapshot: Snapshot) -> list[str | None
 
 
 def spread(
-    key: str = "zone", skew: int = 1, selector: LabelSelector | None = HAS_X, **more: object
+    key: str = "zone", skew: int = 1, selector: LabelSelector | None = HAS_X, **more: Any
 ) -> TopologySpreadConstraint:
     return TopologySpreadConstraint(skew, key, HARD, selector, **more)
 
 
-def wanting(*constraints: TopologySpreadConstraint, label: dict[str, str] | None = None, **spec: object) -> Pod:
+def wanting(*constraints: TopologySpreadConstraint, label: dict[str, str] | None = None, **spec: Any) -> Pod:
     return make_pod("in", X if label is None else label, topology_spread_constraints=constraints, **spec)
 
 
@@ -122,7 +123,7 @@ def test_members_of_1_36(pod: Pod, expected: list[str | None]) -> None:
 
 def test_members_of_1_36_mean_nothing_to_1_20() -> None:
     """minDomains, policies and matchLabelKeys are not looked at."""
-    member = {"min_domains": 9, "node_taints_policy": "Honor", "match_label_keys": ("rev",)}
+    member: dict[str, Any] = {"min_domains": 9, "node_taints_policy": "Honor", "match_label_keys": ("rev",)}
     pod = wanting(spread(**member), label={"app": "x", "rev": "1"})
     cluster = Cluster([*ZONES, DIRTY_C], pods_on(a=2, b=1))
     assert outcomes("1.20", cluster.info(pod), cluster.snapshot) == [CROWDED, CROWDED, None]
@@ -164,7 +165,7 @@ DEFAULTS = (TopologySpreadConstraint(1, "zone", HARD),)
 @pytest.mark.parametrize("release", RELEASES)
 def test_defaults_of_a_list(release: str) -> None:
     """They hold for pods without constraints that a service selects, and for no other pod."""
-    rule = predicate(release, DEFAULTS, "List")
+    rule: Any = predicate(release, DEFAULTS, "List")
     service = Service(ObjectMeta("s", "default"), labels(X))
     cluster = Cluster(ZONES, pods_on(a=2), [service], VIEWS[release])
     plain, other, own = wanting(), wanting(label={"app": "z"}), wanting(TopologySpreadConstraint(1, "zone", SOFT))

@@ -45,6 +45,7 @@ def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> tuple[Sco
     if not rule.pre_score(info, snapshot.whole()):
         return None
     raw = rule.map(info, snapshot)
+    assert rule.reduce is not None
     return raw.tolist(), rule.reduce(info, snapshot, raw).tolist()
 
 

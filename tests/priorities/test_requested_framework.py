@@ -248,6 +248,8 @@ def test_balanced_1_36_equals_its_definition(
     assert scores.tolist() == [reference(allocatable, used, asked) for allocatable, used in nodes]
 
 
+WEIGHTED = tuple((name, weight) for weight, name in enumerate(NAMES, 1))
+
 RULES_1_36 = {
     "least": lambda *seen: least_allocated_1_36(WEIGHTED, *seen),
     "most": lambda *seen: most_allocated_1_36(WEIGHTED, *seen),
@@ -260,7 +262,6 @@ RULES_1_20 = {
     "ratio": lambda *seen: capacity_ratio(RISING, dict(WEIGHTED), *seen),
     "balanced": balanced_allocation_1_20,
 }
-WEIGHTED = tuple((name, weight) for weight, name in enumerate(NAMES, 1))
 
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])

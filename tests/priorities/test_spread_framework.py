@@ -41,6 +41,8 @@ def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> tuple[Sco
     """(raw, final) over exactly the rows of a snapshot, None when the rule skips."""
     if not rule.pre_score(info, snapshot.whole()):
         return None
+    assert rule.settle is not None
+    assert rule.reduce is not None
     raw = rule.settle(info, snapshot, rule.map(info, snapshot))
     return raw.tolist(), rule.reduce(info, snapshot, raw).tolist()
 

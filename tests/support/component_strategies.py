@@ -70,7 +70,9 @@ constraints = unique(
     ),
     "topologyKey",
 )
-spreads = st.fixed_dictionaries({"defaultConstraints": constraints, "defaultingType": st.just("List")}) | st.just({})
+spreads: Drawn = st.fixed_dictionaries(
+    {"defaultConstraints": constraints, "defaultingType": st.just("List")}
+) | st.just({})
 ignored: dict[str, Drawn] = {"ignoredResources": st.lists(labels), "ignoredResourceGroups": st.just(["example.com"])}
 strategies = st.fixed_dictionaries(
     {"type": st.sampled_from(["LeastAllocated", "MostAllocated"])}, optional={"resources": weighted}

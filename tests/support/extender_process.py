@@ -231,7 +231,7 @@ class Handler(BaseHTTPRequestHandler):
         """Waits for the caller to hang up, so long."""
         self.connection.settimeout(seconds)
         try:
-            return self.connection.recv(1) == b""
+            return bytes(self.connection.recv(1)) == b""
         except TimeoutError:
             return False
         except OSError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import attrs
 
@@ -120,7 +121,7 @@ class Reference:
                     slots[id(counts)].update(value, counts[value])
         return [self._verdict(pod, node, hard, maps, slots) for node in self.nodes]
 
-    def _order(self, hard: Sequence[TopologySpreadConstraint]):
+    def _order(self, hard: Sequence[TopologySpreadConstraint]) -> Callable[[str], int]:
         seen: dict[str, int] = {}
         for node in self.nodes:
             for c in hard:
@@ -143,7 +144,14 @@ class Reference:
                     counts[value] += self.count(c, pod, at)
         return maps
 
-    def _verdict(self, pod, node, hard, maps, slots) -> str | None:
+    def _verdict(
+        self,
+        pod: Pod,
+        node: Node,
+        hard: Sequence[TopologySpreadConstraint],
+        maps: list[dict[str, int]],
+        slots: dict[int, Any],
+    ) -> str | None:
         for c, counts in zip(hard, maps, strict=True):
             value = node.metadata.labels.get(c.topology_key)
             if value is None:
@@ -182,9 +190,9 @@ class Reference:
         for at, out in zip(feasible, ignored, strict=True):
             score = 0.0
             for c, counts, size in zip(soft, maps, sizes, strict=True):
-                value = self.nodes[at].metadata.labels.get(c.topology_key)
-                if value is not None:
-                    count = self.count(c, pod, at) if c.topology_key == HOSTNAME else counts.get(value, 0)
+                domain = self.nodes[at].metadata.labels.get(c.topology_key)
+                if domain is not None:
+                    count = self.count(c, pod, at) if c.topology_key == HOSTNAME else counts.get(domain, 0)
                     score += count * math.log(size + 2) + (c.max_skew - 1)
             raws.append(0 if out else int(score) if self.release == "1.20" else math.floor(score + 0.5))
         return raws, ignored

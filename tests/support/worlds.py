@@ -25,7 +25,7 @@ from tests.support.build import Cluster, labels, make_node, make_pod
 HOSTNAME = "kubernetes.io/hostname"
 VIEWS: dict[str, ReleaseView] = {"1.20": VIEW_1_20, "1.36": VIEW_1_36}
 
-APPS = ({}, {"app": "x"}, {"app": "y"}, {"app": "x", "rev": "1"}, {"app": "x", "rev": "2"})
+APPS: tuple[dict[str, str], ...] = ({}, {"app": "x"}, {"app": "y"}, {"app": "x", "rev": "1"}, {"app": "x", "rev": "2"})
 SELECTORS = (
     None,
     LabelSelector(),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -118,7 +119,8 @@ def in_a_process(
 def own_algorithms(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Undoes what a test registers, and what it makes importable."""
     modules, path = set(sys.modules), list(sys.path)
-    registered = [(table, dict(table)) for table in (FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS)]
+    tables: tuple[dict[str, Any], ...] = (FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS)
+    registered = [(table, dict(table)) for table in tables]
     yield
     for table, before in registered:
         table.clear()

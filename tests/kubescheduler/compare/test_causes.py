@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from clusterstate.objects import (
+    Affinity,
+    ClusterObject,
+    LabelSelector,
+    PodAffinity,
+    PodAffinityTerm,
+    WeightedPodAffinityTerm,
+)
 from kubescheduler.compare.comparing import Cause, compare
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import labels
@@ -14,9 +22,9 @@ from tests.support.compared import GIB, LEAST, MOST, Policies, change, node, pod
 from tests.support.extender_process import extender
 
 TWO = [node("n1"), node("n2")]
-USED = [*TWO, pod("there", 100, on="n1")]
+USED: list[ClusterObject] = [*TWO, pod("there", 100, on="n1")]
 """The first node is a little fuller, less than scores of 0-10 show."""
-FULLER = [*TWO, pod("there", 2000, 4 * GIB, on="n1")]
+FULLER: list[ClusterObject] = [*TWO, pod("there", 2000, 4 * GIB, on="n1")]
 
 
 @pytest.fixture
@@ -90,8 +98,8 @@ def test_a_curve_that_is_the_same_is_only_finer(policies: Policies) -> None:
 )
 def test_added_and_removed(policies: Policies, removed: bool, cause: Cause) -> None:
     """A priority without a counterpart makes the difference."""
-    more = {MOST: 3} if removed else {"ssd": 3}
-    cluster = [*FULLER[2:], node("n1", ssd="yes"), node("n2")]
+    more: dict[str, Any] = {MOST: 3} if removed else {"ssd": 3}
+    cluster: list[ClusterObject] = [*FULLER[2:], node("n1", ssd="yes"), node("n2")]
     specs = [policies.policy(LeastRequestedPriority=1), policies.policy(LeastRequestedPriority=1, **more)]
     found = change(cluster, *(reversed(specs) if removed else specs))
     assert found.cause is cause
@@ -107,7 +115,7 @@ def test_normalisation(policies: Policies) -> None:
         for name, count in (("n1", 10), ("n2", 9))
         for at in range(count)
     ]
-    cluster = [node("n1", 500, GIB), node("n2", 8000, 16 * GIB), *there]
+    cluster: list[ClusterObject] = [node("n1", 500, GIB), node("n2", 8000, 16 * GIB), *there]
     old = policies.policy(InterPodAffinityPriority=1, LeastRequestedPriority=1)
     new = policies.profile(InterPodAffinity=1, NodeResourcesFit=1)
     found = change(cluster, old, new, likes)
@@ -160,7 +168,7 @@ def test_a_pod_that_no_node_takes_any_more(policies: Policies) -> None:
     """From a host to none and back is a matter of checks too."""
     large = pod("p", 9000)
     specs = policies.policy(EqualPriority=1), policies.policy(checks=["PodFitsResources"], EqualPriority=1)
-    gone, back = change(TWO, *specs, large), change(TWO, *reversed(specs), large)
+    gone, back = change(TWO, *specs, one=large), change(TWO, specs[1], specs[0], large)
     assert (gone.cause, back.cause) == (Cause.FILTERED_NOW, Cause.NO_LONGER_FILTERED)
     found = compare(TWO, [large], *(specs[0], [specs[1]]))
     assert found.pods[0].outcomes[1].message == "0/2 nodes are available: 2 Insufficient cpu."

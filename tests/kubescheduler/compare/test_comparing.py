@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from clusterstate.errors import ConfigError
+from clusterstate.objects import ClusterObject
 from kubescheduler.compare.comparing import Cause, column_names, compare
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.compared import GIB, LEAST, Policies, check_sums, node, pod
 
 TWO = [node("n1"), node("n2")]
-USED = [*TWO, pod("there", 100, on="n1")]
+USED: list[ClusterObject] = [*TWO, pod("there", 100, on="n1")]
 """The first node is a little fuller, less than scores of 0-10 show."""
-FULLER = [*TWO, pod("there", 2000, 4 * GIB, on="n1")]
+FULLER: list[ClusterObject] = [*TWO, pod("there", 2000, 4 * GIB, on="n1")]
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_the_same_engine_decides_the_same() -> None:
 
 def test_a_sequence_blames_earlier_choices(policies: Policies) -> None:
     """The second pod goes elsewhere only as the first one did."""
-    cluster = [*TWO, pod("there", 100, on="n1")]
+    cluster: list[ClusterObject] = [*TWO, pod("there", 100, on="n1")]
     old, new = policies.policy(LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1)
     pods = [pod("a", 1500, 5 * GIB // 2), pod("b", 100)]
     found = compare(cluster, pods, old, [new], mode="sequence")
@@ -58,7 +59,7 @@ def test_a_sequence_starts_from_the_same_cluster(policies: Policies) -> None:
 
 def test_preemption_in_a_sequence() -> None:
     """Victims leave at once, in each column's own cluster."""
-    cluster = [node("n1"), pod("low", 4000, on="n1", priority=0)]
+    cluster: list[ClusterObject] = [node("n1"), pod("low", 4000, on="n1", priority=0)]
     urgent = pod("urgent", 4000, priority=10)
     found = compare(cluster, [urgent], EngineSpec(), [EngineSpec(release="1.36")], mode="sequence", preempt=True)
     assert found.same

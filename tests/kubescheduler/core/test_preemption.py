@@ -242,10 +242,14 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
 def test_a_what_if_leaves_no_trace(pods: list[Any], cpu: int) -> None:
     """Columns, log and later decisions are what they were."""
     cache = _cluster(pods)
-    before = (cache.snapshot().requested.copy(), cache.snapshot().pod_count.copy(), cache.columns.log.position)
+    before: tuple[Any, ...] = (
+        cache.snapshot().requested.copy(),
+        cache.snapshot().pod_count.copy(),
+        cache.columns.log.position,
+    )
     scheduler = GenericScheduler(ALGORITHM, cache)
     first = scheduler.schedule(asking(cpu), preempt=True)
-    after = (cache.snapshot().requested, cache.snapshot().pod_count, cache.columns.log.position)
+    after: tuple[Any, ...] = (cache.snapshot().requested, cache.snapshot().pod_count, cache.columns.log.position)
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
     assert scheduler.schedule(asking(cpu), preempt=True).reasons() == first.reasons()
 

@@ -341,12 +341,13 @@ def test_pending_plugins_do_not_wait_for_the_backoff() -> None:
 def test_events_during_the_attempt_count_in_1_36() -> None:
     """Those that may help; a pod's own binding that failed does not."""
     setting = Setting("1.36")
-    for name, happened, sizes in (
+    cases: tuple[tuple[str, Callable[[Pod], None], tuple[int, int, int]], ...] = (
         ("a", lambda pod: setting.queue.assigned_pod_deleted(make_pod("gone")), (0, 1, 0)),
         ("b", lambda pod: setting.queue.assigned_pod_deleted(pod, pod), (0, 0, 1)),
         ("c", lambda pod: setting.queue.assigned_pod_added(make_pod("new")), (0, 0, 1)),
         ("d", lambda pod: setting.queue.activate([pod]), (0, 1, 0)),
-    ):
+    )
+    for name, happened, sizes in cases:
         pod = make_pod(name)
         setting.queue.add(pod)
         entry = setting.queue.pop()

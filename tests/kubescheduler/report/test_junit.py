@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from clusterstate.objects import ClusterObject
 from kubescheduler.compare.comparing import Cause, Comparison, compare
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.junit import junit
@@ -18,7 +19,7 @@ OLD, NEW = EngineSpec(), EngineSpec(release="1.36")
 @pytest.fixture
 def found() -> Comparison:
     """One pod stays, one goes elsewhere, one is an error."""
-    cluster = [node("n1"), node("n2"), pod("there", 150, on="n1")]
+    cluster: list[ClusterObject] = [node("n1"), node("n2"), pod("there", 150, on="n1")]
     pods = [
         pod("stays", node_selector=labels({"kubernetes.io/hostname": "n1"})),
         pod("moves"),

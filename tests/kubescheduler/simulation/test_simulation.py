@@ -267,7 +267,7 @@ def test_utilisation() -> None:
 
 def test_equal_pods_are_judged_once_while_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred replicas that fit nowhere cost one decision; each has its own record."""
-    calls = []
+    calls: list[Pod] = []
     schedule = GenericScheduler.schedule
     monkeypatch.setattr(
         GenericScheduler, "schedule", lambda self, pod, **k: calls.append(pod) or schedule(self, pod, **k)

@@ -335,13 +335,13 @@ def test_args_that_are_needed_1_20() -> None:
 
 def test_args_that_1_20_checks_later() -> None:
     """1.20 itself says nothing of args when it reads a configuration."""
-    keys = {"profiles": [{"pluginConfig": [entry("VolumeBinding", bindTimeoutSeconds=0)]}]}
+    keys: dict[str, Any] = {"profiles": [{"pluginConfig": [entry("VolumeBinding", bindTimeoutSeconds=0)]}]}
     assert read("1.20", **keys).release == "1.20"
 
 
 def test_args_of_fit_are_checked_later() -> None:
     """1.36 checks args of NodeResourcesFit as it builds the plugin."""
-    keys = {"profiles": [{"pluginConfig": [entry("NodeResourcesFit", ignoredResources=["a b"])]}]}
+    keys: dict[str, Any] = {"profiles": [{"pluginConfig": [entry("NodeResourcesFit", ignoredResources=["a b"])]}]}
     assert read("1.36", **keys).release == "1.36"
     assert problems("1.36", **keys)[0].startswith(
         'profiles[0].pluginConfig[0].args.ignoredResources[0]: Invalid value: "a b": name part must consist of'

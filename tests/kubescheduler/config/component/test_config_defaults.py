@@ -79,7 +79,7 @@ def test_zero_values_are_defaults(release: str) -> None:
         pytest.param({"enableProfiling": False, "enableContentionProfiling": True}, False, True, id="alone"),
     ],
 )
-def test_contention_profiling(given: dict[str, bool], profiling: bool, contention: bool) -> None:
+def test_contention_profiling(given: dict[str, Any], profiling: bool, contention: bool) -> None:
     """Contention is profiled by default where the rest is."""
     config = read("1.36", **given)
     assert (config.enable_profiling, config.enable_contention_profiling) == (profiling, contention)

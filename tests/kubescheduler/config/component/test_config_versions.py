@@ -159,7 +159,8 @@ def test_addresses(key: str) -> None:
     assert error("1.36", version="v1beta2", **{key: "0.0.0.0:10251"}) == text
     assert error("1.36", version="v1beta3", **{key: ""}) == f'strict decoding error: unknown field "{key}"'
     for allowed in ("", "0.0.0.0:0"):
-        config = read("1.36", version="v1beta2", **{key: allowed})
+        given: dict[str, Any] = {key: allowed}
+        config = read("1.36", version="v1beta2", **given)
         assert any(key in note for note in config.notes) == bool(allowed)
 
 

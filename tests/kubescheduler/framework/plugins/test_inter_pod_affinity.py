@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,13 +16,14 @@ from kubescheduler.framework.plugins.inter_pod_affinity import inter_pod_affinit
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 HANDLE = SimpleNamespace(feature_gates={})
-FACTORIES = (inter_pod_affinity_1_20, inter_pod_affinity_1_36)
+Factory = Callable[..., Any]
+FACTORIES: tuple[Factory, ...] = (inter_pod_affinity_1_20, inter_pod_affinity_1_36)
 X = {"app": "x"}
 NEEDS_X = Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", LabelSelector(labels(X))),)))
 
 
 @pytest.mark.parametrize(("factory", "prefix"), list(zip(FACTORIES, ("error ", ""), strict=True)))
-def test_points_and_texts(factory, prefix: str) -> None:
+def test_points_and_texts(factory: Factory, prefix: str) -> None:
     """It takes part in four points; Filter or Score alone fail with the state's text."""
     plugin = factory(None, HANDLE)
     assert plugin.name == plugin.check.name == plugin.scoring.name == "InterPodAffinity"
@@ -30,7 +33,7 @@ def test_points_and_texts(factory, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
-def test_the_hard_weight_comes_from_the_args(factory) -> None:
+def test_the_hard_weight_comes_from_the_args(factory: Factory) -> None:
     """It is 1 unless they say otherwise."""
     nodes = [make_node(zone, {"zone": zone}) for zone in "ab"]
     cluster = Cluster(nodes, [make_pod("p", X, node="a", affinity=NEEDS_X)])
@@ -52,5 +55,5 @@ def test_ignoring_preferences_of_running_pods() -> None:
     cluster = Cluster([make_node("a", {"zone": "a"})], [make_pod("p", X, node="a", affinity=NEEDS_X)])
     info = cluster.info(make_pod("in", X))
     for ignores, goes_on in ((False, True), (True, False)):
-        plugin = inter_pod_affinity_1_36(InterPodAffinityArgs(1, ignores), HANDLE)
+        plugin: Any = inter_pod_affinity_1_36(InterPodAffinityArgs(1, ignores), HANDLE)
         assert plugin.scoring.pre_score(info, cluster.snapshot) is goes_on

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,15 +19,16 @@ from tests.support.build import Cluster, labels, make_node, make_pod
 
 HANDLE = SimpleNamespace(feature_gates={})
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
-FACTORIES = (pod_topology_spread_1_20, pod_topology_spread_1_36)
+Factory = Callable[..., Any]
+FACTORIES: tuple[Factory, ...] = (pod_topology_spread_1_20, pod_topology_spread_1_36)
 
 
-def constraint(skew: int = 1, key: str = "zone", action: str = SOFT, **more: object) -> TopologySpreadConstraint:
+def constraint(skew: int = 1, key: str = "zone", action: str = SOFT, **more: Any) -> TopologySpreadConstraint:
     return TopologySpreadConstraint(skew, key, action, **more)
 
 
 @pytest.mark.parametrize(("factory", "prefix"), list(zip(FACTORIES, ("error ", ""), strict=True)))
-def test_points_and_texts(factory, prefix: str) -> None:
+def test_points_and_texts(factory: Factory, prefix: str) -> None:
     """It takes part in four points; Filter or Score alone fail with the state's text."""
     plugin = factory(None, HANDLE)
     assert plugin.name == plugin.check.name == plugin.scoring.name == "PodTopologySpread"
@@ -35,7 +38,7 @@ def test_points_and_texts(factory, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
-def test_default_constraints(factory) -> None:
+def test_default_constraints(factory: Factory) -> None:
     """A list of hard constraints makes the filter look at pods without any; the built-in ones are soft."""
     args = PodTopologySpreadArgs((constraint(action=HARD),), "List")
     info = Cluster().info(make_pod())
@@ -102,5 +105,5 @@ def test_without_the_gate_nothing_is_the_default() -> None:
     info = cluster.info(make_pod(label={"app": "x"}))
     for gate, expected in ((True, [2]), (False, [0])):
         handle = SimpleNamespace(feature_gates={"DefaultPodTopologySpread": gate})
-        scoring = pod_topology_spread_1_20(None, handle).scoring
+        scoring: Any = pod_topology_spread_1_20(None, handle).scoring
         assert scoring.settle(info, cluster.snapshot, np.zeros(1, np.int64)).tolist() == expected

@@ -14,6 +14,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.framework.profiles import plugin_loading as loading
 from kubescheduler.framework.profiles.plugin_loading import Unknown, decode_into, entry_point_plugins, load_factory
 
+NO_HANDLE: Any = None
+
 MODULE = """
 class Named:
     name = "Mine"
@@ -64,7 +66,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_factory_of_args_and_handle(text: str, name: str) -> None:
     """A class or a function, under its own or a given name."""
     option = load_factory(text)
-    made: Any = option.factory({"a": 1}, None)
+    made: Any = option.factory({"a": 1}, NO_HANDLE)
     assert option.name == name
     assert made.args == {"a": 1}
 
@@ -73,7 +75,7 @@ def test_a_class_that_needs_nothing() -> None:
     """It is made without args."""
     option = load_factory("h6_plugins:Bare")
     assert option.name == "Bare"
-    assert type(option.factory(None, None)).__name__ == "Bare"
+    assert type(option.factory(None, NO_HANDLE)).__name__ == "Bare"
 
 
 @pytest.mark.parametrize(

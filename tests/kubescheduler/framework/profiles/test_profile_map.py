@@ -62,7 +62,8 @@ def test_the_profiles_gate_and_sort() -> None:
     assert profiles.pre_enqueue(make_pod(scheduler_name="a")) is None
     status = profiles.pre_enqueue(make_pod(scheduler_name="b"))
     assert status == Status.unschedulable("no").by("Gate")
-    assert profiles.less.__self__.name == "Sort"
+    less: Any = profiles.less
+    assert less.__self__.name == "Sort"
 
 
 OTHER_SORT = without(PROFILE, Point.QUEUE_SORT)

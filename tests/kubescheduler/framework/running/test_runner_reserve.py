@@ -138,6 +138,8 @@ def test_waiting_is_measured() -> None:
     services = services_of(observer=recorder)
     framework = frame("1.36", plugin("A", **answers(permit=(WAIT, 5))), services=services)
     framework.run_permit(CycleState(), POD, "n1")
-    framework.handle.waiting_pod("default/p").allow("A")
+    waiting = framework.handle.waiting_pod("default/p")
+    assert waiting is not None
+    waiting.allow("A")
     assert framework.wait_on_permit(POD) is None
     assert ("permit_waited", "Success", 0.0) in recorder.told
