@@ -15,8 +15,7 @@ import pytest
 from algorithmprovider import RELEASES, registry
 from docs.generate import plugin_texts, rule_texts
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
-from docs.generate.plugin_reasons import EITHER, REASONS, UAU, Reason
-from docs.generate.plugin_tables import ARGS_KEYS, all_plugins
+from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
 from docs.generate.reference_tables import (
     CUSTOM_PRIORITIES,
     OLD,
@@ -31,6 +30,7 @@ from docs.generate.reference_tables import (
 )
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason
 from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.types import PredicateArgs
@@ -151,22 +151,24 @@ def members(kind: type[Decision]) -> set[str]:
 
 
 def test_every_plugin_is_described() -> None:
-    """No plugin of a release is without a text, no args type without one, and no text without a plugin."""
-    assert set(plugin_texts.PLUGINS) == set(all_plugins())
+    """No plugin of a release is without a text, the same in all releases, and no args type without one."""
+    for name in all_plugins():
+        texts = {plugins[name].text.strip() for plugins in IN_TREE.values() if name in plugins}
+        assert len(texts) == 1, name
+        assert texts != {""}, name
     assert set(plugin_texts.ARGS) == {*ARGS_KEYS["1.20"], *ARGS_KEYS["1.36"]}
-    assert set(REASONS) <= set(all_plugins())
 
 
 @pytest.mark.parametrize("release", IN_TREE)
 def test_documented_codes_are_those_of_the_plugins(release: str) -> None:
     """Every reason of PreFilter and Filter has the code that the plugin gives it."""
     seen = 0
-    for name, given in reasons_of(release).items():
+    for name in (name for name, plugin in IN_TREE[release].items() if plugin.reasons):
         check = getattr(made(release, name), "check", None)
-        for reason, code in given:
-            if code != EITHER and "Filter" in reason.point and "Post" not in reason.point:
+        for reason in reasons_of(release, name):
+            if reason.code != BY_NODE and "Filter" in reason.point and "Post" not in reason.point:
                 assert check is not None, name
-                assert check.unresolvable(reason.text) is (code == UAU), f"{name}: {reason.text}"
+                assert check.unresolvable(reason.text) is (reason.code == UNRESOLVABLE), f"{name}: {reason.text}"
                 seen += 1
     assert seen > 20
 
@@ -182,35 +184,22 @@ def test_documented_reasons_of_plugins_are_those_of_kube_scheduler(release: str)
                     for name, texts in checks.items():
                         code = result["codes"].get(node, "") if len(checks) == 1 == len(texts) else ""
                         recorded[name] |= {(text, code) for text in texts}
-    shown = reasons_of(release)
     for name, found in recorded.items():
         for text, code in found:
-            codes = {shown_code for reason, shown_code in shown[name] if pattern(reason).fullmatch(text)}
+            codes = {reason.code for reason in reasons_of(release, name) if pattern(reason).fullmatch(text)}
             assert codes, f"{name}: {text}"
             assert any(code in shown_code.split(" or ") for shown_code in codes) or not code, f"{name}: {text}: {code}"
     assert len(recorded) > 10
 
 
-def reasons_of(release: str) -> dict[str, list[tuple[Reason, str]]]:
-    """Plugin → (reason, its code) of those that the release gives."""
-    out: dict[str, list[tuple[Reason, str]]] = {}
-    for name, given in REASONS.items():
-        for reason in given:
-            code = reason.old if release == "1.20" else reason.new
-            if code is not None:
-                out.setdefault(name, []).append((reason, code))
-    assert set(out) <= set(IN_TREE[release])
-    return out
-
-
-def pattern(reason: Reason) -> re.Pattern[str]:
+def pattern(reason: PluginReason) -> re.Pattern[str]:
     """What a reason's text matches, with anything for what varies."""
     return re.compile(re.sub("<[A-Z]+>", ".*", re.escape(reason.text)))
 
 
 def made(release: str, name: str) -> object:
     """A plugin with the args it has by default."""
-    return IN_TREE[release][name](None, FrameworkHandle(Services(release, cache_of()), "default-scheduler"))
+    return IN_TREE[release][name].make(None, FrameworkHandle(Services(release, cache_of()), "default-scheduler"))
 
 
 def test_changelog_has_this_version() -> None:

@@ -6,13 +6,12 @@ Used as those of ``docs.tables``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from docs.generate import plugin_texts
-from docs.generate.plugin_reasons import REASONS
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
@@ -21,19 +20,16 @@ from kubescheduler.config.component.config_versions import default_sets
 from kubescheduler.config.go_decoding import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason
 from kubescheduler.framework.profiles.default_plugins import (
     AUTOSCALER_PROVIDER,
     DEFAULT_PROVIDER,
-    POINTS_BY_PLUGIN_1_20,
-    POINTS_BY_PLUGIN_1_36,
 )
 from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
 
 NONE = "–"
 OLD, NEW = "1.20", "1.36"
-POINTS = {OLD: POINTS_BY_PLUGIN_1_20, NEW: POINTS_BY_PLUGIN_1_36}
 ARGS_KEYS = {OLD: ARGS_KEYS_1_20, NEW: ARGS_KEYS_1_36}
-GATED = ("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount")
 
 
 def plugin_tables() -> dict[str, str]:
@@ -66,33 +62,60 @@ def all_plugins() -> list[str]:
 
 def _points(release: str, name: str) -> str:
     order = POINTS_1_20 if release == OLD else POINTS_1_36
-    taken = POINTS[release].get(name, ())
+    taken = IN_TREE[release][name].points if name in IN_TREE[release] else ()
     return ", ".join(f"`{point.value}`" for point in order if point in taken) or NONE
 
 
 def _sections() -> Iterator[str]:
     for name in all_plugins():
-        text = text_blocks(plugin_texts.PLUGINS[name])
+        text = text_blocks(_newest(name).text)
         yield "\n\n".join(filter(None, (f"### {name}", text, _reasons(name), _footer(name))))
 
 
+def _newest(name: str) -> InTreePlugin:
+    """The record of the newest release that has the plugin; its text is that of all releases."""
+    return IN_TREE[NEW].get(name) or IN_TREE[OLD][name]
+
+
 def _reasons(name: str) -> str:
-    reasons = REASONS.get(name, ())
-    if not reasons:
+    """A table of the reasons with their points and codes in both releases."""
+    by_text = {release: {r.text: r for r in reasons_of(release, name)} for release in (OLD, NEW)}
+    if not by_text[OLD] and not by_text[NEW]:
         return ""
     rows = ["| reason | at | 1.20 | 1.36 |", "|---|---|---|---|"]
-    for reason in reasons:
-        rows.append(f"| `{reason.text}` | {reason.point} | {_code(reason.old)} | {_code(reason.new)} |")
+    for text in merged(list(by_text[OLD]), list(by_text[NEW])):
+        old, new = (by_text[release].get(text) for release in (OLD, NEW))
+        rows.append(f"| `{text}` | {_at(old, new)} | {old.code if old else NONE} | {new.code if new else NONE} |")
     return "\n".join(rows)
 
 
-def _code(code: str | None) -> str:
-    return code or NONE
+def reasons_of(release: str, name: str) -> tuple[PluginReason, ...]:
+    """The reasons of a plugin; none when the release does not have it."""
+    plugin = IN_TREE[release].get(name)
+    return plugin.reasons if plugin else ()
+
+
+def merged(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Both lists in one, each in its own order, what both have once."""
+    found: list[str] = []
+    rest = list(second)
+    for text in first:
+        if text in rest:
+            at = rest.index(text)
+            found, rest = [*found, *rest[:at]], rest[at + 1 :]
+        found.append(text)
+    return [*found, *rest]
+
+
+def _at(old: PluginReason | None, new: PluginReason | None) -> str:
+    """Where a reason is given, of both releases if they differ."""
+    points = list(dict.fromkeys(reason.point for reason in (old, new) if reason is not None))
+    return points[0] if len(points) == 1 else f"{points[0]}; {NEW}: {points[1]}"
 
 
 def _footer(name: str) -> str:
     """Where the plugin is written, and where its args are described."""
-    code = dict.fromkeys(code_link(IN_TREE[release][name]) for release in (OLD, NEW) if name in IN_TREE[release])
+    code = dict.fromkeys(code_link(IN_TREE[release][name].make) for release in (OLD, NEW) if name in IN_TREE[release])
     args = f" [Its args](plugin-args.md#{name.lower()}args)." if name in plugin_texts.ARGS else ""
     return f"Code: {', '.join(code)}.{args}"
 

@@ -33,7 +33,7 @@ from kubescheduler.framework.deciding.framework_decision import FrameworkDecisio
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, factories
 from kubescheduler.framework.profiles.plugin_registration import PluginOption, registry_with
 from kubescheduler.framework.profiles.profile_map import Profiles, build_profiles
 from kubescheduler.framework.running.framework_runtime import Framework
@@ -119,7 +119,7 @@ class FrameworkEngine:
 
     def profiles(self, services: Services) -> Profiles:
         """The frameworks. Raises ConfigError with the text at which the release gives up."""
-        registry = registry_with(IN_TREE[self.release], self.plugins)
+        registry = registry_with(factories(self.release), self.plugins)
         try:
             return build_profiles(self.config.profiles, registry, self.release, services)
         except ConfigError as error:

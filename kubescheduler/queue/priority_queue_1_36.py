@@ -48,7 +48,8 @@ def no_gates(_: Pod, __: str) -> None:
 class Queue136(FrameworkQueue):
     """Upstream: 1.36 PriorityQueue.
 
-    pre_enqueue: whether a pod may be tried at all. hopes: whether an event may help a pod.
+    pre_enqueue: whether a pod may be tried at all. hopes: whether an event may help a pod,
+    by default any may.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Queue136(FrameworkQueue):
     ) -> None:
         super().__init__(clock, nominations, order=order, backoff=backoff)
         self._pre_enqueue = pre_enqueue
-        self._hopes = hopes or Hopes()
+        self._hopes = hopes or Hopes({})
         self._lies_for = lies_for
         self._erring: KeyedHeap[QueueEntry] = KeyedHeap()
         self._missed: dict[str, list[ClusterEvent]] = {}  # by pod in flight

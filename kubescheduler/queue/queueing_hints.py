@@ -1,4 +1,8 @@
-"""Which events let the plugins of 1.36 hope that a pod they rejected fits now."""
+"""Which events let the plugins of 1.36 hope that a pod they rejected fits now.
+
+What each plugin registers stands with the plugin. Hints are coarser than the release's where telling exactly needs the
+whole cluster: they hope too often rather than too seldom.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 import attrs
 
 from clusterstate.objects import LabelSelector, Pod
-from clusterstate.selectors.matching import SelectorError, compile_label_selector, term_namespaces
-from kubescheduler.queue.cluster_events import (
-    ASSIGNED_POD,
-    ATTACHMENT,
-    CSI_CAPACITY,
-    CSI_DRIVER,
-    CSI_NODE,
-    DEVICE_CLASS,
-    NODE,
-    POD,
-    PV,
-    PVC,
-    RESOURCE_CLAIM,
-    RESOURCE_SLICE,
-    STORAGE_CLASS,
-    Action,
-    ClusterEvent,
-    matches,
-)
+from clusterstate.selectors.matching import SelectorError, compile_label_selector
+from kubescheduler.queue.cluster_events import ASSIGNED_POD, NODE, POD, Action, ClusterEvent, matches
 
 Hint = Callable[[Pod, ClusterEvent], bool]
 """Of (the pod that waits, an event that matches): whether the pod may fit now."""
@@ -33,153 +20,55 @@ Hint = Callable[[Pod, ClusterEvent], bool]
 
 @attrs.frozen(eq=False)
 class Registered:
-    """What a plugin wants to be told. hint: None: it always hopes. own: of the waiting pod itself only."""
+    """Events after which a plugin hopes that a pod it rejected fits."""
 
     resource: str
+    """What the event is about, ``*`` for anything."""
     action: Action
+    """What was done to it, any of these."""
     hint: Hint | None = None
+    """Whether a single event may help; None: each of them."""
     own: bool = False
+    """Only events of the waiting pod itself."""
 
 
-# --- hints -----------------------------------------------------------------------------------
+EVERYTHING = (Registered("*", Action.ALL),)
+"""Of extenders, and of plugins that register nothing."""
 
 
-def never(_: Pod, __: ClusterEvent) -> bool:
-    return False
+# --- what several plugins register -----------------------------------------------------------
+
+NEW_OR_LABELLED = Registered(NODE, Action.ADD | Action.NODE_LABEL)
+"""A node that is new or has other labels."""
+OWN_TOLERATIONS = Registered(POD, Action.POD_TOLERATION, own=True)
+"""The waiting pod tolerates other taints."""
 
 
-def has_ports(_: Pod, event: ClusterEvent) -> bool:
-    """The pod that left held a host port."""
-    return any(port.host_port for container in event.old.spec.containers for port in container.ports)
-
-
-def has_volumes(_: Pod, event: ClusterEvent) -> bool:
-    return bool(event.old.spec.volumes)
-
-
-def same_namespace(waiting: Pod, event: ClusterEvent) -> bool:
-    return bool(waiting.metadata.namespace == event.old.metadata.namespace and event.old.spec.volumes)
-
-
-def claim_of(waiting: Pod, event: ClusterEvent) -> bool:
-    """A claim in the pod's namespace; the pod that uses volumes may use it."""
+def may_be_claimed(waiting: Pod, event: ClusterEvent) -> bool:
+    """Whether the claim is in the namespace of the pod, which uses volumes: it may be the pod's."""
     return bool(waiting.spec.volumes) and waiting.metadata.namespace == event.new.metadata.namespace
 
 
-def schedulable(_: Pod, event: ClusterEvent) -> bool:
-    return not event.new.unschedulable
-
-
-def counts_for_spread(waiting: Pod, event: ClusterEvent) -> bool:
-    """Some constraint counts the pod that came, went or got other labels."""
-    pods = [pod for pod in (event.old, event.new) if pod is not None]
-    if waiting.key == pods[0].key:
-        return True
-    if waiting.metadata.namespace != pods[0].metadata.namespace:
-        return False
-    constraints = waiting.spec.topology_spread_constraints
-    if not constraints:
-        return True  # those of the plugin's args count
-    return any(_picks(c.label_selector, pod) for c in constraints for pod in pods)
-
-
-def near_enough(waiting: Pod, event: ClusterEvent) -> bool:
-    """The new pod is one that all required affinity terms pick; other labels or a pod less always give hope."""
-    if event.action is not Action.ADD:
-        return True
-    affinity = waiting.spec.affinity
-    terms = () if affinity is None or affinity.pod_affinity is None else affinity.pod_affinity.required
-    namespace = event.new.metadata.namespace
-    return bool(terms) and all(
-        (term.namespace_selector is not None or namespace in term_namespaces(term, waiting.metadata.namespace))
-        and _picks(term.label_selector, event.new)
-        for term in terms
-    )
-
-
-def _picks(selector: LabelSelector | None, pod: Pod) -> bool:
+def picks(selector: LabelSelector | None, pod: Pod) -> bool:
+    """Whether a selector picks a pod; one that cannot be read picks none."""
     try:
         return compile_label_selector(selector)(pod.metadata.labels)
     except SelectorError:
         return False
 
 
-# --- what plugins register -------------------------------------------------------------------
-
-_ADD, _DELETE = Action.ADD, Action.DELETE
-_NEW_OR_LABELLED = Registered(NODE, _ADD | Action.NODE_LABEL)
-_OWN_TOLERATIONS = Registered(POD, Action.POD_TOLERATION, own=True)
-
-EVERYTHING = (Registered("*", Action.ALL),)
-"""Of extenders, and of plugins that are not in the table."""
-
-EVENTS_1_36: dict[str, tuple[Registered, ...]] = {
-    "NodeResourcesFit": (
-        Registered(POD, _DELETE),
-        Registered(POD, Action.POD_SCALE_DOWN),
-        Registered(NODE, _ADD | Action.NODE_ALLOCATABLE),
-        Registered(DEVICE_CLASS, _ADD | Action.UPDATE),
-    ),
-    "NodeName": (Registered(NODE, _ADD),),
-    "NodePorts": (Registered(POD, _DELETE, has_ports), Registered(NODE, _ADD)),
-    "NodeUnschedulable": (Registered(NODE, _ADD | Action.NODE_TAINT, schedulable), _OWN_TOLERATIONS),
-    "NodeAffinity": (_NEW_OR_LABELLED,),
-    "TaintToleration": (Registered(NODE, _ADD | Action.NODE_TAINT), _OWN_TOLERATIONS),
-    "PodTopologySpread": (
-        Registered(POD, _ADD | Action.POD_LABEL | _DELETE, counts_for_spread),
-        _OWN_TOLERATIONS,
-        Registered(NODE, _ADD | _DELETE | Action.NODE_LABEL | Action.NODE_TAINT),
-    ),
-    "InterPodAffinity": (Registered(POD, _ADD | Action.POD_LABEL | _DELETE, near_enough), _NEW_OR_LABELLED),
-    "VolumeRestrictions": (
-        Registered(POD, _DELETE, same_namespace),
-        Registered(NODE, _ADD),
-        Registered(PVC, _ADD, claim_of),
-    ),
-    "NodeVolumeLimits": (
-        Registered(CSI_NODE, _ADD | Action.UPDATE),
-        Registered(POD, _DELETE, has_volumes),
-        Registered(PVC, _ADD, claim_of),
-        Registered(ATTACHMENT, _DELETE),
-    ),
-    "VolumeBinding": (
-        Registered(STORAGE_CLASS, _ADD | Action.UPDATE),
-        Registered(PVC, _ADD | Action.UPDATE, claim_of),
-        Registered(PV, _ADD | Action.UPDATE),
-        _NEW_OR_LABELLED,
-        Registered(CSI_NODE, _ADD | Action.UPDATE),
-        Registered(CSI_DRIVER, Action.UPDATE),
-        Registered(CSI_CAPACITY, _ADD | Action.UPDATE),
-    ),
-    "VolumeZone": (
-        Registered(STORAGE_CLASS, _ADD),
-        _NEW_OR_LABELLED,
-        Registered(PVC, _ADD | Action.UPDATE, claim_of),
-        Registered(PV, _ADD | Action.UPDATE),
-    ),
-    "SchedulingGates": (Registered(POD, Action.POD_GATES_ELIMINATED, own=True),),
-    "DefaultPreemption": (Registered(POD, _DELETE, never),),
-    "DynamicResources": (
-        Registered(NODE, _ADD | Action.NODE_LABEL | Action.NODE_ALLOCATABLE),
-        Registered(DEVICE_CLASS, _ADD | Action.UPDATE),
-        Registered(RESOURCE_SLICE, _ADD | Action.UPDATE),
-        Registered(RESOURCE_CLAIM, _ADD | Action.UPDATE),
-        Registered(POD, Action.POD_GENERATED_CLAIM, own=True),
-    ),
-    "NodeDeclaredFeatures": (Registered(NODE, _ADD | Action.NODE_DECLARED_FEATURE),),
-}
-"""Plugin → the events that it registers with the gates' defaults. Hints are coarser than the release's where telling
-exactly needs the whole cluster: they hope too often rather than too seldom."""
+# --- whether an event may help ---------------------------------------------------------------
 
 
 class Hopes:
     """Whether an event may help a pod that some plugins rejected."""
 
-    def __init__(self, events: Mapping[str, tuple[Registered, ...]] = EVENTS_1_36) -> None:
+    def __init__(self, events: Mapping[str, tuple[Registered, ...]]) -> None:
+        """events: plugin → what it registers; every event may help a pod that any other plugin rejected."""
         self._events = {plugin: tuple(_with_taints(registered)) for plugin, registered in events.items()}
 
     def any(self, pod: Pod, rejectors: Collection[str], event: ClusterEvent) -> bool:
-        """rejectors: plugins; one that registers nothing hopes for everything."""
+        """Whether any of the plugins that rejected a pod hopes that it fits now."""
         return any(
             self._hopes(registered, pod, event)
             for plugin in rejectors

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from clusterstate.objects import Node, Pod
 from kubescheduler.engine.engines import ProfiledScheduler, Scheduler
 from kubescheduler.framework.plugins.priority_sort import PrioritySort
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.queue.entry import Backoff, Failed, Order, QueueEntry, by_priority
 from kubescheduler.queue.fifo_1_4 import FIFOQueue
@@ -16,6 +17,7 @@ from kubescheduler.queue.heap import Rank
 from kubescheduler.queue.priority_queue_1_16 import Clock, SchedulingQueue
 from kubescheduler.queue.priority_queue_1_20 import Queue120
 from kubescheduler.queue.priority_queue_1_36 import Queue136
+from kubescheduler.queue.queueing_hints import Hopes
 
 
 class Queue(Protocol):
@@ -78,6 +80,7 @@ def queue_1_36(scheduler: Scheduler, clock: Clock) -> Queue:
         order=order_of(profiled.profiles),
         backoff=_backoff(profiled),
         pre_enqueue=profiled.profiles.pre_enqueue,
+        hopes=Hopes(events_by_plugin(PLUGINS_1_36)),
     )
 
 

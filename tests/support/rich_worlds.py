@@ -47,7 +47,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.framework.args.plugin_args import NodeLabelArgs, RequestedToCapacityRatioArgs, ServiceAffinityArgs
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, factories
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.devices import gpu, make_slice
@@ -248,14 +248,14 @@ incoming = POD_PARTS.map(lambda parts: pod_of("in", parts | {"deleting": False})
 
 # --- plugins -----------------------------------------------------------------------------------
 
-GATED = frozenset({"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"})
+GATED = frozenset(name for plugins in IN_TREE.values() for name, plugin in plugins.items() if not plugin.gate_default)
 """Plugins that no profile enables without a gate."""
 
 
 def in_tree(release: str, services: Services | None = None) -> dict[str, Plugin]:
     """Every plugin of a release by its name."""
     handle = FrameworkHandle(services or Services(release, ClusterCache(release_view(release))), "p")
-    return {name: make(ARGS.get(name), handle) for name, make in IN_TREE[release].items()}
+    return {name: make(ARGS.get(name), handle) for name, make in factories(release).items()}
 
 
 def everything(

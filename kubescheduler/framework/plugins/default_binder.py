@@ -12,8 +12,10 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 NAME = "DefaultBinder"
+POINTS = frozenset({Point.BIND})
 
 
 @attrs.frozen(eq=False)
@@ -22,7 +24,7 @@ class DefaultBinder:
 
     handle: Handle
     name: str = NAME
-    points: frozenset[Point] = frozenset({Point.BIND})
+    points: frozenset[Point] = POINTS
 
     def bind(self, _: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Without a client there is nobody to tell, and all is well."""
@@ -39,3 +41,11 @@ class DefaultBinder:
 def default_binder(_: Any, handle: Handle) -> DefaultBinder:
     """Of 1.20 and 1.36."""
     return DefaultBinder(handle)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = "Writes the Binding. Without an API server the pod is placed in the cluster in memory."
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, default_binder, TEXT)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, default_binder, TEXT)

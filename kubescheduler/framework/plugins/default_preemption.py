@@ -15,8 +15,13 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.eviction import Evictions, Spawn, evict_1_20
 from kubescheduler.framework.deciding.preemption_search import PREEMPTION_RULES, PreemptionRules, Search, preempt
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import POD, Action, ClusterEvent
+from kubescheduler.queue.queueing_hints import Registered
 
 NAME = "DefaultPreemption"
+POINTS_1_20 = frozenset({Point.POST_FILTER})
+POINTS_1_36 = POINTS_1_20 | {Point.PRE_ENQUEUE}
 BUSY = "waiting for the preemption for this pod to be finished"
 
 
@@ -39,7 +44,7 @@ class DefaultPreemption:
     args: DefaultPreemptionArgs
     rules: PreemptionRules
     handle: Handle
-    points: frozenset[Point] = frozenset({Point.POST_FILTER})
+    points: frozenset[Point] = POINTS_1_20
     name: str = NAME
 
     def search(self, search: Search) -> tuple[Preemption, Status]:
@@ -55,7 +60,7 @@ class DefaultPreemption:
 class AsyncPreemption(DefaultPreemption):
     """Takes victims away in the background, and holds the pod back until then. Upstream: 1.36 DefaultPreemption."""
 
-    points: frozenset[Point] = frozenset({Point.PRE_ENQUEUE, Point.POST_FILTER})
+    points: frozenset[Point] = POINTS_1_36
     spawn: Spawn = in_a_thread
     evictions: Evictions = attrs.field(
         init=False, default=attrs.Factory(lambda self: Evictions(self.handle, self.spawn), takes_self=True)
@@ -82,3 +87,31 @@ def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
     spawn = at_once if handle.client is None else in_a_thread
     return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.36"], handle, spawn=spawn)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+
+def never(_: Pod, __: ClusterEvent) -> bool:
+    """A pod that leaves is of no use to preemption itself: it helps the plugins that refused the nodes."""
+    return False
+
+
+TEXT = """
+When no node fits: looks for nodes where taking away pods of lower priority would make room, and nominates the one where
+it hurts least: fewest violations of disruption budgets, then lowest highest priority of the victims, lowest sum of
+priorities, fewest victims, latest start. Nodes whose status is UnschedulableAndUnresolvable are not tried; 1.36 tries
+only nodes with code Unschedulable. 1.36 says why there is no candidate, in the pod's message; 1.20 says nothing. In
+1.36 victims are taken away in the background, and PreEnqueue holds the pod back until then."""
+REASONS_1_36 = (
+    PluginReason("preemption: not eligible due to preemptionPolicy=Never.", UNSCHEDULABLE, "PostFilter"),
+    PluginReason(
+        "preemption: not eligible due to a terminating pod on the nominated node.", UNSCHEDULABLE, "PostFilter"
+    ),
+    PluginReason("preemption: 0/<N> nodes are available: <COUNTED>.", UNSCHEDULABLE, "PostFilter"),
+    PluginReason("waiting for the preemption for this pod to be finished", UNRESOLVABLE, "PreEnqueue"),
+)
+EVENTS = (Registered(POD, Action.DELETE, never),)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, TEXT)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, default_preemption_1_36, TEXT, REASONS_1_36, events=EVENTS)

@@ -18,6 +18,9 @@ from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFou
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deallocated
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, RESOURCE_CLAIM, RESOURCE_SLICE, Action
+from kubescheduler.queue.queueing_hints import Registered
 from predicates.dynamic_resources import NOT_AVAILABLE, dynamic_resources, needs_devices, unavailable_on
 from priorities.dynamic_resources import DYNAMIC_RESOURCES
 
@@ -151,3 +154,43 @@ def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
     if not isinstance(given, DynamicResourcesArgs):
         raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
     return DynamicResources(given, handle)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+For pods with ResourceClaims, or with an extended resource that a DeviceClass provides: the node must have the devices
+that the claims were given, or can be given. Of a request with alternatives the better ones score higher: 8 less the
+place of the one taken, added up. For all other pods it does nothing, but its PostFilter still has its say in the
+message of a pod that fits nowhere. It ends PostFilter with the error `not found` when PreFilter stopped before it."""
+REASONS = (
+    PluginReason('pod "<POD>": ResourceClaim not created yet', UNRESOLVABLE, "PreEnqueue, PreFilter"),
+    PluginReason('could not find ResourceClaim "<NAME>"', UNRESOLVABLE, "PreEnqueue, PreFilter"),
+    PluginReason('resourceclaim "<NAME>" is being deleted', UNRESOLVABLE, "PreEnqueue, PreFilter"),
+    PluginReason("resourceclaim in use", UNRESOLVABLE, "PreFilter"),
+    PluginReason("request <NAME>: device class <NAME> does not exist", UNRESOLVABLE, "PreFilter"),
+    PluginReason("resourceclaim not available on the node", UNRESOLVABLE),
+    PluginReason("cannot allocate all claims", UNRESOLVABLE),
+    PluginReason("cannot fit resource", UNRESOLVABLE),
+    PluginReason("no new claims to deallocate", UNSCHEDULABLE, "PostFilter"),
+    PluginReason("deallocation of ResourceClaim completed", UNSCHEDULABLE, "PostFilter"),
+    PluginReason("still not schedulable", UNSCHEDULABLE, "PostFilter"),
+)
+EVENTS = (
+    Registered(NODE, Action.ADD | Action.NODE_LABEL | Action.NODE_ALLOCATABLE),
+    Registered(DEVICE_CLASS, Action.ADD | Action.UPDATE),
+    Registered(RESOURCE_SLICE, Action.ADD | Action.UPDATE),
+    Registered(RESOURCE_CLAIM, Action.ADD | Action.UPDATE),
+    Registered(POD, Action.POD_GENERATED_CLAIM, own=True),
+)
+
+PLUGIN_1_36 = InTreePlugin(
+    NAME,
+    POINTS,
+    dynamic_resources_1_36,
+    TEXT,
+    REASONS,
+    default_weight=2,
+    gate="DynamicResourceAllocation",
+    events=EVENTS,
+)

@@ -11,8 +11,10 @@ from clusterstate.objects import Pod, PodGroup
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 
 NAME = "GangScheduling"
+POINTS = frozenset({Point.PRE_ENQUEUE, Point.PERMIT})
 LONGEST_WAIT = 5 * 60.0
 """Seconds that a pod waits for the rest of its gang."""
 
@@ -38,7 +40,7 @@ class GangScheduling:
 
     handle: Handle
     name: str = NAME
-    points: frozenset[Point] = frozenset({Point.PRE_ENQUEUE, Point.PERMIT})
+    points: frozenset[Point] = POINTS
     _seen: dict[Gang, dict[str, Pod]] = attrs.field(factory=dict)
 
     def _group(self, gang: Gang) -> PodGroup | None:
@@ -87,3 +89,17 @@ class GangScheduling:
 
 def gang_scheduling_1_36(_: Any, handle: Handle) -> GangScheduling:
     return GangScheduling(handle)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+Only with feature gate GangScheduling. Holds pods of a group in Permit until minCount of them have a node, at most five
+minutes, and out of the queue until as many are there."""
+REASONS = (
+    PluginReason('waiting for pods\'s pod group "<NAME>" to appear in scheduling queue', UNRESOLVABLE, "PreEnqueue"),
+    PluginReason("waiting for minCount pods from a gang to appear in scheduling queue", UNRESOLVABLE, "PreEnqueue"),
+    PluginReason("waiting for minCount pods from a gang to be scheduled", "Wait", "Permit"),
+)
+
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, gang_scheduling_1_36, TEXT, REASONS, gate="GangScheduling", gate_default=False)

@@ -8,6 +8,7 @@ from clusterstate.changes import Reads
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities import image_locality as rule
 from priorities.types import PriorityConfig
 
@@ -24,3 +25,13 @@ def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
 def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
     scoring = PriorityConfig(NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image)
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+Adds up size·(nodes that have it / all nodes) over the pod's images. The sum is held between 23 MiB and
+1000 MiB per container and stretched to 0–100, truncated. 1.36 counts init containers and image volumes, too."""
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, image_locality_1_20, TEXT, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, image_locality_1_36, TEXT, default_weight=1)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from clusterstate.objects import Pod
+from clusterstate.selectors.matching import term_namespaces
 from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
 from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import (
+    BY_NODE,
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    InTreePlugin,
+    PluginReason,
+)
+from kubescheduler.queue.cluster_events import POD, Action, ClusterEvent
+from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, picks
 from predicates.interpod_framework import predicate_1_20, predicate_1_36
 from priorities.interpod_framework import scoring_1_20, scoring_1_36
 
@@ -39,3 +50,44 @@ def inter_pod_affinity_1_36(args: InterPodAffinityArgs | None, _: Handle) -> Col
         filter_alone='reading "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
     )
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+
+def may_satisfy_affinity(waiting: Pod, event: ClusterEvent) -> bool:
+    """Whether all required affinity terms pick the new pod; other labels or a pod less may always help."""
+    if event.action is not Action.ADD:
+        return True
+    affinity = waiting.spec.affinity
+    terms = () if affinity is None or affinity.pod_affinity is None else affinity.pod_affinity.required
+    namespace = event.new.metadata.namespace
+    return bool(terms) and all(
+        (term.namespace_selector is not None or namespace in term_namespaces(term, waiting.metadata.namespace))
+        and picks(term.label_selector, event.new)
+        for term in terms
+    )
+
+
+TEXT = """
+Required: in each term's topology a running pod must match (affinity) or none may (anti-affinity), and none of the
+running pods' own anti-affinity terms may match this pod. If no running pod anywhere matches the affinity terms and the
+pod matches them itself, it may be the first of its group. Preferred: weights are added up over the running pods whose
+labels match this pod's preferred terms, or whose own terms match this pod; their required affinity terms count with
+hardPodAffinityWeight. The score is
+
+    100·(sum - lowest) / (highest - lowest), truncated; 0 everywhere if they are equal
+
+In 1.20 lowest is at most 0 and highest at least 0; in 1.36 they are those of the nodes that fit. 1.36 knows
+namespaceSelector. 1.20 gives two reasons per node, the general one first."""
+REASONS = (
+    PluginReason("node(s) didn't match pod affinity rules", UNRESOLVABLE),
+    PluginReason("node(s) didn't match pod anti-affinity rules", UNSCHEDULABLE),
+    PluginReason("node(s) didn't satisfy existing pods anti-affinity rules", UNSCHEDULABLE),
+    PluginReason("parsing pod: <TERMS>", UNRESOLVABLE, "PreFilter"),
+)
+REASONS_1_20 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS)
+EVENTS = (Registered(POD, Action.ADD | Action.POD_LABEL | Action.DELETE, may_satisfy_affinity), NEW_OR_LABELLED)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, inter_pod_affinity_1_20, TEXT, REASONS_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, inter_pod_affinity_1_36, TEXT, REASONS, default_weight=2, events=EVENTS)

@@ -24,6 +24,8 @@ from kubescheduler.framework.args.plugin_args import AddedAffinity, NodeAffinity
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED
 from predicates.node_identity import named_nodes, pod_match_node_selector_1_20, pod_match_node_selector_1_36
 from predicates.types import FitPredicate, always
 from priorities.node_affinity import has_preference, no_term_counts, preferred_sums_1_20, preferred_sums_1_36
@@ -136,3 +138,23 @@ def faults_1_36(added: AddedAffinity, path: str = "") -> list[str]:
         *node_selector_errors_1_36(required, f"{path}{REQUIRED}"),
         *preferred_errors_1_36(preferred, f"{path}{PREFERRED}"),
     ]
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+All of `spec.nodeSelector` and at least one term of the required node affinity must match, and the args' added affinity
+besides. Raw score: the weights of the preferred terms that match, added up. Normalised: 100·raw / the highest raw, in
+integers. In 1.36 terms that name nodes by `metadata.name` narrow the nodes before any Filter, and terms that contradict
+one another refuse the pod as a whole."""
+REASONS = (PluginReason("node(s) didn't match scheduler-enforced node affinity", UNRESOLVABLE),)
+REASONS_1_20 = (PluginReason("node(s) didn't match Pod's node affinity", UNRESOLVABLE), *REASONS)
+REASONS_1_36 = (
+    PluginReason("node(s) didn't match Pod's node affinity/selector", UNRESOLVABLE),
+    PluginReason("pod affinity terms conflict", UNRESOLVABLE, "PreFilter"),
+    *REASONS,
+)
+EVENTS = (NEW_OR_LABELLED,)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_affinity_1_20, TEXT, REASONS_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_affinity_1_36, TEXT, REASONS_1_36, default_weight=2, events=EVENTS)

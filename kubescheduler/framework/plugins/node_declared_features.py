@@ -9,10 +9,14 @@ from clusterstate.podinfo import PodInfo
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import NODE, Action
+from kubescheduler.queue.queueing_hints import Registered
 from predicates.declared_features import check_declared_features, needs_features
 from predicates.types import FitPredicate, always
 
 NAME = "NodeDeclaredFeatures"
+POINTS = frozenset({Point.PRE_FILTER, Point.FILTER})
 GATE = "NodeDeclaredFeatures"
 UNPREPARED = 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
 
@@ -26,5 +30,15 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     enabled = handle.feature_gates.get(GATE, True)
     applies = needs_features if enabled else _needs_nothing
     rule = FitPredicate(NAME, check_declared_features, Reads.NODE, applies, unresolvable=always)
-    points = frozenset({Point.PRE_FILTER, Point.FILTER})
-    return ColumnPlugin(NAME, points, rule, filter_alone=UNPREPARED if enabled else None)
+    return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED if enabled else None)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+The node must declare the features that the pod needs: restarting all containers on an exit rule, or user namespaces
+with host network. Says nothing of other pods."""
+REASONS = (PluginReason("node(s) didn't match Pod's required features", UNRESOLVABLE),)
+EVENTS = (Registered(NODE, Action.ADD | Action.NODE_DECLARED_FEATURE),)
+
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_declared_features_1_36, TEXT, REASONS, gate=GATE, events=EVENTS)

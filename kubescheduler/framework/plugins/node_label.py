@@ -14,12 +14,14 @@ from kubescheduler.framework.args.plugin_args import NodeLabelArgs
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from predicates.labels import check_node_labels
 from predicates.types import FitPredicate, Verdict, always
 from priorities.node_label import node_label_preference
 from priorities.types import PriorityConfig
 
 NAME = "NodeLabel"
+POINTS = frozenset({Point.FILTER, Point.SCORE})
 
 
 def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
@@ -39,7 +41,7 @@ def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
 
     return ColumnPlugin(
         NAME,
-        frozenset({Point.FILTER, Point.SCORE}),
+        POINTS,
         FitPredicate(NAME, check, Reads.NODE, applies, unresolvable=always),
         PriorityConfig(NAME, score, reads=Reads.NODE),
     )
@@ -50,3 +52,13 @@ def _refuse_both(present: Sequence[str], absent: Sequence[str]) -> None:
     if both is not None:
         lists = f"the present([{' '.join(present)}]) and absent([{' '.join(absent)}]) label list"
         raise ConfigError(f"detecting at least one label (e.g., {go_quote(both)}) that exist in both {lists}")
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+From args: labels that a node must have, or must not have, whatever their values. Score: 100·(preferences met) /
+preferences."""
+REASONS = (PluginReason("node(s) didn't have the requested labels", UNRESOLVABLE),)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, TEXT, REASONS)

@@ -11,15 +11,19 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import NODE, Action
+from kubescheduler.queue.queueing_hints import Registered
 from predicates.node_identity import names_a_node, pod_fits_host, pod_fits_host_1_36
 from predicates.types import FitPredicate, Verdict, always
 
 NAME = "NodeName"
+POINTS = frozenset({Point.FILTER})
 
 
 def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
     rule = FitPredicate(NAME, check, Reads.NODE, names_a_node, unresolvable=always)
-    return ColumnPlugin(NAME, frozenset({Point.FILTER}), rule)
+    return ColumnPlugin(NAME, POINTS, rule)
 
 
 def node_name_1_20(_: Any, __: Handle) -> ColumnPlugin:
@@ -28,3 +32,14 @@ def node_name_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 def node_name_1_36(_: Any, __: Handle) -> ColumnPlugin:
     return _plugin(pod_fits_host_1_36)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = "A pod whose manifest names a node (`spec.nodeName`) fits only that node."
+REASONS_1_20 = (PluginReason("node(s) didn't match the requested hostname", UNRESOLVABLE),)
+REASONS_1_36 = (PluginReason("node(s) didn't match the requested node name", UNRESOLVABLE),)
+EVENTS = (Registered(NODE, Action.ADD),)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_name_1_20, TEXT, REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_name_1_36, TEXT, REASONS_1_36, events=EVENTS)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.objects import Pod
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import NODE, POD, Action, ClusterEvent
+from kubescheduler.queue.queueing_hints import Registered
 from predicates.ports import (
     pod_fits_host_ports,
     pod_fits_host_ports_1_36,
@@ -34,3 +38,21 @@ def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
         NAME, pod_fits_host_ports_1_36, Reads.PODS, wants_host_ports_1_36, wants_none_1_36, amounts=True
     )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_36)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+
+def had_ports(_: Pod, event: ClusterEvent) -> bool:
+    """Whether the pod that left held a host port."""
+    return any(port.host_port for container in event.old.spec.containers for port in container.ports)
+
+
+TEXT = """
+Fails where a pod on the node holds a host port that this pod wants: same protocol, same port, and the same host IP or
+one of the two `0.0.0.0`. 1.36 counts ports of restartable init containers, too."""
+REASONS = (PluginReason("node(s) didn't have free ports for the requested pod ports", UNSCHEDULABLE),)
+EVENTS = (Registered(POD, Action.DELETE, had_ports), Registered(NODE, Action.ADD))
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_ports_1_20, TEXT, REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_ports_1_36, TEXT, REASONS, events=EVENTS)

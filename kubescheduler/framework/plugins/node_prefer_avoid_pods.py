@@ -8,12 +8,23 @@ from clusterstate.changes import Reads
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.prefer_avoid import avoided_nowhere_1_20, prefer_avoid_pods_1_20
 from priorities.types import PriorityConfig
 
 NAME = "NodePreferAvoidPods"
+POINTS = frozenset({Point.SCORE})
 
 
 def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
     scoring = PriorityConfig(NAME, prefer_avoid_pods_1_20, reads=Reads.NODE, constant=avoided_nowhere_1_20)
-    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=scoring)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+0 on nodes whose annotation `scheduler.alpha.kubernetes.io/preferAvoidPods` names the kind and uid of the pod's
+controller (a ReplicationController or ReplicaSet), 100 elsewhere. With its weight it outvotes everything else."""
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_prefer_avoid_pods_1_20, TEXT, default_weight=10_000)

@@ -8,14 +8,17 @@ from kubescheduler.framework.args.plugin_args import NodeResourcesBalancedAlloca
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import asks_for_any_1_36, balanced_allocation_1_20, balanced_allocation_1_36
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesBalancedAllocation"
+POINTS_1_20 = frozenset({Point.SCORE})
+POINTS_1_36 = frozenset({Point.PRE_SCORE, Point.SCORE})
 
 
 def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlugin:
-    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=PriorityConfig(NAME, balanced_allocation_1_20))
+    return ColumnPlugin(NAME, POINTS_1_20, scoring=PriorityConfig(NAME, balanced_allocation_1_20))
 
 
 def node_resources_balanced_allocation_1_36(
@@ -26,4 +29,20 @@ def node_resources_balanced_allocation_1_36(
     scoring = PriorityConfig(
         NAME, partial(balanced_allocation_1_36, names), pre_score=partial(asks_for_any_1_36, names)
     )
-    return ColumnPlugin(NAME, frozenset({Point.PRE_SCORE, Point.SCORE}), scoring=scoring)
+    return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+1.20: 100·(1 - |T_cpu/A_cpu - T_memory/A_memory|), truncated; 0 where one of the two would be used up. 1.36 compares
+with and without the pod: with s the standard deviation of the used shares,
+
+    S = (1 - s)·100, truncated
+    score = 50 + (50 + S with the pod - S without it) / 2, in integers
+
+from plain requests, without any default for containers that do not ask; nothing is scored for a pod that asks for none
+of the resources."""
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_20, TEXT, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, TEXT, default_weight=1)

@@ -15,6 +15,9 @@ from kubescheduler.framework.args.plugin_args import NodeResourcesFitArgs, Scori
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, Action
+from kubescheduler.queue.queueing_hints import Registered
 from predicates import resources as rule
 from predicates.resources import Ignored
 from predicates.types import FitPredicate
@@ -29,7 +32,8 @@ from priorities.requested_framework import (
 from priorities.types import Map, PriorityConfig
 
 NAME = "NodeResourcesFit"
-FILTERS = frozenset({Point.PRE_FILTER, Point.FILTER})
+POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER})
+POINTS_1_36 = POINTS_1_20 | {Point.PRE_SCORE, Point.SCORE}
 UNPREPARED = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
 PLAIN = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
 
@@ -43,7 +47,7 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
     args = args or NodeResourcesFitArgs()
     validate_args_1_20(NAME, args)
     check = FitPredicate(NAME, partial(rule.node_resources_fit_1_20, ignored=_ignored(args)), amounts=True)
-    return ColumnPlugin(NAME, FILTERS, check, filter_alone=UNPREPARED)
+    return ColumnPlugin(NAME, POINTS_1_20, check, filter_alone=UNPREPARED)
 
 
 # --- 1.36 ------------------------------------------------------------------------------------
@@ -74,7 +78,7 @@ def node_resources_fit_1_36(
         _strategy(args.scoring_strategy or ScoringStrategy(), devices),
         reads=LOCAL if devices is no_devices else LOCAL | Reads.RESOURCES,
     )
-    return ColumnPlugin(NAME, FILTERS | {Point.PRE_SCORE, Point.SCORE}, check, scoring, filter_alone=UNPREPARED)
+    return ColumnPlugin(NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED)
 
 
 def provided_by_class(snapshot: Snapshot, resource: str) -> bool:
@@ -98,3 +102,29 @@ def _strategy(strategy: ScoringStrategy, devices: Devices) -> Map:
         return partial(most_allocated_1_36, strategy.resources, devices=devices)
     table = curve(scaled(strategy.shape or ()))
     return partial(requested_to_capacity_ratio_1_36, table, strategy.resources, devices=devices)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+Fails where the node already runs as many pods as it allows, or where what the pod asks for is not free: cpu, memory,
+ephemeral storage, and every other resource it names. 1.20 tests cpu, memory and ephemeral storage once anything at all
+is asked for, so an overcommitted node refuses pods that want nothing of what is short; 1.36 tests what is asked for.
+1.36 answers UnschedulableAndUnresolvable where the pod asks for more than the node has at all, counts sidecars,
+pod-level requests and resizes, and scores by `scoringStrategy`: LeastAllocated, MostAllocated or
+RequestedToCapacityRatio. There a resource that the node does not have, and another than cpu and memory that the pod
+does not ask for, are left out."""
+REASONS = (PluginReason("Too many pods", UNSCHEDULABLE),)
+REASONS_1_20 = (PluginReason("Insufficient <RESOURCE>", UNSCHEDULABLE), *REASONS)
+REASONS_1_36 = (PluginReason("Insufficient <RESOURCE>", BY_NODE), *REASONS)
+EVENTS = (
+    Registered(POD, Action.DELETE),
+    Registered(POD, Action.POD_SCALE_DOWN),
+    Registered(NODE, Action.ADD | Action.NODE_ALLOCATABLE),
+    Registered(DEVICE_CLASS, Action.ADD | Action.UPDATE),
+)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_fit_1_20, TEXT, REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS_1_36, node_resources_fit_1_36, TEXT, REASONS_1_36, default_weight=1, events=EVENTS
+)

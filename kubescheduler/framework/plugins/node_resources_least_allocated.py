@@ -9,10 +9,12 @@ from kubescheduler.framework.args.plugin_args import NodeResourcesLeastAllocated
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import least_allocated_1_20
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesLeastAllocated"
+POINTS = frozenset({Point.SCORE})
 
 
 def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -20,4 +22,15 @@ def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | 
     args = args or NodeResourcesLeastAllocatedArgs()
     validate_args_1_20(NAME, args)
     scoring = PriorityConfig(NAME, partial(least_allocated_1_20, args.resources))
-    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=scoring)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+ALLOCATED = """
+The mean over the resources of {0}, weighted, in integers. T is what pods on the node ask for, this one included, and A
+what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource with A = 0 scores 0,
+and its weight counts; one with T > A scores {1}."""
+TEXT = ALLOCATED.format("100·(A - T)/A", "0")
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, TEXT, default_weight=1)

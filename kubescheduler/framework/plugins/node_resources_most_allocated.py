@@ -9,10 +9,13 @@ from kubescheduler.framework.args.plugin_args import NodeResourcesMostAllocatedA
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.node_resources_least_allocated import ALLOCATED
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import most_allocated_1_20
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesMostAllocated"
+POINTS = frozenset({Point.SCORE})
 
 
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -20,4 +23,11 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
     args = args or NodeResourcesMostAllocatedArgs()
     validate_args_1_20(NAME, args)
     scoring = PriorityConfig(NAME, partial(most_allocated_1_20, args.resources))
-    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=scoring)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = ALLOCATED.format("100·T/A", "100")
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, TEXT, default_weight=1)

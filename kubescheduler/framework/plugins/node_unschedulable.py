@@ -5,16 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.objects import Pod
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import NODE, Action, ClusterEvent
+from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
 from predicates.taints import check_node_unschedulable, minds_cordons
 from predicates.types import FitPredicate, always
 
 NAME = "NodeUnschedulable"
+POINTS = frozenset({Point.FILTER})
 
 
 def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
     """Of 1.20 and 1.36."""
     rule = FitPredicate(NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always)
-    return ColumnPlugin(NAME, frozenset({Point.FILTER}), rule)
+    return ColumnPlugin(NAME, POINTS, rule)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+
+def is_schedulable(_: Pod, event: ClusterEvent) -> bool:
+    """Whether the node of the event takes pods."""
+    return not event.new.unschedulable
+
+
+TEXT = """
+Fails on nodes with `spec.unschedulable`, unless the pod tolerates the taint `node.kubernetes.io/unschedulable` with
+effect NoSchedule."""
+REASONS = (PluginReason("node(s) were unschedulable", UNRESOLVABLE),)
+EVENTS = (Registered(NODE, Action.ADD | Action.NODE_TAINT, is_schedulable), OWN_TOLERATIONS)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_unschedulable, TEXT, REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_unschedulable, TEXT, REASONS, events=EVENTS)

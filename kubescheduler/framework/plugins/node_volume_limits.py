@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
@@ -13,11 +14,16 @@ from clusterstate.volumes.csi_usage import may_use_csi
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import ATTACHMENT, CSI_NODE, POD, PVC, Action, ClusterEvent
+from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
 from predicates.csi_volumes import CSINodeLimits, csi_limits_1_20
 from predicates.csi_volumes_1_36 import csi_limits_1_36, csi_limits_with_scaling, is_unresolvable
 from predicates.types import FitPredicate, Verdict
 
 NAME = "NodeVolumeLimits"
+POINTS_1_20 = frozenset({Point.FILTER})
+POINTS_1_36 = frozenset({Point.PRE_FILTER, Point.FILTER})
 READS = LOCAL | Reads.STORAGE
 SCALING = "VolumeLimitScaling"
 
@@ -29,11 +35,36 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return csi_limits_1_20(pod, snapshot, csi_nodes, plugins)
 
-    return ColumnPlugin(NAME, frozenset({Point.FILTER}), FitPredicate(NAME, check, READS, has_claims))
+    return ColumnPlugin(NAME, POINTS_1_20, FitPredicate(NAME, check, READS, has_claims))
 
 
 def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     """PreFilter skips pods without volumes that could count."""
     check = csi_limits_with_scaling if handle.feature_gates.get(SCALING, False) else csi_limits_1_36
     rule = FitPredicate(NAME, check, READS, may_use_csi, unresolvable=is_unresolvable)
-    return ColumnPlugin(NAME, frozenset({Point.PRE_FILTER, Point.FILTER}), rule)
+    return ColumnPlugin(NAME, POINTS_1_36, rule)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+
+def had_volumes(_: Pod, event: ClusterEvent) -> bool:
+    """Whether the pod that left used volumes."""
+    return bool(event.old.spec.volumes)
+
+
+TEXT = """
+Counts CSI volumes per driver, each once. Fails where there would be more than the CSINode's `allocatable.count`. 1.20
+also reads the node's allocatable `attachable-volumes-csi-…` and ignores claims that are missing. 1.36 also counts
+volumes that are attached though no pod there uses them, and in-tree volumes as those of their CSI drivers."""
+REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
+REASONS_1_36 = (PluginReason('looking up PVC <NAME>: persistentvolumeclaim "<NAME>" not found', UNRESOLVABLE), *REASONS)
+EVENTS = (
+    Registered(CSI_NODE, Action.ADD | Action.UPDATE),
+    Registered(POD, Action.DELETE, had_volumes),
+    Registered(PVC, Action.ADD, may_be_claimed),
+    Registered(ATTACHMENT, Action.DELETE),
+)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, TEXT, REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, TEXT, REASONS_1_36, events=EVENTS)

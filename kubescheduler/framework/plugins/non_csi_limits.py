@@ -11,13 +11,22 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
 from clusterstate.volumes.csi_migration import plugins_1_20
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.plugin import ColumnPlugin, PluginFactory
+from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.types import FitPredicate, Verdict
 from predicates.volume_counts import in_tree_limits, may_use
 
+POINTS = frozenset({Point.FILTER})
+REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
+TEXT = """
+Counts the {0} disks of the pods on the node together with the pod's own, each once, inline or behind a claim. Fails
+where there would be more than the node's limit: allocatable `{1}`, otherwise {2}."""
 
-def _of(name: str, disk: DiskType) -> PluginFactory:
+
+def _limits(name: str, disk: DiskType, kind: str, allocatable: str, otherwise: str) -> InTreePlugin:
+    """The plugin of one type of disk; kind, allocatable, otherwise: what ``TEXT`` says of it."""
+
     def make(_: Any, handle: Handle) -> ColumnPlugin:
         plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
 
@@ -25,12 +34,12 @@ def _of(name: str, disk: DiskType) -> PluginFactory:
             return in_tree_limits(pod, snapshot, disk, handle.max_pd_volumes, plugins)
 
         rule = FitPredicate(name, check, LOCAL | Reads.STORAGE, partial(may_use, disk))
-        return ColumnPlugin(name, frozenset({Point.FILTER}), rule)
+        return ColumnPlugin(name, POINTS, rule)
 
-    return make
+    return InTreePlugin(name, POINTS, make, TEXT.format(kind, allocatable, otherwise), REASONS)
 
 
-ebs_limits_1_20 = _of("EBSLimits", EBS)
-gce_pd_limits_1_20 = _of("GCEPDLimits", GCE_PD)
-azure_disk_limits_1_20 = _of("AzureDiskLimits", AZURE_DISK)
-cinder_limits_1_20 = _of("CinderLimits", CINDER)
+EBS_LIMITS_1_20 = _limits("EBSLimits", EBS, "EBS", "attachable-volumes-aws-ebs", "39, or 25 on Nitro instance types")
+GCE_PD_LIMITS_1_20 = _limits("GCEPDLimits", GCE_PD, "GCE", "attachable-volumes-gce-pd", "16")
+AZURE_DISK_LIMITS_1_20 = _limits("AzureDiskLimits", AZURE_DISK, "Azure", "attachable-volumes-azure-disk", "16")
+CINDER_LIMITS_1_20 = _limits("CinderLimits", CINDER, "Cinder", "attachable-volumes-cinder", "256")

@@ -7,9 +7,26 @@ from typing import Any
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+from kubescheduler.framework.plugins.topology_placement_generator import TEXT
 
 NAME = "PodGroupPodsCount"
+POINTS = frozenset({Point.PLACEMENT_SCORE})
 
 
 def pod_group_pods_count_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    return ColumnPlugin(NAME, frozenset({Point.PLACEMENT_SCORE}))
+    return ColumnPlugin(NAME, POINTS)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+
+PLUGIN_1_36 = InTreePlugin(
+    NAME,
+    POINTS,
+    pod_group_pods_count_1_36,
+    TEXT,
+    default_weight=1,
+    gate="TopologyAwareWorkloadScheduling",
+    gate_default=False,
+)

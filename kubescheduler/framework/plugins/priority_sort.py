@@ -9,8 +9,10 @@ import attrs
 from clusterstate.objects import Pod
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 NAME = "PrioritySort"
+POINTS = frozenset({Point.QUEUE_SORT})
 
 
 class Queued(Protocol):
@@ -27,7 +29,7 @@ class PrioritySort:
     """Upstream: 1.20 and 1.36 PrioritySort."""
 
     name: str = NAME
-    points: frozenset[Point] = frozenset({Point.QUEUE_SORT})
+    points: frozenset[Point] = POINTS
 
     def less(self, first: Queued, second: Queued) -> bool:
         """Whether ``first`` is to be taken before ``second``."""
@@ -38,3 +40,11 @@ class PrioritySort:
 def priority_sort(_: Any, __: Handle) -> PrioritySort:
     """Of 1.20 and 1.36."""
     return PrioritySort()
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = "Pods of higher priority first, of equal priority those that came into the queue earlier."
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, priority_sort, TEXT)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, priority_sort, TEXT)

@@ -9,11 +9,13 @@ from kubescheduler.framework.args.plugin_args import RequestedToCapacityRatioArg
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.capacity_ratio import capacity_ratio
 from priorities.normalize import curve, scaled
 from priorities.types import PriorityConfig
 
 NAME = "RequestedToCapacityRatio"
+POINTS = frozenset({Point.SCORE})
 
 
 def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
@@ -21,4 +23,13 @@ def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, 
     args = args or RequestedToCapacityRatioArgs()
     validate_args_1_20(NAME, args)
     scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(scaled(args.shape)), dict(args.resources)))
-    return ColumnPlugin(NAME, frozenset({Point.SCORE}), scoring=scoring)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+A curve of utilisation (0–100 %) gives 0–10 points to each resource; the weighted mean of those above 0, times ten, is
+rounded, halves up. In 1.36 a strategy of NodeResourcesFit."""
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, TEXT)

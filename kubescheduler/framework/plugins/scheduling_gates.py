@@ -10,8 +10,12 @@ from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import POD, Action
+from kubescheduler.queue.queueing_hints import Registered
 
 NAME = "SchedulingGates"
+POINTS = frozenset({Point.PRE_ENQUEUE})
 
 
 @attrs.frozen
@@ -19,7 +23,7 @@ class SchedulingGates:
     """Upstream: 1.36 SchedulingGates."""
 
     name: str = NAME
-    points: frozenset[Point] = frozenset({Point.PRE_ENQUEUE})
+    points: frozenset[Point] = POINTS
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         gates = pod.spec.scheduling_gates
@@ -28,3 +32,12 @@ class SchedulingGates:
 
 def scheduling_gates_1_36(_: Any, __: Handle) -> SchedulingGates:
     return SchedulingGates()
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = "A pod with `spec.schedulingGates` does not enter the queue."
+REASONS = (PluginReason("waiting for scheduling gates: [<NAMES>]", UNRESOLVABLE, "PreEnqueue"),)
+EVENTS = (Registered(POD, Action.POD_GATES_ELIMINATED, own=True),)
+
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, scheduling_gates_1_36, TEXT, REASONS, events=EVENTS)

@@ -8,13 +8,24 @@ from clusterstate.changes import LOCAL, Reads
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.selector_spread import matching_pods_1_20, not_spread, spread_scores_1_20
 from priorities.types import PriorityConfig
 
 NAME = "SelectorSpread"
+POINTS = frozenset({Point.PRE_SCORE, Point.SCORE})
 UNPREPARED = 'error reading "PreScoreSelectorSpread" from cycleState: not found'
 
 
 def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
     scoring = PriorityConfig(NAME, matching_pods_1_20, spread_scores_1_20, LOCAL | Reads.SERVICES, constant=not_spread)
-    return ColumnPlugin(NAME, frozenset({Point.PRE_SCORE, Point.SCORE}), scoring=scoring, score_alone=UNPREPARED)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+Away from the pods of the same services and controllers: 100·(most - count)/most on the node, and two thirds of the same
+for its zone. Part of the profiles only when feature gate DefaultPodTopologySpread is off."""
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, TEXT, default_weight=1)

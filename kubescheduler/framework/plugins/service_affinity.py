@@ -10,6 +10,7 @@ from kubescheduler.framework.args.plugin_args import ServiceAffinityArgs
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.service_affinity_1_20 import check_service_affinity_1_20
 from predicates.types import FitPredicate, Verdict
 from priorities.service_anti_affinity import anti_affinity_scores_1_20, service_pods_1_20
@@ -41,3 +42,13 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
         PriorityConfig(NAME, service_pods_1_20, normalize, LOCAL | Reads.SERVICES),
         filter_alone=UNPREPARED if labels else None,
     )
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+From args: pods of a service stay on nodes with equal values of `affinityLabels`, those of the first pod of the service;
+and spread over the values of `antiAffinityLabelsPreference`."""
+REASONS = (PluginReason("node(s) didn't match service affinity", UNSCHEDULABLE),)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, TEXT, REASONS)

@@ -11,6 +11,9 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import NODE, Action
+from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
 from predicates.taints import may_be_tainted_out, pod_tolerates_node_taints_1_20, pod_tolerates_node_taints_1_36
 from predicates.types import FitPredicate, Verdict, always
 from priorities.normalize import default_normalize_reversed
@@ -39,3 +42,16 @@ def taint_toleration_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 def taint_toleration_1_36(_: Any, __: Handle) -> ColumnPlugin:
     return _plugin(pod_tolerates_node_taints_1_36, UNPREPARED_1_36)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+Fails where a taint with effect NoSchedule or NoExecute is not tolerated. Raw score: the PreferNoSchedule taints that
+the pod does not tolerate. Normalised and turned round: 100 - 100·raw / the highest raw."""
+REASONS_1_20 = (PluginReason("node(s) had taint {<KEY>: <VALUE>}, that the pod didn't tolerate", UNRESOLVABLE),)
+REASONS_1_36 = (PluginReason("node(s) had untolerated taint(s)", UNRESOLVABLE),)
+EVENTS = (Registered(NODE, Action.ADD | Action.NODE_TAINT), OWN_TOLERATIONS)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, taint_toleration_1_20, TEXT, REASONS_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, taint_toleration_1_36, TEXT, REASONS_1_36, default_weight=3, events=EVENTS)

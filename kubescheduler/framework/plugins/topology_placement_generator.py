@@ -7,9 +7,20 @@ from typing import Any
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 NAME = "TopologyPlacementGenerator"
+POINTS = frozenset({Point.PLACEMENT_GENERATE})
 
 
 def topology_placement_generator_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    return ColumnPlugin(NAME, frozenset({Point.PLACEMENT_GENERATE}))
+    return ColumnPlugin(NAME, POINTS)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = "Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here."
+
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS, topology_placement_generator_1_36, TEXT, gate="TopologyAwareWorkloadScheduling", gate_default=False
+)

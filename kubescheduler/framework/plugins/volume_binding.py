@@ -26,7 +26,10 @@ from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFou
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.volume_bookkeeping import Reserved, VolumeBooks
+from kubescheduler.queue.cluster_events import CSI_CAPACITY, CSI_DRIVER, CSI_NODE, PV, PVC, STORAGE_CLASS, Action
+from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
 from predicates.types import FitPredicate, always
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from priorities.types import PriorityConfig
@@ -215,3 +218,51 @@ def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
 
 NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips)
 """Without the gate PreScore always skips."""
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their first
+consumer must find a volume there, or a class that can provision one. A claim that is unbound and does not wait refuses
+the pod as a whole. Reserve keeps the volumes, PreBind writes them down and waits until they are bound. 1.36 looks at
+CSIStorageCapacity."""
+REASONS = (
+    PluginReason('persistentvolumeclaim "<NAME>" not found', UNRESOLVABLE, "PreFilter"),
+    PluginReason('persistentvolumeclaim "<NAME>" is being deleted', UNRESOLVABLE, "PreFilter"),
+    PluginReason("pod has unbound immediate PersistentVolumeClaims", UNRESOLVABLE, "PreFilter"),
+    PluginReason("node(s) didn't find available persistent volumes to bind", UNRESOLVABLE),
+    PluginReason("node(s) did not have enough free storage", UNRESOLVABLE),
+)
+REASONS_1_20 = (
+    PluginReason('persistentvolumeclaim "<NAME>" was not created for the pod', UNRESOLVABLE, "PreFilter"),
+    PluginReason("node(s) had volume node affinity conflict", UNRESOLVABLE),
+    PluginReason("pvc(s) bound to non-existent pv(s)", UNRESOLVABLE),
+    *REASONS,
+)
+REASONS_1_36 = (
+    PluginReason("PVC <NAME> was not created for pod <POD> (pod is not owner)", UNRESOLVABLE, "PreFilter"),
+    PluginReason(
+        'waiting for ephemeral volume controller to create the persistentvolumeclaim "<NAME>"',
+        UNRESOLVABLE,
+        "PreFilter",
+    ),
+    PluginReason(
+        'persistentvolumeclaim "<NAME>" bound to non-existent persistentvolume "<NAME>"', UNRESOLVABLE, "PreFilter"
+    ),
+    PluginReason("node(s) didn't match PersistentVolume's node affinity", UNRESOLVABLE),
+    PluginReason("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", UNRESOLVABLE),
+    *REASONS,
+)
+EVENTS = (
+    Registered(STORAGE_CLASS, Action.ADD | Action.UPDATE),
+    Registered(PVC, Action.ADD | Action.UPDATE, may_be_claimed),
+    Registered(PV, Action.ADD | Action.UPDATE),
+    NEW_OR_LABELLED,
+    Registered(CSI_NODE, Action.ADD | Action.UPDATE),
+    Registered(CSI_DRIVER, Action.UPDATE),
+    Registered(CSI_CAPACITY, Action.ADD | Action.UPDATE),
+)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, TEXT, REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, TEXT, REASONS_1_36, events=EVENTS)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.objects import Pod
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import NODE, POD, PVC, Action, ClusterEvent
+from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
 from predicates.disks import (
     CLAIMS_IN_USE,
     frees_claims_nowhere,
@@ -21,6 +25,8 @@ from predicates.disks import (
 from predicates.types import FitPredicate
 
 NAME = "VolumeRestrictions"
+POINTS_1_20 = frozenset({Point.FILTER})
+POINTS_1_36 = frozenset({Point.PRE_FILTER, Point.FILTER})
 UNPREPARED = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
 
 
@@ -31,7 +37,7 @@ def is_missing_claim(reason: str) -> bool:
 
 def volume_restrictions_1_20(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks)
-    return ColumnPlugin(NAME, frozenset({Point.FILTER}), rule)
+    return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
 def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
@@ -46,4 +52,36 @@ def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
         pre_reads=CLAIMS_IN_USE,
         unresolvable=is_missing_claim,
     )
-    return ColumnPlugin(NAME, frozenset({Point.PRE_FILTER, Point.FILTER}), rule, filter_alone=UNPREPARED)
+    return ColumnPlugin(NAME, POINTS_1_36, rule, filter_alone=UNPREPARED)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+
+def had_volumes_nearby(waiting: Pod, event: ClusterEvent) -> bool:
+    """Whether the pod that left used volumes in the waiting pod's namespace."""
+    return bool(waiting.metadata.namespace == event.old.metadata.namespace and event.old.spec.volumes)
+
+
+TEXT = """
+Fails where a pod on the node mounts the same disk: a GCE disk, RBD image or iSCSI target unless both mounts are
+read-only, an EBS volume always. Only volumes written in the pods themselves count. In 1.36 also everywhere, if a claim
+with access mode ReadWriteOncePod is in use by another pod."""
+REASONS = (PluginReason("node(s) had no available disk", UNSCHEDULABLE),)
+REASONS_1_36 = (
+    PluginReason(
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+        "another pod",
+        UNSCHEDULABLE,
+    ),
+    PluginReason('persistentvolumeclaim "<NAME>" not found', UNRESOLVABLE, "PreFilter"),
+    *REASONS,
+)
+EVENTS = (
+    Registered(POD, Action.DELETE, had_volumes_nearby),
+    Registered(NODE, Action.ADD),
+    Registered(PVC, Action.ADD, may_be_claimed),
+)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_restrictions_1_20, TEXT, REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_restrictions_1_36, TEXT, REASONS_1_36, events=EVENTS)

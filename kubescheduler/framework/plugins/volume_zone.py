@@ -9,19 +9,22 @@ from clusterstate.volumes.claims import has_claims
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.queue.cluster_events import PV, PVC, STORAGE_CLASS, Action
+from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
 from predicates.types import FitPredicate, always
 from predicates.volume_zone import volume_zone_1_20 as check_1_20
 from predicates.volume_zone import volume_zone_1_36 as check_1_36
 from predicates.volume_zone import volume_zone_pre_filter
 
 NAME = "VolumeZone"
+POINTS_1_20 = frozenset({Point.FILTER})
+POINTS_1_36 = frozenset({Point.PRE_FILTER, Point.FILTER})
 READS = Reads.NODE | Reads.STORAGE
 
 
 def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    return ColumnPlugin(
-        NAME, frozenset({Point.FILTER}), FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always)
-    )
+    return ColumnPlugin(NAME, POINTS_1_20, FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always))
 
 
 def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
@@ -34,4 +37,38 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
         pre_reads=Reads.STORAGE,
         unresolvable=always,
     )
-    return ColumnPlugin(NAME, frozenset({Point.PRE_FILTER, Point.FILTER}), rule)
+    return ColumnPlugin(NAME, POINTS_1_36, rule)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+TEXT = """
+The zone and region labels of the volumes behind the pod's claims must agree with those of the node. A node with none of
+these labels passes. 1.20 looks at the claims on each node, 1.36 once for the pod; there a beta label of the volume is
+also met by the node's label `topology.kubernetes.io/…`."""
+
+
+def _reasons(claims_at: str) -> tuple[PluginReason, ...]:
+    """claims_at: the point at which the release looks at the pod's claims."""
+    texts = (
+        "PersistentVolumeClaim had no name",
+        "PersistentVolumeClaim had no pv name and storageClass name",
+        "PersistentVolume had no name",
+        'VolumeBindingMode not set for StorageClass "<NAME>"',
+        'persistentvolumeclaim "<NAME>" not found',
+        'persistentvolume "<NAME>" not found',
+        'storageclass.storage.k8s.io "<NAME>" not found',
+    )
+    here = PluginReason("node(s) had no available volume zone", UNRESOLVABLE)
+    return (here, *(PluginReason(text, UNRESOLVABLE, claims_at) for text in texts))
+
+
+EVENTS = (
+    Registered(STORAGE_CLASS, Action.ADD),
+    NEW_OR_LABELLED,
+    Registered(PVC, Action.ADD | Action.UPDATE, may_be_claimed),
+    Registered(PV, Action.ADD | Action.UPDATE),
+)
+
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_20, TEXT, _reasons("Filter"))
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_zone_1_36, TEXT, _reasons("PreFilter"), events=EVENTS)

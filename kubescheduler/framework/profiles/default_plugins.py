@@ -1,11 +1,12 @@
-"""The plugins that come with the scheduler: where each takes part, and which of them run by default."""
+"""Which of the plugins that come with the scheduler run by default, in which order."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, PLUGINS_1_36, points_by_plugin
 
 PluginPoints = Mapping[str, Collection[Point]]
 """Plugin name → the points it takes part in."""
@@ -13,69 +14,9 @@ PluginPoints = Mapping[str, Collection[Point]]
 DEFAULT_PROVIDER = "DefaultProvider"
 AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
 
-_FILTER = frozenset({Point.FILTER})
-_SCORE = frozenset({Point.SCORE})
-_FILTERS = frozenset({Point.PRE_FILTER, Point.FILTER})
-_SCORES = frozenset({Point.PRE_SCORE, Point.SCORE})
+POINTS_BY_PLUGIN_1_20: dict[str, frozenset[Point]] = points_by_plugin("1.20")
 
-POINTS_BY_PLUGIN_1_20: dict[str, frozenset[Point]] = {
-    "PrioritySort": frozenset({Point.QUEUE_SORT}),
-    "NodeUnschedulable": _FILTER,
-    "NodeName": _FILTER,
-    "TaintToleration": _FILTER | _SCORES,
-    "NodeAffinity": _FILTER | _SCORE,
-    "NodePorts": _FILTERS,
-    "NodeResourcesFit": _FILTERS,
-    "NodeResourcesBalancedAllocation": _SCORE,
-    "NodeResourcesLeastAllocated": _SCORE,
-    "NodeResourcesMostAllocated": _SCORE,
-    "RequestedToCapacityRatio": _SCORE,
-    "VolumeRestrictions": _FILTER,
-    "NodeVolumeLimits": _FILTER,
-    "EBSLimits": _FILTER,
-    "GCEPDLimits": _FILTER,
-    "AzureDiskLimits": _FILTER,
-    "CinderLimits": _FILTER,
-    "VolumeBinding": _FILTERS | {Point.RESERVE, Point.PRE_BIND},
-    "VolumeZone": _FILTER,
-    "PodTopologySpread": _FILTERS | _SCORES,
-    "InterPodAffinity": _FILTERS | _SCORES,
-    "SelectorSpread": _SCORES,
-    "NodePreferAvoidPods": _SCORE,
-    "NodeLabel": _FILTER | _SCORE,
-    "ServiceAffinity": _FILTERS | _SCORE,
-    "ImageLocality": _SCORE,
-    "DefaultPreemption": frozenset({Point.POST_FILTER}),
-    "DefaultBinder": frozenset({Point.BIND}),
-}
-"""Release 1.20."""
-
-POINTS_BY_PLUGIN_1_36: dict[str, frozenset[Point]] = {
-    "SchedulingGates": frozenset({Point.PRE_ENQUEUE}),
-    "PrioritySort": frozenset({Point.QUEUE_SORT}),
-    "NodeUnschedulable": _FILTER,
-    "NodeName": _FILTER,
-    "TaintToleration": _FILTER | _SCORES,
-    "NodeAffinity": _FILTERS | _SCORES,
-    "NodePorts": _FILTERS,
-    "NodeResourcesFit": _FILTERS | _SCORES,
-    "NodeResourcesBalancedAllocation": _SCORES,
-    "VolumeRestrictions": _FILTERS,
-    "NodeVolumeLimits": _FILTERS,
-    "VolumeBinding": _FILTERS | _SCORES | {Point.RESERVE, Point.PRE_BIND},
-    "VolumeZone": _FILTERS,
-    "PodTopologySpread": _FILTERS | _SCORES,
-    "InterPodAffinity": _FILTERS | _SCORES,
-    "ImageLocality": _SCORE,
-    "DefaultPreemption": frozenset({Point.PRE_ENQUEUE, Point.POST_FILTER}),
-    "DefaultBinder": frozenset({Point.BIND}),
-    "DynamicResources": _FILTERS | _SCORE | {Point.PRE_ENQUEUE, Point.POST_FILTER, Point.RESERVE, Point.PRE_BIND},
-    "NodeDeclaredFeatures": _FILTERS,
-    "GangScheduling": frozenset({Point.PRE_ENQUEUE, Point.PERMIT}),
-    "TopologyPlacementGenerator": frozenset({Point.PLACEMENT_GENERATE}),
-    "PodGroupPodsCount": frozenset({Point.PLACEMENT_SCORE}),
-}
-"""Release 1.36."""
+POINTS_BY_PLUGIN_1_36: dict[str, frozenset[Point]] = points_by_plugin("1.36")
 
 
 def _plugins(*names: str) -> tuple[Enabled, ...]:
@@ -87,6 +28,10 @@ def _weighted(**weights: int) -> tuple[Enabled, ...]:
 
 
 # --- release 1.20 ----------------------------------------------------------------------------
+
+
+def _scoring(*names: str) -> tuple[Enabled, ...]:
+    return tuple(Enabled(name, PLUGINS_1_20[name].default_weight) for name in names)
 
 
 def _provider(least_or_most: str) -> dict[Point, tuple[Enabled, ...]]:
@@ -114,10 +59,15 @@ def _provider(least_or_most: str) -> dict[Point, tuple[Enabled, ...]]:
         ),
         Point.POST_FILTER: _plugins("DefaultPreemption"),
         Point.PRE_SCORE: _plugins("InterPodAffinity", "PodTopologySpread", "TaintToleration"),
-        Point.SCORE: (
-            *_weighted(NodeResourcesBalancedAllocation=1, ImageLocality=1, InterPodAffinity=1),
-            Enabled(least_or_most, 1),
-            *_weighted(NodeAffinity=1, NodePreferAvoidPods=10_000, PodTopologySpread=2, TaintToleration=1),
+        Point.SCORE: _scoring(
+            "NodeResourcesBalancedAllocation",
+            "ImageLocality",
+            "InterPodAffinity",
+            least_or_most,
+            "NodeAffinity",
+            "NodePreferAvoidPods",
+            "PodTopologySpread",
+            "TaintToleration",
         ),
         Point.RESERVE: _plugins("VolumeBinding"),
         Point.PRE_BIND: _plugins("VolumeBinding"),
@@ -137,49 +87,60 @@ def provider_plugins_1_20(provider: str, *, selector_spread: bool = False) -> di
     lists = dict(PROVIDERS_1_20[provider])
     if selector_spread:
         lists[Point.PRE_SCORE] += _plugins("SelectorSpread")
-        lists[Point.SCORE] += _weighted(SelectorSpread=1)
+        lists[Point.SCORE] += _scoring("SelectorSpread")
     return lists
 
 
 # --- release 1.36 ----------------------------------------------------------------------------
 
-DEFAULT_MULTIPOINT_1_36: tuple[Enabled, ...] = (
-    *_plugins("SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName"),
-    *_weighted(TaintToleration=3, NodeAffinity=2),
-    *_plugins("NodePorts"),
-    *_weighted(NodeResourcesFit=1),
-    *_plugins("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
-    *_weighted(PodTopologySpread=2, InterPodAffinity=2, DynamicResources=2),
-    *_plugins("DefaultPreemption"),
-    *_weighted(NodeResourcesBalancedAllocation=1, ImageLocality=1),
-    *_plugins("DefaultBinder", "NodeDeclaredFeatures"),
+_V1 = (
+    "SchedulingGates",
+    "PrioritySort",
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "DynamicResources",
+    "DefaultPreemption",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+    "DefaultBinder",
+    "NodeDeclaredFeatures",
+    "GangScheduling",
+    "TopologyPlacementGenerator",
+    "PodGroupPodsCount",
 )
-"""The multiPoint list of apiVersion v1, all feature gates at their defaults."""
+_LATER_THAN_V1BETA3 = frozenset({"SchedulingGates", "DynamicResources", "NodeDeclaredFeatures"})
 
-_NEEDED_GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
-_GATED: dict[str, tuple[Enabled, ...]] = {
-    "GangScheduling": _plugins("GangScheduling"),
-    "TopologyAwareWorkloadScheduling": (*_plugins("TopologyPlacementGenerator"), *_weighted(PodGroupPodsCount=1)),
-}
+
+def _everywhere(names: Iterable[str], feature_gates: Mapping[str, bool]) -> tuple[Enabled, ...]:
+    """Those of the plugins whose gates are on, with their weights."""
+    plugins = (PLUGINS_1_36[name] for name in names)
+    return tuple(
+        Enabled(plugin.name, plugin.default_weight)
+        for plugin in plugins
+        if not plugin.gate or feature_gates.get(plugin.gate, plugin.gate_default)
+    )
 
 
 def default_multipoint_1_36(feature_gates: Mapping[str, bool]) -> tuple[Enabled, ...]:
     """The multiPoint list of apiVersion v1; gates that are not named have the release's default."""
-    kept = (plugin for plugin in DEFAULT_MULTIPOINT_1_36 if feature_gates.get(_NEEDED_GATES.get(plugin.name, ""), True))
-    added = (plugin for gate, plugins in _GATED.items() if feature_gates.get(gate, False) for plugin in plugins)
-    return (*kept, *added)
+    return _everywhere(_V1, feature_gates)
 
 
-DEFAULT_MULTIPOINT_V1BETA3: tuple[Enabled, ...] = (
-    *_plugins("PrioritySort", "NodeUnschedulable", "NodeName"),
-    *_weighted(TaintToleration=3, NodeAffinity=2),
-    *_plugins("NodePorts"),
-    *_weighted(NodeResourcesFit=1),
-    *_plugins("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
-    *_weighted(PodTopologySpread=2, InterPodAffinity=2),
-    *_plugins("DefaultPreemption"),
-    *_weighted(NodeResourcesBalancedAllocation=1, ImageLocality=1),
-    *_plugins("DefaultBinder", "SchedulingGates"),
+DEFAULT_MULTIPOINT_1_36 = default_multipoint_1_36({})
+"""The multiPoint list of apiVersion v1, all feature gates at their defaults."""
+
+DEFAULT_MULTIPOINT_V1BETA3 = _everywhere(
+    (*(name for name in _V1 if name not in _LATER_THAN_V1BETA3), "SchedulingGates"), {}
 )
 """The multiPoint list of apiVersion v1beta3, without the plugins that release 1.36 no longer has."""
 

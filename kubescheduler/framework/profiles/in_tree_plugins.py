@@ -1,8 +1,14 @@
-"""The plugins that come with the scheduler: name → factory, for each release."""
+"""The plugins that come with the scheduler, for each release.
+
+A new one is a file in ``framework/plugins`` that ends with its records, and their lines here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kubescheduler.framework.contract.plugin import PluginFactory
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins import (
     default_binder,
     default_preemption,
@@ -36,65 +42,87 @@ from kubescheduler.framework.plugins import (
     volume_restrictions,
     volume_zone,
 )
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+from kubescheduler.queue.queueing_hints import Registered
 
-PLUGINS_1_20: dict[str, PluginFactory] = {
-    "SelectorSpread": selector_spread.selector_spread_1_20,
-    "ImageLocality": image_locality.image_locality_1_20,
-    "TaintToleration": taint_toleration.taint_toleration_1_20,
-    "NodeName": node_name.node_name_1_20,
-    "NodePorts": node_ports.node_ports_1_20,
-    "NodePreferAvoidPods": node_prefer_avoid_pods.node_prefer_avoid_pods_1_20,
-    "NodeAffinity": node_affinity.node_affinity_1_20,
-    "PodTopologySpread": pod_topology_spread.pod_topology_spread_1_20,
-    "NodeUnschedulable": node_unschedulable.node_unschedulable,
-    "NodeResourcesFit": node_resources_fit.node_resources_fit_1_20,
-    "NodeResourcesBalancedAllocation": node_resources_balanced_allocation.node_resources_balanced_allocation_1_20,
-    "NodeResourcesMostAllocated": node_resources_most_allocated.node_resources_most_allocated_1_20,
-    "NodeResourcesLeastAllocated": node_resources_least_allocated.node_resources_least_allocated_1_20,
-    "RequestedToCapacityRatio": requested_to_capacity_ratio.requested_to_capacity_ratio_1_20,
-    "VolumeBinding": volume_binding.volume_binding_1_20,
-    "VolumeRestrictions": volume_restrictions.volume_restrictions_1_20,
-    "VolumeZone": volume_zone.volume_zone_1_20,
-    "NodeVolumeLimits": node_volume_limits.node_volume_limits_1_20,
-    "EBSLimits": non_csi_limits.ebs_limits_1_20,
-    "GCEPDLimits": non_csi_limits.gce_pd_limits_1_20,
-    "AzureDiskLimits": non_csi_limits.azure_disk_limits_1_20,
-    "CinderLimits": non_csi_limits.cinder_limits_1_20,
-    "InterPodAffinity": inter_pod_affinity.inter_pod_affinity_1_20,
-    "NodeLabel": node_label.node_label_1_20,
-    "ServiceAffinity": service_affinity.service_affinity_1_20,
-    "PrioritySort": priority_sort.priority_sort,
-    "DefaultBinder": default_binder.default_binder,
-    "DefaultPreemption": default_preemption.default_preemption_1_20,
-}
-"""Release 1.20."""
 
-PLUGINS_1_36: dict[str, PluginFactory] = {
-    "DynamicResources": dynamic_resources.dynamic_resources_1_36,
-    "ImageLocality": image_locality.image_locality_1_36,
-    "TaintToleration": taint_toleration.taint_toleration_1_36,
-    "NodeName": node_name.node_name_1_36,
-    "NodePorts": node_ports.node_ports_1_36,
-    "NodeDeclaredFeatures": node_declared_features.node_declared_features_1_36,
-    "NodeAffinity": node_affinity.node_affinity_1_36,
-    "PodTopologySpread": pod_topology_spread.pod_topology_spread_1_36,
-    "NodeUnschedulable": node_unschedulable.node_unschedulable,
-    "NodeResourcesFit": node_resources_fit.node_resources_fit_1_36,
-    "NodeResourcesBalancedAllocation": node_resources_balanced_allocation.node_resources_balanced_allocation_1_36,
-    "VolumeBinding": volume_binding.volume_binding_1_36,
-    "VolumeRestrictions": volume_restrictions.volume_restrictions_1_36,
-    "VolumeZone": volume_zone.volume_zone_1_36,
-    "NodeVolumeLimits": node_volume_limits.node_volume_limits_1_36,
-    "InterPodAffinity": inter_pod_affinity.inter_pod_affinity_1_36,
-    "PrioritySort": priority_sort.priority_sort,
-    "DefaultBinder": default_binder.default_binder,
-    "DefaultPreemption": default_preemption.default_preemption_1_36,
-    "SchedulingGates": scheduling_gates.scheduling_gates_1_36,
-    "GangScheduling": gang_scheduling.gang_scheduling_1_36,
-    "TopologyPlacementGenerator": topology_placement_generator.topology_placement_generator_1_36,
-    "PodGroupPodsCount": pod_group_pods_count.pod_group_pods_count_1_36,
-}
-"""Release 1.36."""
+def _by_name(*plugins: InTreePlugin) -> dict[str, InTreePlugin]:
+    return {plugin.name: plugin for plugin in plugins}
 
-IN_TREE: dict[str, dict[str, PluginFactory]] = {"1.20": PLUGINS_1_20, "1.36": PLUGINS_1_36}
+
+PLUGINS_1_20: dict[str, InTreePlugin] = _by_name(
+    selector_spread.PLUGIN_1_20,
+    image_locality.PLUGIN_1_20,
+    taint_toleration.PLUGIN_1_20,
+    node_name.PLUGIN_1_20,
+    node_ports.PLUGIN_1_20,
+    node_prefer_avoid_pods.PLUGIN_1_20,
+    node_affinity.PLUGIN_1_20,
+    pod_topology_spread.PLUGIN_1_20,
+    node_unschedulable.PLUGIN_1_20,
+    node_resources_fit.PLUGIN_1_20,
+    node_resources_balanced_allocation.PLUGIN_1_20,
+    node_resources_most_allocated.PLUGIN_1_20,
+    node_resources_least_allocated.PLUGIN_1_20,
+    requested_to_capacity_ratio.PLUGIN_1_20,
+    volume_binding.PLUGIN_1_20,
+    volume_restrictions.PLUGIN_1_20,
+    volume_zone.PLUGIN_1_20,
+    node_volume_limits.PLUGIN_1_20,
+    non_csi_limits.EBS_LIMITS_1_20,
+    non_csi_limits.GCE_PD_LIMITS_1_20,
+    non_csi_limits.AZURE_DISK_LIMITS_1_20,
+    non_csi_limits.CINDER_LIMITS_1_20,
+    inter_pod_affinity.PLUGIN_1_20,
+    node_label.PLUGIN_1_20,
+    service_affinity.PLUGIN_1_20,
+    priority_sort.PLUGIN_1_20,
+    default_binder.PLUGIN_1_20,
+    default_preemption.PLUGIN_1_20,
+)
+"""Plugin → its record, release 1.20."""
+
+PLUGINS_1_36: dict[str, InTreePlugin] = _by_name(
+    dynamic_resources.PLUGIN_1_36,
+    image_locality.PLUGIN_1_36,
+    taint_toleration.PLUGIN_1_36,
+    node_name.PLUGIN_1_36,
+    node_ports.PLUGIN_1_36,
+    node_declared_features.PLUGIN_1_36,
+    node_affinity.PLUGIN_1_36,
+    pod_topology_spread.PLUGIN_1_36,
+    node_unschedulable.PLUGIN_1_36,
+    node_resources_fit.PLUGIN_1_36,
+    node_resources_balanced_allocation.PLUGIN_1_36,
+    volume_binding.PLUGIN_1_36,
+    volume_restrictions.PLUGIN_1_36,
+    volume_zone.PLUGIN_1_36,
+    node_volume_limits.PLUGIN_1_36,
+    inter_pod_affinity.PLUGIN_1_36,
+    priority_sort.PLUGIN_1_36,
+    default_binder.PLUGIN_1_36,
+    default_preemption.PLUGIN_1_36,
+    scheduling_gates.PLUGIN_1_36,
+    gang_scheduling.PLUGIN_1_36,
+    topology_placement_generator.PLUGIN_1_36,
+    pod_group_pods_count.PLUGIN_1_36,
+)
+"""Plugin → its record, release 1.36."""
+
+IN_TREE: dict[str, dict[str, InTreePlugin]] = {"1.20": PLUGINS_1_20, "1.36": PLUGINS_1_36}
 """Release → its plugins."""
+
+
+def factories(release: str) -> dict[str, PluginFactory]:
+    """Plugin → what makes it of its args and a Handle."""
+    return {name: plugin.make for name, plugin in IN_TREE[release].items()}
+
+
+def points_by_plugin(release: str) -> dict[str, frozenset[Point]]:
+    """Plugin → where it takes part."""
+    return {name: plugin.points for name, plugin in IN_TREE[release].items()}
+
+
+def events_by_plugin(plugins: Mapping[str, InTreePlugin]) -> dict[str, tuple[Registered, ...]]:
+    """Plugin → the events that it registers; those that register nothing are left out."""
+    return {name: plugin.events for name, plugin in plugins.items() if plugin.events is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -18,17 +19,22 @@ from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodA
 from kubescheduler.engine.engines import FrameworkEngine
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.cycle.pod_queue import PodQueue
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
 from kubescheduler.queue.backoff import backoff_seconds_1_20, backoff_seconds_1_36
 from kubescheduler.queue.entry import Backoff, QueueEntry, Rejection
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.priority_queue_1_20 import Queue120
 from kubescheduler.queue.priority_queue_1_36 import Queue136
+from kubescheduler.queue.queueing_hints import Hopes
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 FIT = Rejection(frozenset({"NodeResourcesFit"}))
 ERROR = Rejection()
 
-MAKERS: dict[str, Callable[..., FrameworkQueue]] = {"1.20": Queue120, "1.36": Queue136}
+MAKERS: dict[str, Callable[..., FrameworkQueue]] = {
+    "1.20": Queue120,
+    "1.36": partial(Queue136, hopes=Hopes(events_by_plugin(PLUGINS_1_36))),
+}
 
 
 class Setting:

@@ -21,7 +21,7 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
 from kubescheduler.queue.cluster_events import (
     ASSIGNED_POD,
     NODE,
@@ -35,7 +35,7 @@ from kubescheduler.queue.cluster_events import (
     node_actions,
     pod_actions,
 )
-from kubescheduler.queue.queueing_hints import EVENTS_1_36, Hopes
+from kubescheduler.queue.queueing_hints import Hopes
 from tests.support.build import labels, make_node, make_pod, resources
 
 
@@ -105,11 +105,11 @@ def test_every_plugin_that_can_reject_a_pod_registers_events() -> None:
     """One that registered nothing would be tried again for everything."""
     silent = {"PrioritySort", "DefaultBinder", "ImageLocality", "NodeResourcesBalancedAllocation"}
     placing = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
-    assert set(IN_TREE["1.36"]) - set(EVENTS_1_36) == silent | placing
+    assert {name for name, plugin in PLUGINS_1_36.items() if plugin.events is None} == silent | placing
 
 
 def hope(plugin: str, pod: Pod, event: ClusterEvent) -> bool:
-    return Hopes().any(pod, {plugin}, event)
+    return Hopes(events_by_plugin(PLUGINS_1_36)).any(pod, {plugin}, event)
 
 
 def gone(pod: Pod) -> ClusterEvent:

@@ -22,10 +22,10 @@ from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.non_csi_limits import (
-    azure_disk_limits_1_20,
-    cinder_limits_1_20,
-    ebs_limits_1_20,
-    gce_pd_limits_1_20,
+    AZURE_DISK_LIMITS_1_20,
+    CINDER_LIMITS_1_20,
+    EBS_LIMITS_1_20,
+    GCE_PD_LIMITS_1_20,
 )
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.node_plugins import check_of, refused
@@ -53,10 +53,10 @@ def fits(made: ColumnPlugin, node: Node, disks: Sequence[VolumeSource], *others:
 @pytest.mark.parametrize(
     ("make", "name", "disk", "most"),
     [
-        pytest.param(ebs_limits_1_20, "EBSLimits", AWSElasticBlockStore, 39, id="ebs"),
-        pytest.param(gce_pd_limits_1_20, "GCEPDLimits", GCEPersistentDisk, 16, id="gce"),
-        pytest.param(azure_disk_limits_1_20, "AzureDiskLimits", AzureDisk, 16, id="azure"),
-        pytest.param(cinder_limits_1_20, "CinderLimits", Cinder, 256, id="cinder"),
+        pytest.param(EBS_LIMITS_1_20.make, "EBSLimits", AWSElasticBlockStore, 39, id="ebs"),
+        pytest.param(GCE_PD_LIMITS_1_20.make, "GCEPDLimits", GCEPersistentDisk, 16, id="gce"),
+        pytest.param(AZURE_DISK_LIMITS_1_20.make, "AzureDiskLimits", AzureDisk, 16, id="azure"),
+        pytest.param(CINDER_LIMITS_1_20.make, "CinderLimits", Cinder, 256, id="cinder"),
     ],
 )
 def test_defaults(make: Any, name: str, disk: Any, most: int) -> None:
@@ -83,14 +83,14 @@ def test_defaults(make: Any, name: str, disk: Any, most: int) -> None:
 def test_instance_types(label: dict[str, str], most: int) -> None:
     """Some attach fewer EBS disks."""
     node, disks = make_node("a", label), [AWSElasticBlockStore(str(i)) for i in range(most + 1)]
-    assert fits(plugin(ebs_limits_1_20), node, disks[:-1])
-    assert not fits(plugin(ebs_limits_1_20), node, disks)
+    assert fits(plugin(EBS_LIMITS_1_20.make), node, disks[:-1])
+    assert not fits(plugin(EBS_LIMITS_1_20.make), node, disks)
 
 
 def test_environment_and_allocatable() -> None:
     """The environment replaces the default, what the node allows replaces everything."""
     disks = [AWSElasticBlockStore(str(i)) for i in range(3)]
-    made = plugin(ebs_limits_1_20, handle(2))
+    made = plugin(EBS_LIMITS_1_20.make, handle(2))
     assert not fits(made, make_node("a", {TYPE: "m5"}), disks)
     allowing = make_node("a", allocatable=resources(**{"attachable-volumes-aws-ebs": 3}))
     assert fits(made, allowing, disks)
@@ -100,7 +100,7 @@ def test_claims() -> None:
     """A claim of the plugin's class counts as a disk of its own; one without a name is an error."""
     node = make_node("a", allocatable=resources(**{"attachable-volumes-aws-ebs": 0}))
     others = [make_claim("c", storage_class="ebs"), make_class("ebs"), make_claim("d")]
-    cluster, made = Cluster([node], [], others), plugin(ebs_limits_1_20)
+    cluster, made = Cluster([node], [], others), plugin(EBS_LIMITS_1_20.make)
     assert refused(made, cluster, claiming("c")) == {TEXT: ["a"]}
     assert refused(made, cluster, claiming("d", "none")) == {}
     found = by_text(cluster.snapshot, check_of(made).check(cluster.info(claiming("c", "")), cluster.snapshot))
@@ -115,7 +115,7 @@ def test_nodes_that_handed_the_plugin_over_pass() -> None:
     nodes = [make_node(n, allocatable=resources(**{"attachable-volumes-aws-ebs": 0})) for n in "ab"]
     cluster = Cluster(nodes, [], [csi_node])
     pod = make_pod(volumes=(AWSElasticBlockStore("v"),))
-    gated = plugin(ebs_limits_1_20, handle(CSIMigration=True, CSIMigrationAWS=True))
-    assert refused(plugin(ebs_limits_1_20), cluster, pod) == {TEXT: ["a", "b"]}
+    gated = plugin(EBS_LIMITS_1_20.make, handle(CSIMigration=True, CSIMigrationAWS=True))
+    assert refused(plugin(EBS_LIMITS_1_20.make), cluster, pod) == {TEXT: ["a", "b"]}
     assert refused(gated, cluster, pod) == {TEXT: ["b"]}
     assert refused(gated, cluster, claiming("")) == {"PersistentVolumeClaim had no name": ["a", "b"]}

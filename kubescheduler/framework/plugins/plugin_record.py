@@ -1,0 +1,60 @@
+"""What a plugin that comes with the scheduler says of itself, release by release.
+
+Everything that lists plugins derives from these records: which there are, where they take part, which args they read,
+which events let a pod be tried again, and their pages of the documentation.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kubescheduler.framework.contract.plugin import PluginFactory
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.queue.queueing_hints import Registered
+
+UNSCHEDULABLE = "Unschedulable"
+UNRESOLVABLE = "UnschedulableAndUnresolvable"
+BY_NODE = f"{UNSCHEDULABLE} or {UNRESOLVABLE}"
+"""The code of a reason differs from node to node."""
+
+
+@attrs.frozen
+class PluginReason:
+    """A reason for which a plugin refuses a pod or a node."""
+
+    text: str
+    """With ``<NAME>`` for what varies."""
+    code: str
+    """The name of its status' code, ``BY_NODE`` where it depends on the node."""
+    point: str = "Filter"
+    """Where it is given; several points are separated by commas."""
+
+
+@attrs.frozen(eq=False)
+class InTreePlugin:
+    """A plugin of one release, as the plugin's own file states it."""
+
+    name: str
+    """As configurations name it."""
+    points: frozenset[Point]
+    """Where it takes part."""
+    make: PluginFactory
+    """Makes the plugin of its args and a Handle."""
+    text: str
+    """What it does, in Markdown, for people who configure a scheduler.
+
+    What is said without a release holds for every release that has the plugin.
+    """
+    reasons: tuple[PluginReason, ...] = ()
+    """Why it refuses pods and nodes."""
+    default_weight: int = 0
+    """The weight of its score in the default lists of the release; 0: it is listed without a weight."""
+    gate: str = ""
+    """The feature gate without which the default lists leave it out; empty: they have it always, or never."""
+    gate_default: bool = True
+    """Whether that gate is on when nothing is said of it."""
+    events: tuple[Registered, ...] | None = None
+    """1.36: the events, with the gates' defaults, after which a pod that it refused may fit.
+
+    None: it registers nothing, so every event counts.
+    """
