@@ -7,6 +7,7 @@ import importlib
 import re
 
 import pytest
+from packaging.requirements import Requirement
 
 import kubescheduler
 from benchmarks.structure import PACKAGES, ROOT
@@ -37,6 +38,14 @@ def test_console_scripts_can_be_imported(config: configparser.ConfigParser) -> N
         module, _, function = script.partition("=")[2].strip().partition(":")
         assert callable(getattr(importlib.import_module(module), function))
     assert [script.split()[0] for script in scripts] == ["kubescheduler"]
+
+
+def test_every_dependency_has_bounds(config: configparser.ConfigParser) -> None:
+    """Each requirement says from which version on it works, and before which one; ruff's output is one version's."""
+    lists = [config["options"]["install_requires"], *config["options.extras_require"].values()]
+    for line in "\n".join(lists).strip().splitlines():
+        if line and not line.startswith(("kubescheduler[", "ruff==")):
+            assert sorted(bound.operator for bound in Requirement(line).specifier) == ["<", ">="], line
 
 
 @pytest.mark.parametrize("package", PACKAGES)
