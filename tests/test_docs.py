@@ -153,7 +153,7 @@ def members(kind: type[Decision]) -> set[str]:
 def test_every_plugin_is_described() -> None:
     """No plugin of a release is without a text, the same in all releases, and no args type without one."""
     for name in all_plugins():
-        texts = {plugins[name].text.strip() for plugins in IN_TREE.values() if name in plugins}
+        texts = {plugins[name].description.strip() for plugins in IN_TREE.values() if name in plugins}
         assert len(texts) == 1, name
         assert texts != {""}, name
     assert set(plugin_texts.ARGS) == {*ARGS_KEYS["1.20"], *ARGS_KEYS["1.36"]}

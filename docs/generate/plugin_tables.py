@@ -17,7 +17,7 @@ from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import default_sets
-from kubescheduler.config.go_decoding import Kind, ListOf, MapOf, Scalar, Struct
+from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason
@@ -68,7 +68,7 @@ def _points(release: str, name: str) -> str:
 
 def _sections() -> Iterator[str]:
     for name in all_plugins():
-        text = text_blocks(_newest(name).text)
+        text = text_blocks(_newest(name).description)
         yield "\n\n".join(filter(None, (f"### {name}", text, _reasons(name), _footer(name))))
 
 

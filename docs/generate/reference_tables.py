@@ -19,8 +19,8 @@ from docs.generate import rule_texts
 from docs.generate.plugin_tables import plugin_tables
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.cli import cli
-from kubescheduler.config.go_decoding import Kind, ListOf, Scalar, Struct
 from kubescheduler.config.policy.policy_schema import POLICY
+from kubescheduler.framework.args.document_schema import Kind, ListOf, Scalar, Struct
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.resources import insufficient
 from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4

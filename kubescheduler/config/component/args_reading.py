@@ -16,7 +16,8 @@ from kubescheduler.config.component.type_meta import (
     without_type,
 )
 from kubescheduler.config.component.written_config import PluginConfig
-from kubescheduler.config.go_decoding import Decoder, Path, Struct, UnknownKey
+from kubescheduler.config.go_decoding import Decoder, Path, UnknownKey
+from kubescheduler.framework.args.document_schema import Struct
 
 
 @attrs.frozen

@@ -8,7 +8,18 @@ import attrs
 
 from clusterstate.objects import NodeSelectorTerm
 from kubescheduler.config.component import args_building as built
-from kubescheduler.config.go_decoding import BOOL, GO_DURATION, INT32, INT64, TEXT, Field, Kind, ListOf, MapOf, Struct
+from kubescheduler.framework.args.document_schema import (
+    BOOL,
+    GO_DURATION,
+    INT32,
+    INT64,
+    TEXT,
+    Field,
+    Kind,
+    ListOf,
+    MapOf,
+    Struct,
+)
 from kubescheduler.framework.args.plugin_args import (
     AddedAffinity,
     DefaultPreemptionArgs,

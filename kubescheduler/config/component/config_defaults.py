@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from kubescheduler.config.component.written_config import Written, WrittenProfile
-from kubescheduler.config.go_decoding import Struct
+from kubescheduler.framework.args.document_schema import Struct
 from kubescheduler.framework.contract.profile import (
     DEFAULT_SCHEDULER_NAME,
     ClientConnection,

@@ -7,7 +7,8 @@ from typing import Any
 import attrs
 
 from kubescheduler.config.component.written_config import MULTI_POINT, PluginConfig, Written, WrittenProfile
-from kubescheduler.config.go_decoding import (
+from kubescheduler.config.policy.policy_schema import EXTENDER
+from kubescheduler.framework.args.document_schema import (
     BOOL,
     FLOAT,
     GO_DURATION,
@@ -19,7 +20,6 @@ from kubescheduler.config.go_decoding import (
     ListOf,
     Struct,
 )
-from kubescheduler.config.policy.policy_schema import EXTENDER
 from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
 from kubescheduler.framework.contract.profile import Enabled, PluginSet
 

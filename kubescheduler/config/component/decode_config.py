@@ -12,8 +12,9 @@ from kubescheduler.config.component.config_schema import CONFIGURATION
 from kubescheduler.config.component.decode_texts import fault_text, strict_text, unknown_fields, unknown_text_1_20
 from kubescheduler.config.component.type_meta import without_type
 from kubescheduler.config.component.written_config import PluginConfig, Written
-from kubescheduler.config.go_decoding import Decoder, Path, Struct, UnknownKey, show_path
+from kubescheduler.config.go_decoding import Decoder, Path, UnknownKey, show_path
 from kubescheduler.config.policy.policy_1_16 import unknown_problem
+from kubescheduler.framework.args.document_schema import Struct
 
 REMOVED = {
     "healthzBindAddress": "no such address since v1beta3: health is served on the secure port; leave it out",

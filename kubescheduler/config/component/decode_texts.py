@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.go_decoding import Fault, ListOf, Struct, UnknownKey, show_path
+from kubescheduler.config.go_decoding import Fault, UnknownKey, show_path
+from kubescheduler.framework.args.document_schema import ListOf, Struct
 
 
 def fault_text(fault: Fault, release: str) -> str:

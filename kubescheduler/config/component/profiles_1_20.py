@@ -12,7 +12,7 @@ from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS
 from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_20
 from kubescheduler.config.component.merge_1_20 import merged_plugins
-from kubescheduler.config.go_decoding import Struct
+from kubescheduler.framework.args.document_schema import Struct
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20, provider_plugins_1_20
 

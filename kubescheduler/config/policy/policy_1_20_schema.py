@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from kubescheduler.config.go_decoding import (
+from kubescheduler.config.policy.policy_model import Policy, RequestedToCapacityRatio, ResourceWeight, UtilizationPoint
+from kubescheduler.config.policy.policy_schema import EXTENDER, PREDICATE, priority_entry
+from kubescheduler.framework.args.document_schema import (
     BOOL,
     DURATION,
     GO_DURATION,
@@ -16,8 +18,6 @@ from kubescheduler.config.go_decoding import (
     ListOf,
     Struct,
 )
-from kubescheduler.config.policy.policy_model import Policy, RequestedToCapacityRatio, ResourceWeight, UtilizationPoint
-from kubescheduler.config.policy.policy_schema import EXTENDER, PREDICATE, priority_entry
 
 POINT = Struct(
     "UtilizationShapePoint",

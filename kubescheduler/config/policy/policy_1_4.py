@@ -9,7 +9,7 @@ from typing import Any
 from clusterstate.api_names import go_quote, qualified_name_errors
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import parse_document, read_text
-from kubescheduler.config.go_decoding import BOOL, BYTES, DURATION, INT, TEXT, Decoder, Field, ListOf, Struct
+from kubescheduler.config.go_decoding import Decoder
 from kubescheduler.config.policy.policy_1_16 import unknown_problem
 from kubescheduler.config.policy.policy_checks_1_16 import Problem, registration_problems
 from kubescheduler.config.policy.policy_model import (
@@ -17,6 +17,7 @@ from kubescheduler.config.policy.policy_model import (
 )
 from kubescheduler.config.policy.policy_schema import PREDICATE, new_extender, priority_entry
 from kubescheduler.extender.config import TLSConfig
+from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct
 
 FATAL = "Failed to create scheduler configuration: "
 """What the release's process says before it exits; texts of the registry stand alone."""

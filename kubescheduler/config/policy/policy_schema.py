@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescheduler.config.go_decoding import BOOL, BYTES, DURATION, INT, INT32, TEXT, Field, ListOf, Struct
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,
     LabelsPresence,
@@ -20,6 +19,7 @@ from kubescheduler.config.policy.policy_model import (
     UtilizationPoint,
 )
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
+from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, INT32, TEXT, Field, ListOf, Struct
 
 
 def new_extender(url_prefix: str = "", **given: Any) -> ExtenderConfig:

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import attrs
 
 from clusterstate.api_names import go_quote, qualified_name_errors
+from clusterstate.errors import ConfigError
 
 INVALID = "Invalid value"
 REQUIRED = "Required value"
 DUPLICATE = "Duplicate value"
 UNSUPPORTED = "Unsupported value"
 FORBIDDEN = "Forbidden"
+
+PERCENT = range(101)
+"""The values of a percentage."""
 
 
 @attrs.frozen
@@ -89,3 +93,9 @@ def aggregate(errors: Iterable[FieldError | str]) -> str:
     """The errors as one text: each once, in brackets unless there is but one."""
     texts = list(dict.fromkeys(map(str, errors)))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def refuse(errors: Iterable[FieldError | str]) -> None:
+    """Raises ConfigError with the errors as one text, if there are any."""
+    if found := list(errors):
+        raise ConfigError(aggregate(found))

@@ -45,7 +45,7 @@ def default_binder(_: Any, handle: Handle) -> DefaultBinder:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = "Writes the Binding. Without an API server the pod is placed in the cluster in memory."
+DESCRIPTION = "Writes the Binding. Without an API server the pod is placed in the cluster in memory."
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, default_binder, TEXT)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, default_binder, TEXT)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, default_binder, DESCRIPTION)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, default_binder, DESCRIPTION)

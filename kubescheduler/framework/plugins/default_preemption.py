@@ -97,7 +97,7 @@ def never(_: Pod, __: ClusterEvent) -> bool:
     return False
 
 
-TEXT = """
+DESCRIPTION = """
 When no node fits: looks for nodes where taking away pods of lower priority would make room, and nominates the one where
 it hurts least: fewest violations of disruption budgets, then lowest highest priority of the victims, lowest sum of
 priorities, fewest victims, latest start. Nodes whose status is UnschedulableAndUnresolvable are not tried; 1.36 tries
@@ -113,5 +113,5 @@ REASONS_1_36 = (
 )
 EVENTS = (Registered(POD, Action.DELETE, never),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, TEXT)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, default_preemption_1_36, TEXT, REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, DESCRIPTION)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, default_preemption_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)

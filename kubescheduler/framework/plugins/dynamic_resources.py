@@ -158,7 +158,7 @@ def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 For pods with ResourceClaims, or with an extended resource that a DeviceClass provides: the node must have the devices
 that the claims were given, or can be given. Of a request with alternatives the better ones score higher: 8 less the
 place of the one taken, added up. For all other pods it does nothing, but its PostFilter still has its say in the
@@ -188,8 +188,8 @@ PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,
     dynamic_resources_1_36,
-    TEXT,
-    REASONS,
+    DESCRIPTION,
+    reasons=REASONS,
     default_weight=2,
     gate="DynamicResourceAllocation",
     events=EVENTS,

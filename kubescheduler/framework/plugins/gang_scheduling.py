@@ -93,7 +93,7 @@ def gang_scheduling_1_36(_: Any, handle: Handle) -> GangScheduling:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 Only with feature gate GangScheduling. Holds pods of a group in Permit until minCount of them have a node, at most five
 minutes, and out of the queue until as many are there."""
 REASONS = (
@@ -102,4 +102,6 @@ REASONS = (
     PluginReason("waiting for minCount pods from a gang to be scheduled", "Wait", "Permit"),
 )
 
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, gang_scheduling_1_36, TEXT, REASONS, gate="GangScheduling", gate_default=False)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS, gang_scheduling_1_36, DESCRIPTION, reasons=REASONS, gate="GangScheduling", gate_default=False
+)

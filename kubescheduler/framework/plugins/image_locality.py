@@ -29,9 +29,9 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 Adds up size·(nodes that have it / all nodes) over the pod's images. The sum is held between 23 MiB and
 1000 MiB per container and stretched to 0–100, truncated. 1.36 counts init containers and image volumes, too."""
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, image_locality_1_20, TEXT, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, image_locality_1_36, TEXT, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, image_locality_1_20, DESCRIPTION, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, image_locality_1_36, DESCRIPTION, default_weight=1)

@@ -69,7 +69,7 @@ def may_satisfy_affinity(waiting: Pod, event: ClusterEvent) -> bool:
     )
 
 
-TEXT = """
+DESCRIPTION = """
 Required: in each term's topology a running pod must match (affinity) or none may (anti-affinity), and none of the
 running pods' own anti-affinity terms may match this pod. If no running pod anywhere matches the affinity terms and the
 pod matches them itself, it may be the first of its group. Preferred: weights are added up over the running pods whose
@@ -89,5 +89,7 @@ REASONS = (
 REASONS_1_20 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS)
 EVENTS = (Registered(POD, Action.ADD | Action.POD_LABEL | Action.DELETE, may_satisfy_affinity), NEW_OR_LABELLED)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, inter_pod_affinity_1_20, TEXT, REASONS_1_20, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, inter_pod_affinity_1_36, TEXT, REASONS, default_weight=2, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, inter_pod_affinity_1_20, DESCRIPTION, reasons=REASONS_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS, inter_pod_affinity_1_36, DESCRIPTION, reasons=REASONS, default_weight=2, events=EVENTS
+)

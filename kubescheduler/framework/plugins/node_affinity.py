@@ -142,7 +142,7 @@ def faults_1_36(added: AddedAffinity, path: str = "") -> list[str]:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 All of `spec.nodeSelector` and at least one term of the required node affinity must match, and the args' added affinity
 besides. Raw score: the weights of the preferred terms that match, added up. Normalised: 100·raw / the highest raw, in
 integers. In 1.36 terms that name nodes by `metadata.name` narrow the nodes before any Filter, and terms that contradict
@@ -156,5 +156,7 @@ REASONS_1_36 = (
 )
 EVENTS = (NEW_OR_LABELLED,)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_affinity_1_20, TEXT, REASONS_1_20, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_affinity_1_36, TEXT, REASONS_1_36, default_weight=2, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_affinity_1_20, DESCRIPTION, reasons=REASONS_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS_1_36, node_affinity_1_36, DESCRIPTION, reasons=REASONS_1_36, default_weight=2, events=EVENTS
+)

@@ -35,10 +35,12 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 The node must declare the features that the pod needs: restarting all containers on an exit rule, or user namespaces
 with host network. Says nothing of other pods."""
 REASONS = (PluginReason("node(s) didn't match Pod's required features", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_DECLARED_FEATURE),)
 
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_declared_features_1_36, TEXT, REASONS, gate=GATE, events=EVENTS)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS, node_declared_features_1_36, DESCRIPTION, reasons=REASONS, gate=GATE, events=EVENTS
+)

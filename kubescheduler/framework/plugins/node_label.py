@@ -56,9 +56,9 @@ def _refuse_both(present: Sequence[str], absent: Sequence[str]) -> None:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 From args: labels that a node must have, or must not have, whatever their values. Score: 100·(preferences met) /
 preferences."""
 REASONS = (PluginReason("node(s) didn't have the requested labels", UNRESOLVABLE),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, TEXT, REASONS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, DESCRIPTION, reasons=REASONS)

@@ -36,10 +36,10 @@ def node_name_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = "A pod whose manifest names a node (`spec.nodeName`) fits only that node."
+DESCRIPTION = "A pod whose manifest names a node (`spec.nodeName`) fits only that node."
 REASONS_1_20 = (PluginReason("node(s) didn't match the requested hostname", UNRESOLVABLE),)
 REASONS_1_36 = (PluginReason("node(s) didn't match the requested node name", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_name_1_20, TEXT, REASONS_1_20)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_name_1_36, TEXT, REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_name_1_20, DESCRIPTION, reasons=REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_name_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)

@@ -48,11 +48,11 @@ def had_ports(_: Pod, event: ClusterEvent) -> bool:
     return any(port.host_port for container in event.old.spec.containers for port in container.ports)
 
 
-TEXT = """
+DESCRIPTION = """
 Fails where a pod on the node holds a host port that this pod wants: same protocol, same port, and the same host IP or
 one of the two `0.0.0.0`. 1.36 counts ports of restartable init containers, too."""
 REASONS = (PluginReason("node(s) didn't have free ports for the requested pod ports", UNSCHEDULABLE),)
 EVENTS = (Registered(POD, Action.DELETE, had_ports), Registered(NODE, Action.ADD))
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_ports_1_20, TEXT, REASONS)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_ports_1_36, TEXT, REASONS, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_ports_1_20, DESCRIPTION, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_ports_1_36, DESCRIPTION, reasons=REASONS, events=EVENTS)

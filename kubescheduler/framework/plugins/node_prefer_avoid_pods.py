@@ -23,8 +23,8 @@ def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 0 on nodes whose annotation `scheduler.alpha.kubernetes.io/preferAvoidPods` names the kind and uid of the pod's
 controller (a ReplicationController or ReplicaSet), 100 elsewhere. With its weight it outvotes everything else."""
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_prefer_avoid_pods_1_20, TEXT, default_weight=10_000)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_prefer_avoid_pods_1_20, DESCRIPTION, default_weight=10_000)

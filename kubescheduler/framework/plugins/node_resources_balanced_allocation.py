@@ -34,7 +34,7 @@ def node_resources_balanced_allocation_1_36(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 1.20: 100·(1 - |T_cpu/A_cpu - T_memory/A_memory|), truncated; 0 where one of the two would be used up. 1.36 compares
 with and without the pod: with s the standard deviation of the used shares,
 
@@ -44,5 +44,5 @@ with and without the pod: with s the standard deviation of the used shares,
 from plain requests, without any default for containers that do not ask; nothing is scored for a pod that asks for none
 of the resources."""
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_20, TEXT, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, TEXT, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_20, DESCRIPTION, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, DESCRIPTION, default_weight=1)

@@ -106,7 +106,7 @@ def _strategy(strategy: ScoringStrategy, devices: Devices) -> Map:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 Fails where the node already runs as many pods as it allows, or where what the pod asks for is not free: cpu, memory,
 ephemeral storage, and every other resource it names. 1.20 tests cpu, memory and ephemeral storage once anything at all
 is asked for, so an overcommitted node refuses pods that want nothing of what is short; 1.36 tests what is asked for.
@@ -124,7 +124,7 @@ EVENTS = (
     Registered(DEVICE_CLASS, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_fit_1_20, TEXT, REASONS_1_20)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_fit_1_20, DESCRIPTION, reasons=REASONS_1_20)
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, node_resources_fit_1_36, TEXT, REASONS_1_36, default_weight=1, events=EVENTS
+    NAME, POINTS_1_36, node_resources_fit_1_36, DESCRIPTION, reasons=REASONS_1_36, default_weight=1, events=EVENTS
 )

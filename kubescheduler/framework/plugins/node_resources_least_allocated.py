@@ -31,6 +31,6 @@ ALLOCATED = """
 The mean over the resources of {0}, weighted, in integers. T is what pods on the node ask for, this one included, and A
 what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource with A = 0 scores 0,
 and its weight counts; one with T > A scores {1}."""
-TEXT = ALLOCATED.format("100·(A - T)/A", "0")
+DESCRIPTION = ALLOCATED.format("100·(A - T)/A", "0")
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, TEXT, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, DESCRIPTION, default_weight=1)

@@ -28,6 +28,6 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = ALLOCATED.format("100·T/A", "100")
+DESCRIPTION = ALLOCATED.format("100·T/A", "100")
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, TEXT, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, DESCRIPTION, default_weight=1)

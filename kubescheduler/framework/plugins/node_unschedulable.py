@@ -33,11 +33,11 @@ def is_schedulable(_: Pod, event: ClusterEvent) -> bool:
     return not event.new.unschedulable
 
 
-TEXT = """
+DESCRIPTION = """
 Fails on nodes with `spec.unschedulable`, unless the pod tolerates the taint `node.kubernetes.io/unschedulable` with
 effect NoSchedule."""
 REASONS = (PluginReason("node(s) were unschedulable", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_TAINT, is_schedulable), OWN_TOLERATIONS)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_unschedulable, TEXT, REASONS)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_unschedulable, TEXT, REASONS, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_unschedulable, DESCRIPTION, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_unschedulable, DESCRIPTION, reasons=REASONS, events=EVENTS)

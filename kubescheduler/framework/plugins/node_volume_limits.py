@@ -53,7 +53,7 @@ def had_volumes(_: Pod, event: ClusterEvent) -> bool:
     return bool(event.old.spec.volumes)
 
 
-TEXT = """
+DESCRIPTION = """
 Counts CSI volumes per driver, each once. Fails where there would be more than the CSINode's `allocatable.count`. 1.20
 also reads the node's allocatable `attachable-volumes-csi-…` and ignores claims that are missing. 1.36 also counts
 volumes that are attached though no pod there uses them, and in-tree volumes as those of their CSI drivers."""
@@ -66,5 +66,5 @@ EVENTS = (
     Registered(ATTACHMENT, Action.DELETE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, TEXT, REASONS)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, TEXT, REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, DESCRIPTION, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)

@@ -19,13 +19,13 @@ from predicates.volume_counts import in_tree_limits, may_use
 
 POINTS = frozenset({Point.FILTER})
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
-TEXT = """
+DESCRIPTION = """
 Counts the {0} disks of the pods on the node together with the pod's own, each once, inline or behind a claim. Fails
 where there would be more than the node's limit: allocatable `{1}`, otherwise {2}."""
 
 
 def _limits(name: str, disk: DiskType, kind: str, allocatable: str, otherwise: str) -> InTreePlugin:
-    """The plugin of one type of disk; kind, allocatable, otherwise: what ``TEXT`` says of it."""
+    """The plugin of one type of disk; kind, allocatable, otherwise: what ``DESCRIPTION`` says of it."""
 
     def make(_: Any, handle: Handle) -> ColumnPlugin:
         plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
@@ -36,7 +36,7 @@ def _limits(name: str, disk: DiskType, kind: str, allocatable: str, otherwise: s
         rule = FitPredicate(name, check, LOCAL | Reads.STORAGE, partial(may_use, disk))
         return ColumnPlugin(name, POINTS, rule)
 
-    return InTreePlugin(name, POINTS, make, TEXT.format(kind, allocatable, otherwise), REASONS)
+    return InTreePlugin(name, POINTS, make, DESCRIPTION.format(kind, allocatable, otherwise), reasons=REASONS)
 
 
 EBS_LIMITS_1_20 = _limits("EBSLimits", EBS, "EBS", "attachable-volumes-aws-ebs", "39, or 25 on Nitro instance types")

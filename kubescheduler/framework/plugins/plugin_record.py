@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import attrs
 
+from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.queue.queueing_hints import Registered
@@ -40,11 +41,13 @@ class InTreePlugin:
     """Where it takes part."""
     make: PluginFactory
     """Makes the plugin of its args and a Handle."""
-    text: str
+    description: str
     """What it does, in Markdown, for people who configure a scheduler.
 
     What is said without a release holds for every release that has the plugin.
     """
+    args: ArgsType | None = None
+    """The args that it reads; None: it has none of a type of its own, and gets what the configuration says as it is."""
     reasons: tuple[PluginReason, ...] = ()
     """Why it refuses pods and nodes."""
     default_weight: int = 0

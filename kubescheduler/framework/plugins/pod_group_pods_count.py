@@ -8,7 +8,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.plugins.topology_placement_generator import TEXT
+from kubescheduler.framework.plugins.topology_placement_generator import DESCRIPTION
 
 NAME = "PodGroupPodsCount"
 POINTS = frozenset({Point.PLACEMENT_SCORE})
@@ -25,7 +25,7 @@ PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,
     pod_group_pods_count_1_36,
-    TEXT,
+    DESCRIPTION,
     default_weight=1,
     gate="TopologyAwareWorkloadScheduling",
     gate_default=False,

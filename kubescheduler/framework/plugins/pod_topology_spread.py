@@ -72,7 +72,7 @@ def counts_for_spread(waiting: Pod, event: ClusterEvent) -> bool:
     return any(picks(c.label_selector, pod) for c in constraints for pod in pods)
 
 
-TEXT = """
+DESCRIPTION = """
 DoNotSchedule: pods that match in the node's domain, plus the pod itself if it matches, minus those in the emptiest
 domain, may not exceed maxSkew. ScheduleAnyway: with size the number of domains and count the matching pods there,
 
@@ -93,5 +93,7 @@ EVENTS = (
     Registered(NODE, Action.ADD | Action.DELETE | Action.NODE_LABEL | Action.NODE_TAINT),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, TEXT, REASONS, default_weight=2)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_36, TEXT, REASONS, default_weight=2, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, DESCRIPTION, reasons=REASONS, default_weight=2)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS, pod_topology_spread_1_36, DESCRIPTION, reasons=REASONS, default_weight=2, events=EVENTS
+)

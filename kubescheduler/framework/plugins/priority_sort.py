@@ -44,7 +44,7 @@ def priority_sort(_: Any, __: Handle) -> PrioritySort:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = "Pods of higher priority first, of equal priority those that came into the queue earlier."
+DESCRIPTION = "Pods of higher priority first, of equal priority those that came into the queue earlier."
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, priority_sort, TEXT)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, priority_sort, TEXT)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, priority_sort, DESCRIPTION)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, priority_sort, DESCRIPTION)

@@ -28,8 +28,8 @@ def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 A curve of utilisation (0–100 %) gives 0–10 points to each resource; the weighted mean of those above 0, times ten, is
 rounded, halves up. In 1.36 a strategy of NodeResourcesFit."""
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, TEXT)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, DESCRIPTION)

@@ -36,8 +36,8 @@ def scheduling_gates_1_36(_: Any, __: Handle) -> SchedulingGates:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = "A pod with `spec.schedulingGates` does not enter the queue."
+DESCRIPTION = "A pod with `spec.schedulingGates` does not enter the queue."
 REASONS = (PluginReason("waiting for scheduling gates: [<NAMES>]", UNRESOLVABLE, "PreEnqueue"),)
 EVENTS = (Registered(POD, Action.POD_GATES_ELIMINATED, own=True),)
 
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, scheduling_gates_1_36, TEXT, REASONS, events=EVENTS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, scheduling_gates_1_36, DESCRIPTION, reasons=REASONS, events=EVENTS)

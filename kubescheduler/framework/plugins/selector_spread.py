@@ -24,8 +24,8 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 Away from the pods of the same services and controllers: 100·(most - count)/most on the node, and two thirds of the same
 for its zone. Part of the profiles only when feature gate DefaultPodTopologySpread is off."""
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, TEXT, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, DESCRIPTION, default_weight=1)

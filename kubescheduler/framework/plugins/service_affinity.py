@@ -46,9 +46,9 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 From args: pods of a service stay on nodes with equal values of `affinityLabels`, those of the first pod of the service;
 and spread over the values of `antiAffinityLabelsPreference`."""
 REASONS = (PluginReason("node(s) didn't match service affinity", UNSCHEDULABLE),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, TEXT, REASONS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, DESCRIPTION, reasons=REASONS)

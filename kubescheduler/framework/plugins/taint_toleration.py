@@ -46,12 +46,14 @@ def taint_toleration_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 Fails where a taint with effect NoSchedule or NoExecute is not tolerated. Raw score: the PreferNoSchedule taints that
 the pod does not tolerate. Normalised and turned round: 100 - 100·raw / the highest raw."""
 REASONS_1_20 = (PluginReason("node(s) had taint {<KEY>: <VALUE>}, that the pod didn't tolerate", UNRESOLVABLE),)
 REASONS_1_36 = (PluginReason("node(s) had untolerated taint(s)", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_TAINT), OWN_TOLERATIONS)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, taint_toleration_1_20, TEXT, REASONS_1_20, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, taint_toleration_1_36, TEXT, REASONS_1_36, default_weight=3, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, taint_toleration_1_20, DESCRIPTION, reasons=REASONS_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS, taint_toleration_1_36, DESCRIPTION, reasons=REASONS_1_36, default_weight=3, events=EVENTS
+)

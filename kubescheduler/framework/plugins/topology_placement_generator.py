@@ -19,8 +19,13 @@ def topology_placement_generator_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = "Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here."
+DESCRIPTION = "Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here."
 
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, topology_placement_generator_1_36, TEXT, gate="TopologyAwareWorkloadScheduling", gate_default=False
+    NAME,
+    POINTS,
+    topology_placement_generator_1_36,
+    DESCRIPTION,
+    gate="TopologyAwareWorkloadScheduling",
+    gate_default=False,
 )

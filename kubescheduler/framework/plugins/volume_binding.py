@@ -222,7 +222,7 @@ NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips)
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their first
 consumer must find a volume there, or a class that can provision one. A claim that is unbound and does not wait refuses
 the pod as a whole. Reserve keeps the volumes, PreBind writes them down and waits until they are bound. 1.36 looks at
@@ -264,5 +264,5 @@ EVENTS = (
     Registered(CSI_CAPACITY, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, TEXT, REASONS_1_20)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, TEXT, REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, DESCRIPTION, reasons=REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)

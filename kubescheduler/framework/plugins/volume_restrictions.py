@@ -63,7 +63,7 @@ def had_volumes_nearby(waiting: Pod, event: ClusterEvent) -> bool:
     return bool(waiting.metadata.namespace == event.old.metadata.namespace and event.old.spec.volumes)
 
 
-TEXT = """
+DESCRIPTION = """
 Fails where a pod on the node mounts the same disk: a GCE disk, RBD image or iSCSI target unless both mounts are
 read-only, an EBS volume always. Only volumes written in the pods themselves count. In 1.36 also everywhere, if a claim
 with access mode ReadWriteOncePod is in use by another pod."""
@@ -83,5 +83,7 @@ EVENTS = (
     Registered(PVC, Action.ADD, may_be_claimed),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_restrictions_1_20, TEXT, REASONS)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_restrictions_1_36, TEXT, REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_restrictions_1_20, DESCRIPTION, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS_1_36, volume_restrictions_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS
+)

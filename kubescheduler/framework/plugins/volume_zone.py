@@ -42,7 +42,7 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-TEXT = """
+DESCRIPTION = """
 The zone and region labels of the volumes behind the pod's claims must agree with those of the node. A node with none of
 these labels passes. 1.20 looks at the claims on each node, 1.36 once for the pod; there a beta label of the volume is
 also met by the node's label `topology.kubernetes.io/…`."""
@@ -70,5 +70,7 @@ EVENTS = (
     Registered(PV, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_20, TEXT, _reasons("Filter"))
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_zone_1_36, TEXT, _reasons("PreFilter"), events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_20, DESCRIPTION, reasons=_reasons("Filter"))
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS_1_36, volume_zone_1_36, DESCRIPTION, reasons=_reasons("PreFilter"), events=EVENTS
+)
