@@ -22,7 +22,7 @@ MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 25, 400, 60
 ROOMY = ("kubescheduler/framework/plugins", "predicates")
 """Folders with one rule a file; they may hold more files than others."""
 RELEASES = frozenset({"1.4", "1.16", "1.20", "1.36"})
-RELEASE_RECORDS = ("*/releases.py", "*/release_*.py")
+RELEASE_RECORDS = ("*/releases.py", "*/release_*.py", "*/record_*.py")
 """The files that say what a release is; elsewhere no code asks which release it is."""
 SAME_BASENAMES = ("__init__.py", "kubescheduler/cli/*.py")
 """Files that may be called as another one is: a command's module is named for the command."""
