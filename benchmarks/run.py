@@ -73,7 +73,7 @@ def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: 
 def _schedule(scheduler: Scheduler, pods: list[Pod]) -> int:
     scheduled = 0
     for pod in pods:
-        decision = scheduler.schedule(pod)
+        decision = scheduler.decide(pod)
         if decision.host is not None:
             scheduler.cache.assume_pod(pod, decision.host)
             scheduled += 1
@@ -84,7 +84,7 @@ def _preempt(scheduler: Scheduler, pods: list[Pod]) -> int:
     """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod."""
     preempted = 0
     for pod in pods:
-        found = scheduler.schedule(pod, preempt=True).preemption
+        found = scheduler.decide(pod, preempt=True).preemption
         if found is not None and found.chosen:
             node = found.chosen[0]
             for victim in found.candidates[node].pods:

@@ -82,7 +82,7 @@ def compare(
     (parted by ;), hard-pod-affinity-symmetric-weight and percentage-of-nodes-to-score.
 
     Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
-    removed-priority, normalisation, extender-scaling, tie-break, earlier-choices, error.
+    removed-priority, normalisation, extender-scaling, tie-break, earlier-choices, not-tried, error.
 
     \b
     Examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.cli.decision_text import best, fits, pre_filter_rejection, told
+from kubescheduler.cli.decision_text import best, fits, told
 from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     metadata = decision.pod.metadata
     pod = {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid}
     result = {**result_of(decision), "best": best(decision)}
-    rejected = pre_filter_rejection(decision)
+    rejected = decision.pre_filter_rejection
     if rejected is not None:
         result["preFilter"] = {
             "plugin": rejected.plugin,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
-    from kubescheduler.core.status import Status
 
 
 def told(decision: Decision) -> str:
@@ -21,19 +20,10 @@ def would_evict(decision: Decision) -> str:
     if found is None:
         return ""
     if not found.chosen:
-        return "" if getattr(decision, "post_filter_message", "") else "Preemption would not help."
+        return "" if decision.post_filter_message else "Preemption would not help."
     node = found.chosen[0]
     victims = ", ".join(pod.key for pod in found.candidates[node].pods)
     return f"Would evict {victims} from {node}." if victims else f"Would wait for {node}, evicting nothing."
-
-
-def pre_filter_rejection(decision: Decision) -> Status | None:
-    """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
-    from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
-
-    if not isinstance(decision, FrameworkDecision) or not decision.pre_filter_message:
-        return None
-    return decision.absent
 
 
 def fits(decision: Decision) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.decision_text import fits, pre_filter_rejection, would_evict
+from kubescheduler.cli.decision_text import fits, would_evict
 from kubescheduler.cli.tables import NONE, table
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.core.decision import Decision
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
@@ -44,7 +44,7 @@ def _failed_calls(decision: Decision) -> str:
 
 def pre_filter_text(decision: Decision) -> str:
     """What a PreFilter plugin said that rejected the pod whatever the node."""
-    found = pre_filter_rejection(decision)
+    found = decision.pre_filter_rejection
     if found is None:
         return ""
     return f"{found.plugin} rejects the pod before any node is looked at: {found.message} ({found.code.name})"
@@ -98,7 +98,7 @@ def _scores(decision: Decision) -> str:
 def _with_raw(decision: Decision, name: str) -> dict[str, str]:
     """Node → score, with the raw one behind it where normalising changed it."""
     scores = decision.score(name)
-    raws = decision.raw(name) if isinstance(decision, FrameworkDecision) and name in decision.raws else scores
+    raws = decision.raw(name)
     return {node: str(s) if s == raws.get(node, s) else f"{s} ({raws[node]})" for node, s in scores.items()}
 
 
@@ -126,7 +126,7 @@ def _refusals(decision: Decision) -> str:
     """Every reason of every check on its own; those that the release reports, as it stops at the first, are marked,
     in framework releases with the code of the node's status."""
     reported, checks, codes = decision.reasons(), decision.checks(), decision.codes()
-    if pre_filter_rejection(decision) is not None:
+    if decision.pre_filter_rejection is not None:
         return ""
     rows = [("NODE", "CHECK", "REASON", "REPORTED AS" if codes else "REPORTED")]
     for node in sorted(reported.keys() | checks.keys(), key=str.encode):
@@ -149,6 +149,6 @@ def _source(decision: Decision, node: str, reason: str) -> str:
 
 def _outside(decision: Decision, reason: str) -> str:
     """The PreFilter plugins that left a node out."""
-    if not isinstance(decision, FrameworkDecision) or decision.absent is None:
+    if decision.absent is None:
         return ""
     return ", ".join(decision.pre_filter_plugins) if reason in decision.absent.all_reasons else ""

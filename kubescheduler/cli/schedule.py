@@ -112,10 +112,9 @@ def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool) -> De
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node."""
     import attrs
 
-    from kubescheduler.engine.engines import decide
     from kubescheduler.simulation.binding import rejected_binding
 
-    decision = decide(scheduler, pod, preempt=preempt)
+    decision = scheduler.decide(pod, preempt=preempt)
     if decision.host is None:
         return decision
     rejected = rejected_binding(pod, decision.host, scheduler) if bind else None

@@ -1,5 +1,6 @@
 """Why a pod goes elsewhere: the first thing that, put into the old scheduler, makes the new host win.
 
+A pod that one engine does not even try, as it is another scheduler's or a gate holds it back, has the cause not-tried.
 Where a host does not pass the checks of one engine, that is the cause. Otherwise the old scoring is turned into the
 new one step by step, in this order, and the step at which the new host overtakes the old one is the cause:
 
@@ -49,16 +50,13 @@ def explained(old: Judgement, new: Judgement, shadow: Judgement | None = None) -
     hosts = old.decision.host, new.decision.host
     if hosts[0] == hosts[1]:
         return Change(Cause.SAME)
-    if (error := _error(old, new)) is not None:
-        return Change(Cause.ERROR, error)
-    return _filtered(old, new, shadow) or _scored(old, new, shadow)
-
-
-def _error(old: Judgement, new: Judgement) -> str | None:
     for side, judgement in (("old", old), ("new", new)):
-        if judgement.decision.error is not None:
-            return f"the {side} scheduler gave up: {judgement.decision.error}"
-    return None
+        decision = judgement.decision
+        if not decision.tried:
+            return Change(Cause.NOT_TRIED, f"the {side} scheduler does not try the pod: {decision.message}")
+        if decision.error is not None:
+            return Change(Cause.ERROR, f"the {side} scheduler gave up: {decision.error}")
+    return _filtered(old, new, shadow) or _scored(old, new, shadow)
 
 
 # --- checks --------------------------------------------------------------------------------

@@ -11,10 +11,9 @@ from clusterstate.growable import IntArray
 from kubescheduler.compare.fine_scores import STEPS, fine_scores
 from kubescheduler.compare.outcomes import Contribution
 from kubescheduler.compare.pairing import EXTENDER, Pair, paired, rule_of
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engines import Scheduler
 from kubescheduler.framework.deciding.extender_statuses import SCALE
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 
 OVERFLOW = "wrapping at 64 bits"
 """The term of totals that do not fit in 64 bits."""
@@ -30,7 +29,7 @@ class Judgement:
     @property
     def fine(self) -> bool:
         """Whether scores go from 0 to 100."""
-        return isinstance(self.decision, FrameworkDecision)
+        return self.decision.scale == FRAMEWORK_SCALE
 
     @property
     def step(self) -> int:
@@ -123,7 +122,6 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
 def _framework_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
     """A plugin that has nothing to score adds nothing."""
     decision = judgement.decision
-    assert isinstance(decision, FrameworkDecision)
     both = judgement.places(hosts)
     found: list[Term] = []
     for name, weight in decision.weights.items():

@@ -23,6 +23,7 @@ class Cause(StrEnum):
     EXTENDER_SCALING = "extender-scaling"
     TIE_BREAK = "tie-break"
     EARLIER_CHOICES = "earlier-choices"
+    NOT_TRIED = "not-tried"
     ERROR = "error"
 
 
@@ -39,6 +40,7 @@ MEANINGS: dict[Cause, str] = {
     Cause.EXTENDER_SCALING: "extenders weigh more or less against the rest",
     Cause.TIE_BREAK: "both hosts have the same total; the name decides",
     Cause.EARLIER_CHOICES: "earlier pods had already gone elsewhere, so the clusters differ",
+    Cause.NOT_TRIED: "one of the two leaves the pod to another scheduler, or holds it back",
     Cause.ERROR: "an error ended one of the two attempts",
 }
 """One line each, for people."""

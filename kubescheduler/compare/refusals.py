@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kubescheduler.core.decision import Decision
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from predicates.types import NodeError
 
 NOMINATED = "nominated pods"
@@ -36,15 +33,11 @@ def refusals(decision: Decision, row: int | None, host: str) -> dict[str, tuple[
 
 def _without_a_check(decision: Decision, row: int | None, host: str) -> dict[str, tuple[str, ...]]:
     """What no Filter says: a PreFilter, an extender, or nobody as the node was passed over."""
-    if isinstance(decision, FrameworkDecision):
-        status = decision.refused.get(host)
-        if status is None and row is not None and row in _unjudged(decision):
-            status = decision.absent
-        if status is not None and status.all_reasons:
-            return {status.plugin or EXTENDERS: tuple(status.all_reasons)}
+    if not decision.tried:
+        return {OTHERS: (decision.message,)}
+    status = decision.refused.get(host)
+    if status is None and row is not None and decision.listed[row] and not decision.looked_at[row]:
+        status = decision.absent
+    if status is not None and status.all_reasons:
+        return {status.plugin or EXTENDERS: tuple(status.all_reasons)}
     return {OTHERS: (NOT_LOOKED_AT,)}
-
-
-def _unjudged(decision: FrameworkDecision) -> set[int]:
-    judged = decision.listed if decision.judged is None else decision.listed & decision.judged
-    return set(np.flatnonzero(decision.listed & ~judged).tolist())

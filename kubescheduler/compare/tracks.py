@@ -8,7 +8,6 @@ import attrs
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.compare.causes import explained
@@ -65,13 +64,8 @@ class Track:
         return Found(decision, decision.preemption.candidates[node].pods, node)
 
     def decided(self, pod: Pod, *, preempt: bool) -> Decision:
-        """A decision that changes nothing; a pod that the scheduler does not take is an error in it."""
-        try:
-            return self.scheduler.schedule(pod, preempt=preempt)
-        except SchedulingError as error:
-            names, listed = self.scheduler.cache.columns.published
-            release = self.scheduler.algorithm.release
-            return Decision(pod, release, names, listed, self.scheduler.cache.columns.node_count, error=str(error))
+        """A decision that changes nothing."""
+        return self.scheduler.decide(pod, preempt=preempt)
 
     def evict(self, victims: Iterable[Pod]) -> None:
         """Takes pods away."""
@@ -186,7 +180,7 @@ class Run:
             fits=len(feasible),
             nodes=decision.nodes_total,
             message=decision.message,
-            error=decision.error is not None,
+            error=decision.error is not None and decision.tried,
             evicts=tuple(pod.key for pod in found.victims),
             evicts_from=found.node,
         )

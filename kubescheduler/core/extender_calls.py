@@ -14,7 +14,7 @@ from clusterstate.objects import Node, Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Extender, FilterAnswer
-from kubescheduler.core.decision import ExtenderTrace
+from kubescheduler.core.decision_records import ExtenderTrace
 
 
 def heard(_: FilterAnswer) -> None:

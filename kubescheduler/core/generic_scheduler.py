@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import attrs
 import numpy as np
 
@@ -12,12 +14,14 @@ from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import Decision, ExtenderTrace
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
 from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
+from kubescheduler.core.status import Status
 from kubescheduler.core.verdicts import ClassState, Memory
 from predicates.types import Verdict
 from priorities.types import PriorityError
@@ -28,7 +32,7 @@ NO_NODES = "no nodes available to schedule pods"
 class GenericScheduler:
     """Decides where pods go in one cluster by one algorithm. Upstream: 1.16 genericScheduler.
 
-    ``schedule`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
+    ``decide`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
     """
 
     def __init__(self, algorithm: Algorithm, cache: ClusterCache, tie_break: TieBreak | None = None) -> None:
@@ -39,13 +43,26 @@ class GenericScheduler:
         self._roster = Roster(cache.columns)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
 
-    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
+    @property
+    def has_custom_plugins(self) -> bool:
+        """There are no plugins."""
+        return False
+
+    def foreign(self, pod: Pod) -> str:  # noqa: ARG002
+        """Empty: a legacy release decides on every pod that it is given."""
+        return ""
+
+    def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
+        """The predicates under ``filter``, in the order they run."""
+        return {"filter": tuple(predicate.name for predicate in self.algorithm.predicates)}
+
+    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False) -> Decision:
         """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
 
         thorough: score also when just one node fits (releases return that node unscored), and judge by idle
         predicates too. preempt: when nothing fits, also say what preemption would do.
         """
-        decision = self._decide(pod, thorough)
+        decision = self._attempt(pod, thorough)
         preempt = preempt and self.algorithm.behaviour.preempts
         if not preempt or decision.host is not None or decision.error is not None:
             return decision
@@ -53,15 +70,16 @@ class GenericScheduler:
             found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm, self._roster)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error))
-        return attrs.evolve(decision, preemption=found)
+        return attrs.evolve(decision, preemption=found, nominated=nominee_of(found))
 
-    def _decide(self, pod: Pod, thorough: bool) -> Decision:
+    def _attempt(self, pod: Pod, thorough: bool) -> Decision:
         columns = self.cache.columns
         behaviour = self.algorithm.behaviour
         names, listed = columns.published
         filtered, scored = Filtered(listed=listed), Scored()
         traces: tuple[ExtenderTrace, ...] = ()
         idle: tuple[tuple[str, Verdict], ...] = ()
+        refused: Mapping[str, Status] = {}
         host = error = None
         try:
             info = self._ready(pod)
@@ -73,6 +91,7 @@ class GenericScheduler:
             if self.algorithm.extenders:
                 extenders = self.algorithm.extenders
                 filtered.feasible, traces = filter_with_extenders(pod, extenders, snapshot, filtered.feasible)
+                refused = _refused(traces)
                 filtered.everywhere = False
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
                 scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
@@ -103,6 +122,8 @@ class GenericScheduler:
             scores=scored.scores,
             weights=self._weights,
             extenders=traces,
+            refused=refused,
+            appends=True,
             host=host,
             error=error,
             known=columns.known,
@@ -130,3 +151,12 @@ class GenericScheduler:
         first = int(totals.argmax())
         tied = np.flatnonzero(totals == totals[first])
         return self.tie_break.choose(feasible[tied], self.cache.columns.ranks)
+
+
+def _refused(traces: Iterable[ExtenderTrace]) -> dict[str, Status]:
+    """Node → every extender's reason for refusing it, in the order they were asked."""
+    found: dict[str, list[str]] = {}
+    for trace in traces:
+        for name, message in (trace.failed or {}).items():
+            found.setdefault(name, []).append(message)
+    return {name: Status.unschedulable(*messages) for name, messages in found.items()}

@@ -11,7 +11,8 @@ import attrs
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.podinfo import PodInfo
 from clusterstate.volumes.claims import missing_claim_error
-from kubescheduler.core.decision import Decision, fit_error_1_4, fit_error_1_16
+from kubescheduler.core.filter_results import FilterResults
+from kubescheduler.core.fit_errors import fit_error_1_4, fit_error_1_16
 from kubescheduler.core.selection import ReservoirTie, RoundRobinTie, TieBreak
 from priorities.types import PriorityError
 
@@ -69,7 +70,7 @@ class Behaviour:
     waits: Callable[[PodInfo, ClusterObjects], str | None] = missing_claim_error
     predicate_errors: Callable[[Mapping[str, int]], str] = predicate_errors_1_16
     priority_error: Callable[[PriorityError, int], str] = priority_error_1_16
-    fit_error: Callable[[Decision], str] = fit_error_1_16
+    fit_error: Callable[[FilterResults], str] = fit_error_1_16
     upstream_tie: Callable[[random.Random], TieBreak] = reservoir_tie
     scores_single: bool = False
     nominates: bool = True

@@ -17,7 +17,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from kubescheduler.core.algorithm import Algorithm, Extender
-from kubescheduler.core.decision import Decision, Preemption, Victims
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.preemption_candidates import Candidates, NodeNames, choose, pick_1_16
 from kubescheduler.core.preemption_trials import Attempt, Part, trials
 

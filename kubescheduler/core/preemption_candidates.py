@@ -11,7 +11,7 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.roster import started
-from kubescheduler.core.decision import Victims
+from kubescheduler.core.decision_records import Victims
 
 PRIORITY_OFFSET = 1 << 31
 """Makes every priority positive before they are summed, so that fewer victims weigh less."""

@@ -11,13 +11,13 @@ import attrs
 from algorithmprovider import release_view
 from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_source import from_provider_1_20
 from kubescheduler.core.algorithm import Algorithm, Extender
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.legacy_behaviour import reservoir_tie
 from kubescheduler.core.selection import TieBreak
@@ -29,7 +29,6 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
 from kubescheduler.framework.cycle.pod_queue import PodQueue
 from kubescheduler.framework.cycle.scheduler_loop import SchedulerLoop
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
@@ -45,10 +44,6 @@ ALL_NODES = 100
 """Percentage of nodes to score when nobody says otherwise: every node is looked at."""
 
 
-TELLS_OF_POST_FILTER = ("1.36",)
-"""Releases whose message ends in what the PostFilter plugins say."""
-
-
 class Scheduler(Protocol):
     """What decides, whatever the release."""
 
@@ -56,7 +51,23 @@ class Scheduler(Protocol):
     def algorithm(self) -> Algorithm: ...
     @property
     def cache(self) -> ClusterCache: ...
-    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision: ...
+
+    @property
+    def has_custom_plugins(self) -> bool:
+        """Whether it has a plugin that does not come with the scheduler."""
+        ...
+
+    def foreign(self, pod: Pod) -> str:
+        """Why the release ignores a pod of another scheduler; empty when it is this one's."""
+        ...
+
+    def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:
+        """Extension point → the plugins that run there for a pod, in order; predicates stand under ``filter``."""
+        ...
+
+    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False) -> Decision:
+        """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
+        ...
 
 
 class Engine(Protocol):
@@ -66,6 +77,12 @@ class Engine(Protocol):
     def release(self) -> str: ...
     @property
     def extenders(self) -> tuple[Extender, ...]: ...
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The KubeSchedulerConfiguration that it was made of; empty for releases without."""
+        ...
+
     def upstream_tie(self, rng: random.Random) -> TieBreak: ...
     def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler: ...
 
@@ -83,6 +100,11 @@ class LegacyEngine:
     @property
     def extenders(self) -> tuple[Extender, ...]:
         return self.algorithm.extenders
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """No component configuration."""
+        return {}
 
     def upstream_tie(self, rng: random.Random) -> TieBreak:
         """The release's own choice among equal totals."""
@@ -112,6 +134,11 @@ class FrameworkEngine:
     @property
     def release(self) -> str:
         return self.config.release
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The KubeSchedulerConfiguration that it was made of."""
+        return self.config.document
 
     def upstream_tie(self, rng: random.Random) -> TieBreak:
         """The release's own choice among equal totals."""
@@ -201,7 +228,7 @@ class ProfiledScheduler:
         return decision
 
     @property
-    def has_own_plugins(self) -> bool:
+    def has_custom_plugins(self) -> bool:
         """Whether any profile has a plugin that does not come with the scheduler."""
         known = IN_TREE[self.config.release]
         return any(name not in known for frame in self.profiles.values() for name in frame.instances)
@@ -216,34 +243,40 @@ class ProfiledScheduler:
         refusal = self.profiles.pre_enqueue(pod)
         return "" if refusal is None else refusal.message
 
-    def schedule(self, pod: Pod, *, thorough: bool = False, preempt: bool = False) -> Decision:
-        """Where the pod goes, whether or not it is held back; a pod of another scheduler goes nowhere."""
-        scheduler = self.schedulers.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
-        if scheduler is None:
-            return self.passed_over(pod, self.foreign(pod))
-        return scheduler.schedule(pod, thorough=thorough, preempt=preempt)
+    def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:
+        """Extension point → the plugins of the pod's profile that run there, in order; nothing for a foreign pod."""
+        frame = self.profiles.of(pod)
+        if frame is None:
+            return {}
+        return {point.value: tuple(plugin.name for plugin in frame.at(point)) for point in Point}
 
-    def passed_over(self, pod: Pod, text: str) -> Decision:
-        """The decision on a pod that the release does not even try."""
+    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False) -> Decision:
+        """Where the pod goes by the profile that it names, with the release's own message.
+
+        A pod of another scheduler, and one that a PreEnqueue plugin holds back, goes nowhere: ``Decision.tried`` is
+        False then. Never raises for what a release reports, see ``Decision.error``. preempt: when nothing fits, also
+        say whom preemption would evict. thorough: score also when just one node fits, run every Filter on every node,
+        and try no nominated node first.
+        """
+        try:
+            text = self.foreign(pod) or self.gate(pod)
+        except SchedulingError as error:
+            return self._given_up(pod, str(error))
+        if text:
+            return attrs.evolve(self._given_up(pod, text), tried=False)
+        scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
+        reports = scheduler.rules.reports_post_filter and not thorough
+        decision = scheduler.schedule(pod, preempt=preempt or reports, thorough=thorough)
+        if preempt or (decision.preemption is None and decision.nominated is None):
+            return decision
+        return attrs.evolve(decision, preemption=None, nominated=None)
+
+    def _given_up(self, pod: Pod, text: str) -> Decision:
+        """The decision on a pod that was given up before any profile decided on it."""
         columns = self.cache.columns
         names, listed = columns.published
-        return Decision(pod, self.config.release, names, listed, columns.node_count, error=text)
-
-
-def decide(scheduler: Scheduler, pod: Pod, *, preempt: bool = False) -> Decision:
-    """What the release makes of a pod that is given to it: with its own message, and nothing of a pod held back.
-
-    preempt: the decision says too whom preemption would evict.
-    """
-    if not isinstance(scheduler, ProfiledScheduler):
-        return scheduler.schedule(pod, preempt=preempt)
-    if text := scheduler.foreign(pod) or scheduler.gate(pod):
-        return scheduler.passed_over(pod, text)
-    tells = scheduler.config.release in TELLS_OF_POST_FILTER
-    decision = scheduler.schedule(pod, preempt=preempt or tells)
-    if preempt or not isinstance(decision, FrameworkDecision):
-        return decision
-    return attrs.evolve(decision, preemption=None, nominated=None)
+        total = columns.node_count
+        return Decision(pod, self.config.release, names, listed, total, coded=True, scale=FRAMEWORK_SCALE, error=text)
 
 
 def framework_engine(

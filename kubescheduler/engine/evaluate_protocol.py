@@ -16,10 +16,10 @@ from clusterstate.manifests.decode import Decoder, Prepare, decode_cluster
 from clusterstate.manifests.defaulting import default_manifest_1_4
 from clusterstate.objects import Pod
 from kubescheduler.config.gates import gates_from
-from kubescheduler.core.decision import Decision, ExtenderTrace, Preemption
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.engine.engines import Engine, Scheduler, engine_for
 from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 
 PREPARES: dict[str, Prepare] = {"1.4": default_manifest_1_4}
 """Release → the defaults that its own decoder fills in."""
@@ -58,7 +58,7 @@ class Scenario:
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
         scheduler = self._scheduler({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})
-        decision = scheduler.schedule(pod, thorough=True, preempt=bool(query.get("preempt")))
+        decision = scheduler.decide(pod, thorough=True, preempt=bool(query.get("preempt")))
         best = decision.best()
         if self.sequence and best:
             self.cache.assume_pod(pod, best[0])
@@ -102,8 +102,8 @@ def result_of(decision: Decision) -> dict[str, Any]:
 
 
 def _statuses(decision: Decision) -> dict[str, Any]:
-    """What only framework releases have."""
-    if not isinstance(decision, FrameworkDecision):
+    """What only releases whose statuses have codes say."""
+    if not decision.coded:
         return {}
     feasible = bool(len(decision.feasible))
     return {"codes": decision.codes(), "raw": {name: decision.raw(name) for name in decision.raws} if feasible else {}}

@@ -15,11 +15,10 @@ import msgspec
 from clusterstate.manifests.documents import SECTIONS
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.core.decision import Decision, ExtenderTrace
-from kubescheduler.engine.engines import Engine, FrameworkEngine, ProfiledScheduler, Scheduler
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.engine.engines import Engine, Scheduler
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
-from kubescheduler.framework.running.framework_runtime import Framework
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
 SUCCESS, PASSED, VICTIM = "success", "passed", "preemption victim"
@@ -45,13 +44,7 @@ class Ran:
     @classmethod
     def of(cls, scheduler: Scheduler, pod: Pod) -> Ran:
         """Those that a scheduler runs for a pod."""
-        if isinstance(scheduler, ProfiledScheduler):
-            frame = scheduler.profiles.of(pod)
-            return cls() if frame is None else cls._of_frame(frame)
-        return cls(filter=tuple(predicate.name for predicate in scheduler.algorithm.predicates))
-
-    @classmethod
-    def _of_frame(cls, frame: Framework) -> Ran:
+        ran = scheduler.points(pod)
         points = {
             "pre_filter": Point.PRE_FILTER,
             "filter": Point.FILTER,
@@ -61,7 +54,7 @@ class Ran:
             "pre_bind": Point.PRE_BIND,
             "bind": Point.BIND,
         }
-        return cls(**{name: tuple(plugin.name for plugin in frame.at(point)) for name, point in points.items()})
+        return cls(**{name: ran.get(point.value, ()) for name, point in points.items()})
 
 
 def result_annotations(decision: Decision, ran: Ran, history: str | None = None) -> dict[str, str]:
@@ -99,12 +92,12 @@ def _results(decision: Decision, ran: Ran) -> dict[str, Any]:
 def _pre_filter(decision: Decision, ran: Ran) -> tuple[dict[str, str], dict[str, list[str]]]:
     """(plugin → what it said, plugin → the nodes that it alone would consider); up to the one that refuses the pod."""
     said: dict[str, str] = {}
-    refused = decision.absent if isinstance(decision, FrameworkDecision) and decision.pre_filter_message else None
+    refused = decision.pre_filter_rejection
     for name in ran.pre_filter:
         if refused is not None and refused.plugin == name:
             return {**said, name: refused.message}, {}
         said[name] = SUCCESS
-    if not isinstance(decision, FrameworkDecision) or decision.judged is None or refused is not None:
+    if decision.judged is None or refused is not None:
         return said, {}
     names = [decision.names[row] for row in (decision.listed & decision.judged).nonzero()[0].tolist()]
     return said, dict.fromkeys(decision.pre_filter_plugins, names)
@@ -112,7 +105,7 @@ def _pre_filter(decision: Decision, ran: Ran) -> tuple[dict[str, str], dict[str,
 
 def _filters(decision: Decision, names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Node → plugin → passed, or why not; up to the first that refuses the node."""
-    if isinstance(decision, FrameworkDecision) and decision.pre_filter_message:
+    if decision.pre_filter_rejection is not None:
         return {}
     found: dict[int, tuple[str, str]] = {}
     for row, failures in decision.with_nominated.items():
@@ -158,8 +151,7 @@ def _scores(decision: Decision, *, weighted: bool) -> dict[str, dict[str, str]]:
     if not len(decision.totals):
         return out
     for name in decision.scores:
-        raw = decision.raw(name) if isinstance(decision, FrameworkDecision) else decision.score(name)
-        scores = decision.score(name) if weighted else raw
+        scores = decision.score(name) if weighted else decision.raw(name)
         factor = decision.weights[name] if weighted else 1
         for node, score in scores.items():
             out.setdefault(node, {})[name] = str(score * factor)
@@ -229,7 +221,7 @@ def annotated(decision: Decision, ran: Ran, earlier: Mapping[str, Any] | None = 
 
 def configuration_of(engine: Engine) -> Mapping[str, Any]:
     """The KubeSchedulerConfiguration that an engine was made of; empty for releases without."""
-    return engine.config.document if isinstance(engine, FrameworkEngine) else {}
+    return engine.document
 
 
 @attrs.define(eq=False)

@@ -10,7 +10,7 @@ import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Scheduler, decide
+from kubescheduler.engine.engines import Scheduler
 from kubescheduler.simulation.workload import renamed
 
 Progress = Callable[[int], None]
@@ -48,7 +48,7 @@ def room_for(pod: Pod, scheduler: Scheduler, *, limit: int | None = None, progre
     try:
         while limit is None or len(copies) < limit:
             copy = renamed(pod, f"{pod.metadata.name}-{len(copies) + 1}")
-            decision = decide(scheduler, copy)
+            decision = scheduler.decide(copy)
             if decision.host is None:
                 stopped = decision
                 break

@@ -11,9 +11,8 @@ import attrs
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import ProfiledScheduler, Scheduler, decide
+from kubescheduler.engine.engines import Scheduler
 from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from kubescheduler.queue.entry import Rejection
 from kubescheduler.simulation.binding import rejected_binding
 from kubescheduler.simulation.pod_records import (
@@ -69,10 +68,8 @@ class Simulation:
         self._now = 0.0
         self._events = Events()
         self._queue = QUEUES[scheduler.algorithm.release](scheduler, lambda: self._now)
-        self._profiled = scheduler if isinstance(scheduler, ProfiledScheduler) else None
         self._ignored: set[str] = set()
-        own = self._profiled is not None and self._profiled.has_own_plugins
-        self._own_rules = own or bool(scheduler.algorithm.extenders)
+        self._own_rules = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
         self._records: dict[str, PodRecord] = {}
         self._preemptions: list[PreemptionRecord] = []
         self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in workload.chains.items()}
@@ -178,7 +175,7 @@ class Simulation:
         info = self._cache.info(pod)
         if alike and info in self._known:
             return self._known[info]
-        decision = decide(self._scheduler, pod, preempt=self._preempt)
+        decision = self._scheduler.decide(pod, preempt=self._preempt)
         if alike and decision.host is None and decision.error is None:
             self._known[info] = decision
         return decision
@@ -190,7 +187,7 @@ class Simulation:
 
     def _rejection(self, decision: Decision) -> Rejection:
         """For whom the attempt failed; worked out once for a decision that is used again."""
-        if self._profiled is None:
+        if not decision.coded:
             return Rejection()
         why = self._rejections.get(decision)
         if why is None:
@@ -213,8 +210,7 @@ class Simulation:
     def _carry_out(self, record: PodRecord, decision: Decision) -> None:
         """Nominates, makes the victims leave, takes lower nominations back. Upstream: 1.16 preempt."""
         preemption = decision.preemption
-        if isinstance(decision, FrameworkDecision):
-            self._note_nomination(record, decision)
+        self._note_nomination(record, decision)
         if preemption is None:
             return
         if preemption.chosen:
@@ -229,7 +225,7 @@ class Simulation:
         for pod in preemption.cleared:
             self._set_nomination(pod, "")
 
-    def _note_nomination(self, record: PodRecord, decision: FrameworkDecision) -> None:
+    def _note_nomination(self, record: PodRecord, decision: Decision) -> None:
         """Notes a nomination by any plugin, or that the pod's own is given up."""
         if decision.nominated:
             self._queue.nominate(record.pod, decision.nominated)
@@ -262,7 +258,7 @@ class Simulation:
         record = PodRecord(pod, self._now, duration=arrival.duration, chain=arrival.chain)
         self._records[pod.key] = record
         self._changes += bool(pod.nominated_node_name)
-        foreign = "" if self._profiled is None else self._profiled.foreign(pod)
+        foreign = self._scheduler.foreign(pod)
         if foreign:
             self._ignored.add(pod.key)
         else:

@@ -15,11 +15,11 @@ import msgspec
 import kubescheduler
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
-from clusterstate.errors import InputError, SchedulingError
+from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
-from kubescheduler.engine.engines import Engine, ProfiledScheduler, Scheduler
+from kubescheduler.engine.engines import Engine, Scheduler
 from kubescheduler.sweep.case_files import Contents, placed
 from kubescheduler.sweep.cases import FILE_FIELDS, Case
 from kubescheduler.sweep.cluster_memory import InputsReader
@@ -140,17 +140,11 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
 
 
 def _place(pod: Pod, scheduler: Scheduler, errors: list[str]) -> str | None:
-    """The node that the pod gets. A pod that no profile is for gets none, as it would be another scheduler's."""
-    if isinstance(scheduler, ProfiledScheduler) and scheduler.profiles.of(pod) is None:
-        return None
-    try:
-        decision = scheduler.schedule(pod)
-    except SchedulingError as error:
-        errors.append(f"Pod {pod.key}: {error}")
-        return None
+    """The node that the pod gets. One that is not even tried gets none, which is no error."""
+    decision = scheduler.decide(pod)
     if decision.host is not None:
         scheduler.cache.assume_pod(pod, decision.host)
-    elif decision.error is not None:
+    elif decision.error is not None and decision.tried:
         errors.append(f"Pod {pod.key}: {decision.error}")
     return decision.host
 

@@ -78,7 +78,7 @@ class Placer:
                 raise DecodeError(
                     f"schedule takes one pod, found {', '.join(map(key_of, pods))}; use place for several"
                 )
-            return self.running.schedule(pods[0], thorough=thorough, preempt=preempt)
+            return self.running.decide(pods[0], thorough=thorough, preempt=preempt)
 
     def place(self, *pods: Any) -> Placements:
         """Decides one pod after the other; each that has a node runs there from then on.
@@ -89,7 +89,7 @@ class Placer:
         decisions: dict[str, Decision] = {}
         with UsageErrors():
             for pod in self._pods(pods):
-                decision = decisions[key_of(pod)] = self.running.schedule(pod)
+                decision = decisions[key_of(pod)] = self.running.decide(pod)
                 if decision.host is not None:
                     self.running.cache.assume_pod(pod, decision.host)
         return Placements(decisions)

@@ -52,7 +52,7 @@ def test_a_provider_of_ones_own_runs_ones_own_algorithms() -> None:
     ap.register_fit_predicate("OddOnly", odd_only)
     ap.register_priority_function("ByDigit", by_digit, weight=3)
     ap.register_algorithm_provider("Workshop", ["GeneralPredicates", "OddOnly"], ["ByDigit", "EqualPriority"])
-    decision = scheduler("Workshop").schedule(make_pod())
+    decision = scheduler("Workshop").decide(make_pod())
     assert decision.host == "n3"
     assert decision.reasons()["n2"] == ["node(s) were even"]
     assert decision.total() == {"n1": 4, "n3": 10}
@@ -68,7 +68,7 @@ def test_a_policy_can_name_them() -> None:
         "predicates": [{"name": "OddOnly"}],
         "priorities": [{"name": "ByDigit", "weight": 2}],
     }
-    assert scheduler(policy=policy).schedule(make_pod()).total() == {"n1": 2, "n3": 6}
+    assert scheduler(policy=policy).decide(make_pod()).total() == {"n1": 2, "n3": 6}
 
 
 def test_per_node_algorithms_see_pods_as_they_come() -> None:
@@ -83,7 +83,7 @@ def test_per_node_algorithms_see_pods_as_they_come() -> None:
     hosts = []
     for number in range(6):
         pod = make_pod(f"p{number}")
-        decision = engine.schedule(pod)
+        decision = engine.decide(pod)
         hosts.append(decision.host)
         if decision.host is not None:
             engine.cache.assume_pod(pod, decision.host)
@@ -99,7 +99,7 @@ def test_reduce_functions_see_all_feasible_nodes() -> None:
 
     ap.register_priority_function("ByDigit", by_digit, halved)
     ap.register_algorithm_provider("Reduced", [], ["ByDigit"])
-    assert scheduler("Reduced").schedule(make_pod()).total() == {"n0": 5, "n1": 5, "n2": 6, "n3": 6, "n4": 7}
+    assert scheduler("Reduced").decide(make_pod()).total() == {"n0": 5, "n1": 5, "n2": 6, "n3": 6, "n4": 7}
 
 
 def test_parameterised_ones_are_made_by_name() -> None:
@@ -107,7 +107,7 @@ def test_parameterised_ones_are_made_by_name() -> None:
     ap.register_custom_fit_predicate("CheckNodeLabelPresence", labels_presence=(["retiring"], True))
     ap.register_custom_priority_function("Prefer", 2, label_preference=("disk", True))
     ap.register_algorithm_provider("Custom", ["CheckNodeLabelPresence"], ["Prefer"])
-    decision = scheduler("Custom").schedule(make_pod())
+    decision = scheduler("Custom").decide(make_pod())
     assert decision.message == "0/5 nodes are available: 5 node(s) didn't have the requested labels."
 
 

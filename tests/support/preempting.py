@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodDisruptionBudget
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.core.decision import Decision
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.deciders import deciding
 from tests.support.rich_worlds import in_tree
@@ -33,7 +33,7 @@ def wants(cpu: int = 1000, priority: int = 10, **fields: Any) -> Pod:
 
 def preempted(
     release: str, cluster: list[Any], asking: Pod, *plugins: Any, extenders: Any = (), thorough: bool = False
-) -> FrameworkDecision:
+) -> Decision:
     """A decision by resources and preemption, for a pod that fits nowhere."""
     made = in_tree(release)
     scheduler = deciding(
@@ -44,13 +44,13 @@ def preempted(
     return decision
 
 
-def victims(decision: FrameworkDecision) -> dict[str, list[str]]:
+def victims(decision: Decision) -> dict[str, list[str]]:
     """Node → the names of those who would leave, in order."""
     assert decision.preemption is not None
     return {name: [p.metadata.name for p in v.pods] for name, v in decision.preemption.candidates.items()}
 
 
-def chosen(decision: FrameworkDecision) -> list[str]:
+def chosen(decision: Decision) -> list[str]:
     assert decision.preemption is not None
     return list(decision.preemption.chosen)
 

@@ -12,9 +12,9 @@ import numpy as np
 from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.fit_errors import items
 from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision, items, nominee_of
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 """Reasons of the condition PodScheduled."""
@@ -75,7 +75,7 @@ def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureRecord: 
         decision.message,
         Code.Unschedulable if unfit else Code.Error,
         result="unschedulable" if unfit else "error",
-        nominated=_nominee(decision) or "",
+        nominated=decision.nominated or "",
         rejectors=rejectors_of(decision),
     )
 
@@ -90,15 +90,10 @@ def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureRecord:
         decision.message,
         Code.Unschedulable if unfit else Code.Error,
         result="unschedulable" if unfit else "error",
-        nominated=_nominee(decision) if post_filters and decision.error is None else "",
+        nominated=decision.nominated if post_filters and decision.error is None else "",
         rejectors=rejectors_of(decision),
         pending=pending_of(decision),
     )
-
-
-def _nominee(decision: Decision) -> str | None:
-    """The node that the pod is to wait for; empty: for none; None: nothing is said."""
-    return decision.nominated if isinstance(decision, FrameworkDecision) else nominee_of(decision.preemption)
 
 
 def rejectors_of(decision: Decision) -> frozenset[str]:
@@ -109,10 +104,9 @@ def rejectors_of(decision: Decision) -> frozenset[str]:
     if decision.error is not None:
         return frozenset()
     found, _, left = _blamed(decision)
-    if isinstance(decision, FrameworkDecision):
-        found.update(decision.pre_filter_plugins)
-        if decision.absent is not None and decision.absent.plugin:
-            found.add(decision.absent.plugin)
+    found.update(decision.pre_filter_plugins)
+    if decision.absent is not None and decision.absent.plugin:
+        found.add(decision.absent.plugin)
     if any(trace.failed is not None for trace in decision.extenders) and left.any():
         found.add(EXTENDER)
     return frozenset(found)
@@ -125,18 +119,17 @@ def pending_of(decision: Decision) -> frozenset[str]:
 
 def _blamed(decision: Decision) -> tuple[set[str], set[str], Mask]:
     """(the plugins that refused nodes for good, those that wait, (N,) bool the nodes that no plugin refused)."""
-    framework = decision if isinstance(decision, FrameworkDecision) else None
-    left = decision.listed.copy() if framework is None else framework.looked_at.copy()
+    left = decision.looked_at.copy()
     refusing: set[str] = set()
     waiting: set[str] = set()
     for row, reasons in decision.with_nominated.items():
         if left[row]:
             left[row] = False
-            pends = framework is not None and framework.nominated_codes.get(row) is Code.Pending
+            pends = decision.nominated_codes.get(row) is Code.Pending
             (waiting if pends else refusing).update(name for name, _ in reasons)
     for name, verdict in decision.verdicts:
         failing = left & np.logical_or.reduce([*verdict.values(), np.zeros_like(left)])
-        pending = None if framework is None else framework.pending.get(name)
+        pending = decision.pending.get(name)
         if pending is not None and (failing & pending).any():
             waiting.add(name)
         if (failing if pending is None else failing & ~pending).any():

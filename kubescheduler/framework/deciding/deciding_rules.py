@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.filter_results import FilterResults
+from kubescheduler.core.fit_errors import fit_error_1_16, fit_error_1_36
 from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -14,7 +15,6 @@ from kubescheduler.framework.contract.error_texts import filter_failed_1_20, fil
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.extender_statuses import Note, note_1_20, note_1_36
 from kubescheduler.framework.deciding.filter_plugins import ErrorText
-from kubescheduler.framework.deciding.framework_decision import fit_error_1_20, fit_error_1_36
 from kubescheduler.framework.deciding.node_sampling import wanted_1_36
 from kubescheduler.framework.deciding.post_filter_plugins import Collect, collect_1_20, collect_1_36
 from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
@@ -30,7 +30,8 @@ class DecisionRules:
     appends: these are added to those of plugins, else they replace them. fit_error: the text when no node fits.
     wanted: how many passing nodes are enough, of (nodes, percentage). nominated_first: a nominated node is tried alone
     before the others. empties: nodes that a filter answers as objects are scored as if they were empty. one_is_enough:
-    one passing node is enough when nothing scores.
+    one passing node is enough when nothing scores. reports_post_filter: the message ends in what the PostFilter plugins
+    said, so they are always run.
     """
 
     narrow: Callable[[Iterator[tuple[str, Answer]], CycleState], PreFilterOutcome] = narrow_1_36
@@ -40,11 +41,12 @@ class DecisionRules:
     collect: Collect = collect_1_36
     note: Note = note_1_36
     appends: bool = False
-    fit_error: Callable[[Decision], str] = fit_error_1_36
+    fit_error: Callable[[FilterResults], str] = fit_error_1_36
     wanted: Callable[[int, int], int] = wanted_1_36
     nominated_first: bool = True
     empties: bool = True
     one_is_enough: bool = True
+    reports_post_filter: bool = True
 
 
 DECISION_RULES: dict[str, DecisionRules] = {
@@ -56,11 +58,12 @@ DECISION_RULES: dict[str, DecisionRules] = {
         collect=collect_1_20,
         note=note_1_20,
         appends=True,
-        fit_error=fit_error_1_20,
+        fit_error=fit_error_1_16,
         wanted=nodes_to_find,
         nominated_first=False,
         empties=False,
         one_is_enough=False,
+        reports_post_filter=False,
     ),
     "1.36": DecisionRules(),
 }

@@ -8,7 +8,7 @@ import attrs
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
-from kubescheduler.core.decision import Preemption
+from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle
 

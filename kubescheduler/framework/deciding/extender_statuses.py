@@ -10,7 +10,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Extender, FilterAnswer
-from kubescheduler.core.decision import ExtenderTrace
+from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import filter_with_extenders
 from kubescheduler.core.status import Code, Status
 

@@ -27,7 +27,7 @@ ErrorText = Callable[[str, str, str], str]
 
 @attrs.define(eq=False)
 class Passed:
-    """What Filter plugins found; see FrameworkDecision."""
+    """What Filter plugins found; see Decision."""
 
     listed: Mask
     feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))

@@ -15,7 +15,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.decision import ExtenderTrace
+from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -7,13 +7,13 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.verdicts import Memory
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.deciding_rules import DECISION_RULES
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from kubescheduler.framework.deciding.node_sampling import Sampler
 from kubescheduler.framework.deciding.schedule_pod import Deciding
 
@@ -49,7 +49,7 @@ class FrameworkScheduler:
 
     def schedule(
         self, pod: Pod, *, thorough: bool = False, preempt: bool = False, cycle: CycleState | None = None
-    ) -> FrameworkDecision:
+    ) -> Decision:
         """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
 
         thorough: score also when just one node fits, run every Filter on every node, and try no nominated node first.

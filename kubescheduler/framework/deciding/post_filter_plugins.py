@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 
 from clusterstate.errors import SchedulingError
-from kubescheduler.core.decision import Preemption
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import Preemption, nominee_of
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.adapters import ask_post_filter
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision, nominee_of
 from kubescheduler.framework.deciding.preemption_search import ProcessCrash, Search
 
 Nominee = str | None
@@ -63,7 +63,7 @@ def collect_1_36(given: Iterator[Answer], cycle: CycleState) -> tuple[Nominee, S
 class Statuses(Mapping[str, Status]):
     """Node that was refused → its status; put together when somebody looks."""
 
-    def __init__(self, decision: FrameworkDecision) -> None:
+    def __init__(self, decision: Decision) -> None:
         self._decision = decision
 
     @cached_property

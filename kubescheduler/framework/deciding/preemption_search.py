@@ -15,7 +15,8 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Extender
-from kubescheduler.core.decision import Preemption, Victims
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.legacy_behaviour import joined
 from kubescheduler.core.preemption import chosen_rows, find_candidates
 from kubescheduler.core.preemption_candidates import Candidates, Costs, Pick, choose
@@ -24,7 +25,6 @@ from kubescheduler.core.preemption_trials import trials
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.disruption_budgets import violating
 from kubescheduler.framework.deciding.filter_plugins import Filtering
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -46,7 +46,7 @@ class Search:
     """One pod that fits nowhere, and what is known of it."""
 
     pod: Pod
-    decision: FrameworkDecision
+    decision: Decision
     filtering: Filtering
     cache: ClusterCache
     roster: Roster

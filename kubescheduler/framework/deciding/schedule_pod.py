@@ -13,6 +13,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -22,7 +23,6 @@ from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.extender_statuses import SCALE
 from kubescheduler.framework.deciding.filter_plugins import Passed
 from kubescheduler.framework.deciding.find_nodes import NO_ROWS, Finding, Host
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root, random_ranks
 from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters
 from kubescheduler.framework.deciding.pre_filter_plugins import outside
@@ -46,7 +46,7 @@ class Deciding:
     def _found(self) -> Finding:
         return Finding(self.scheduler, self.pod, self.cycle, self.thorough)
 
-    def decide(self) -> FrameworkDecision:
+    def decide(self) -> Decision:
         scheduler = self.scheduler
         names, listed = scheduler.cache.columns.published
         host = error = None
@@ -124,7 +124,7 @@ class Deciding:
 
     # --- the outcome -----------------------------------------------------------------------
 
-    def _decision(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> FrameworkDecision:
+    def _decision(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:
         scheduler = self.scheduler
         compiled, found = scheduler.compiled, self.found
         passed, narrowed = found.passed or Passed(listed), found.narrowed
@@ -134,7 +134,7 @@ class Deciding:
         verdicts, idle = passed.verdicts, ()
         if rejected is not None and self.thorough:
             verdicts, idle = self._own_words(passed, len(names))
-        return FrameworkDecision(
+        return Decision(
             pod=self.pod,
             release=scheduler.frame.release,
             names=names,
@@ -153,6 +153,8 @@ class Deciding:
             error=error,
             known=scheduler.cache.columns.known,
             fit_error=scheduler.rules.fit_error,
+            coded=True,
+            scale=FRAMEWORK_SCALE,
             judged=found.judged,
             absent=absent,
             unresolvable=passed.unresolvable,
@@ -176,7 +178,7 @@ class Deciding:
         }
         return tuple(v for v in passed.verdicts if v[0] not in said), tuple(said.items())
 
-    def post_filter(self, decision: FrameworkDecision) -> FrameworkDecision:
+    def post_filter(self, decision: Decision) -> Decision:
         """The decision with what the PostFilter plugins came to; thorough: just what preemption would do, and if it
         fails, that is the decision's error."""
         scheduler = self.scheduler

@@ -28,7 +28,7 @@ EVERY_NODE = 1
 
 @attrs.define(eq=False)
 class Scored:
-    """See FrameworkDecision for the fields."""
+    """See Decision for the fields."""
 
     totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
     scores: dict[str, Scores] = attrs.field(factory=dict)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import attrs
 
 from clusterstate.objects import Pod
-from kubescheduler.core.decision import Preemption
+from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.status import Status
 from kubescheduler.framework.args.plugin_args import DefaultPreemptionArgs
 from kubescheduler.framework.contract.handle import Handle

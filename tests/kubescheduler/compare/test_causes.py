@@ -174,8 +174,24 @@ def test_a_pod_that_no_node_takes_any_more(policies: Policies) -> None:
     assert found.pods[0].outcomes[1].message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
-def test_an_error_is_a_cause() -> None:
-    """A pod of a scheduler that a release does not run as."""
-    found = change(TWO, EngineSpec(), EngineSpec(release="1.36"), pod("p", scheduler_name="another"))
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"scheduler_name": "another"}, 'profile not found for scheduler name "another"'),
+        ({"scheduling_gates": ("quota",)}, "waiting for scheduling gates: [quota]"),
+    ],
+    ids=["foreign", "gated"],
+)
+def test_a_pod_that_one_release_does_not_try(fields: Any, text: str) -> None:
+    """The release's words say why."""
+    found = change(TWO, EngineSpec(), EngineSpec(release="1.36"), pod("p", **fields))
+    assert found.cause is Cause.NOT_TRIED
+    assert found.text == f"the new scheduler does not try the pod: {text}"
+
+
+def test_an_error_is_a_cause(policies: Policies) -> None:
+    """An extender that nothing answers for ends every attempt."""
+    nobody = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter"}
+    found = change(TWO, policies.policy(), policies.written(predicates=[], priorities=[], extenders=[nobody]))
     assert found.cause is Cause.ERROR
-    assert 'profile not found for scheduler name "another"' in found.text
+    assert found.text.startswith("the new scheduler gave up: ")

@@ -29,7 +29,7 @@ def test_fine_scores_are_the_coarse_ones_less_rounding(release: str, provider: s
     cluster = [*nodes, *there, Service(ObjectMeta("x", "default"), FrozenMap({"app": "x"}))]
     spec = EngineSpec(release=release, provider=provider)
     scheduler = spec.engine(print).scheduler(ClusterCache.of(cluster, spec.release_view()))
-    judgement = Judgement(scheduler, scheduler.schedule(pod("p", label={"app": "x"})))
+    judgement = Judgement(scheduler, scheduler.decide(pod("p", label={"app": "x"})))
     fits = judgement.decision.fits()
     assert len(fits) == len(nodes)
     for host in fits[1:]:

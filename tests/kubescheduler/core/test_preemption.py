@@ -24,7 +24,7 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.roster import Roster, by_importance
-from kubescheduler.core.decision import Preemption
+from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.preemption import exhausted_budgets, find_candidates, protected_classes
 from kubescheduler.core.preemption_candidates import choose, pick_1_16
@@ -43,7 +43,7 @@ def running(name: str, node: str, cpu: int = 2000, *, start: str | None = None, 
 def preempted(cluster: list[Any], pod: Pod) -> Preemption:
     """What preemption says for a pod that fits nowhere."""
     scheduler = GenericScheduler(ALGORITHM, cache_of(cluster))
-    decision = scheduler.schedule(pod, preempt=True)
+    decision = scheduler.decide(pod, preempt=True)
     assert decision.host is None
     assert decision.preemption is not None
     return decision.preemption
@@ -166,7 +166,7 @@ def test_the_preemption_policy_counts_with_its_gate(gate: bool, candidates: list
     gates = {**GATES, "NonPreemptingPriority": gate}
     algorithm = algorithm_from_provider(AlgorithmOptions(feature_gates=gates), "DefaultProvider")
     pod = asking(preemption_policy="Never")
-    found = GenericScheduler(algorithm, cache).schedule(pod, preempt=True).preemption
+    found = GenericScheduler(algorithm, cache).decide(pod, preempt=True).preemption
     assert found is not None
     assert list(found.candidates) == candidates
 
@@ -248,10 +248,10 @@ def test_a_what_if_leaves_no_trace(pods: list[Any], cpu: int) -> None:
         cache.columns.log.position,
     )
     scheduler = GenericScheduler(ALGORITHM, cache)
-    first = scheduler.schedule(asking(cpu), preempt=True)
+    first = scheduler.decide(asking(cpu), preempt=True)
     after: tuple[Any, ...] = (cache.snapshot().requested, cache.snapshot().pod_count, cache.columns.log.position)
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
-    assert scheduler.schedule(asking(cpu), preempt=True).reasons() == first.reasons()
+    assert scheduler.decide(asking(cpu), preempt=True).reasons() == first.reasons()
 
 
 @given(PODS, st.integers(500, 4000), st.integers(0, 4))
@@ -259,15 +259,15 @@ def test_the_pod_fits_once_the_victims_are_gone_and_not_before(pods: list[Any], 
     """Every candidate works, and none of its victims could have stayed."""
     cache = _cluster(pods)
     scheduler = GenericScheduler(ALGORITHM, cache)
-    found = scheduler.schedule(asking(cpu, priority), preempt=True).preemption
+    found = scheduler.decide(asking(cpu, priority), preempt=True).preemption
     for name, leaving in (found.candidates if found else {}).items():
         for pod in leaving.pods:
             cache.remove_pod(pod)
-        assert name in scheduler.schedule(asking(cpu, priority)).fits()
+        assert name in scheduler.decide(asking(cpu, priority)).fits()
         for pod in leaving.pods:
             cache.add_pod(pod)
-            assert name not in scheduler.schedule(asking(cpu, priority)).fits() or len(leaving.pods) > 1
-        assert name not in scheduler.schedule(asking(cpu, priority)).fits()
+            assert name not in scheduler.decide(asking(cpu, priority)).fits() or len(leaving.pods) > 1
+        assert name not in scheduler.decide(asking(cpu, priority)).fits()
 
 
 def test_unresolvable_reasons_are_those_of_the_release() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod, PodDisruptionBudget, Toleration
 from clusterstate.roster import Roster
-from kubescheduler.core.decision import Victims
+from kubescheduler.core.decision_records import Victims
 from kubescheduler.core.preemption import find_candidates
 from kubescheduler.core.preemption_candidates import (
     Candidates,

@@ -38,7 +38,7 @@ def scheduler(*objects: Any, policy: Any = None, tie: Any = None) -> GenericSche
 def test_nodes_that_are_not_listed_are_nowhere() -> None:
     """They neither fit nor fail, but their checks can be read."""
     unready = make_node("b", conditions=(NodeCondition("Ready", "False"),))
-    decision = scheduler(make_node("a"), unready).schedule(make_pod(requests=resources(cpu=5000)))
+    decision = scheduler(make_node("a"), unready).decide(make_pod(requests=resources(cpu=5000)))
     assert decision.fits() == []
     assert decision.reasons() == {"a": ["Insufficient cpu"]}
     assert list(decision.checks()) == ["a", "b"]
@@ -46,7 +46,7 @@ def test_nodes_that_are_not_listed_are_nowhere() -> None:
 
 def test_no_listed_node_at_all() -> None:
     """The text is that of an empty cluster."""
-    decision = scheduler(make_node("a", unschedulable=True)).schedule(make_pod())
+    decision = scheduler(make_node("a", unschedulable=True)).decide(make_pod())
     assert decision.message == "no nodes available to schedule pods"
 
 
@@ -54,7 +54,7 @@ def test_pods_on_nodes_that_are_not_listed_count() -> None:
     """A node that becomes listed again is judged with its pods."""
     engine = scheduler(make_node("a", unschedulable=True), make_pod("q", node="a", requests=resources(cpu=3500)))
     engine.cache.update_node(make_node("a"))
-    assert engine.schedule(make_pod(requests=resources(cpu=600))).message.endswith("(a): Insufficient cpu\n")
+    assert engine.decide(make_pod(requests=resources(cpu=600))).message.endswith("(a): Insufficient cpu\n")
 
 
 def test_all_reasons_are_told() -> None:
@@ -63,7 +63,7 @@ def test_all_reasons_are_told() -> None:
         **NOTHING,
         "predicates": [{"name": n} for n in ("GeneralPredicates", "PodFitsResources", "NoDiskConflict")],
     }
-    decision = scheduler(make_node("a"), policy=policy).schedule(make_pod(requests=resources(cpu=5000)))
+    decision = scheduler(make_node("a"), policy=policy).decide(make_pod(requests=resources(cpu=5000)))
     assert decision.reasons() == {"a": ["Insufficient cpu", "Insufficient cpu"]}
     assert decision.message == (
         "pod (p) failed to fit in any node\nfit failure on node (a): Insufficient cpu, Insufficient cpu\n"
@@ -75,13 +75,13 @@ def test_a_predicate_of_any_name_runs(name: str) -> None:
     """Where 1.16 would pass over it."""
     argument = {"labelsPresence": {"labels": ["x"], "presence": True}}
     policy = {**NOTHING, "predicates": [{"name": name, "argument": argument}]}
-    decision = scheduler(make_node("a"), policy=policy).schedule(make_pod())
+    decision = scheduler(make_node("a"), policy=policy).decide(make_pod())
     assert decision.checks() == {"a": {name: ["CheckNodeLabelPresence"]}}
 
 
 def test_an_empty_policy_is_no_predicate_and_no_priority() -> None:
     """Every listed node fits and scores 1."""
-    decision = scheduler(make_node("a", taints=(Taint("k", "", "NoSchedule"),)), policy=NOTHING).schedule(
+    decision = scheduler(make_node("a", taints=(Taint("k", "", "NoSchedule"),)), policy=NOTHING).decide(
         make_pod(requests=resources(cpu=99000))
     )
     assert decision.total() == {"a": 1}
@@ -89,24 +89,24 @@ def test_an_empty_policy_is_no_predicate_and_no_priority() -> None:
 
 def test_a_single_node_is_scored() -> None:
     """Priorities always run."""
-    decision = scheduler(make_node("a")).schedule(make_pod())
+    decision = scheduler(make_node("a")).decide(make_pod())
     assert decision.total()["a"] > 100000
 
 
 def test_claims_are_not_waited_for() -> None:
     """A missing claim is a matter of predicates, here of one that a node without zone does not reach."""
     pod = make_pod(volumes=(ClaimVolume("nope"),))
-    assert scheduler(make_node("a")).schedule(pod).host == "a"
+    assert scheduler(make_node("a")).decide(pod).host == "a"
     text = "SchedulerPredicates failed due to PersistentVolumeClaim 'default/nope' not found, which is unexpected."
-    assert scheduler(make_node("a", {ZONE: "z"})).schedule(pod).error == text
+    assert scheduler(make_node("a", {ZONE: "z"})).decide(pod).error == text
     nodes = (make_node("a", {ZONE: "z"}), make_node("b", {ZONE: "z"}), make_node("c"))
-    assert scheduler(*nodes).schedule(pod).error == f"[{text}, {text}]"
+    assert scheduler(*nodes).decide(pod).error == f"[{text}, {text}]"
 
 
 def test_an_error_ends_the_attempt_even_where_the_node_fails_otherwise() -> None:
     """All predicates run on every node."""
     nodes = [make_node("a", annotations={TAINTS_ANNOTATION: "{}"}), make_node("b")]
-    error = scheduler(*nodes).schedule(make_pod(requests=resources(cpu=99000))).error
+    error = scheduler(*nodes).decide(make_pod(requests=resources(cpu=99000))).error
     assert error is not None
     assert error.startswith("SchedulerPredicates failed due to ")
 
@@ -116,8 +116,8 @@ def test_errors_of_priorities_come_once_for_each_feasible_node() -> None:
     term = PreferredSchedulingTerm(1, NodeSelectorTerm((Requirement("n", "Gt", ("-1",)),)))
     pod = make_pod(affinity=Affinity(NodeAffinity(preferred=(term,))))
     text = 'invalid label value: "-1": must match the regex'
-    one = scheduler(make_node("a")).schedule(pod).error or ""
-    two = scheduler(make_node("a"), make_node("b")).schedule(pod).error or ""
+    one = scheduler(make_node("a")).decide(pod).error or ""
+    two = scheduler(make_node("a"), make_node("b")).decide(pod).error or ""
     assert one.startswith(text)
     assert two == f"[{one}, {one}]"
 
@@ -133,7 +133,7 @@ def test_how_errors_are_joined() -> None:
 def test_ties_go_round_by_descending_name() -> None:
     """c, b, a, c; every decision counts, also one without a tie."""
     engine = scheduler(*map(make_node, "bca"), policy=NOTHING, tie=RoundRobinTie())
-    assert [engine.schedule(make_pod()).host for _ in range(4)] == ["c", "b", "a", "c"]
+    assert [engine.decide(make_pod()).host for _ in range(4)] == ["c", "b", "a", "c"]
     alone = RoundRobinTie()
     assert alone.choose(np.array([1]), np.array([0, 1, 2])) == 1
     assert alone.choose(np.array([0, 1, 2]), np.array([0, 1, 2])) == 1
@@ -145,6 +145,6 @@ def test_nothing_is_preempted_or_nominated() -> None:
     waiting = make_pod("waiting", nominated="a", requests=resources(cpu=4000), priority=9)
     engine = scheduler(make_node("a"), low)
     high = make_pod("high", requests=resources(cpu=1000), priority=100)
-    assert engine.schedule(high, preempt=True).preemption is None
-    assert scheduler(make_node("a"), waiting).schedule(high).host == "a"
+    assert engine.decide(high, preempt=True).preemption is None
+    assert scheduler(make_node("a"), waiting).decide(high).host == "a"
     assert not BEHAVIOUR_1_4.preempts

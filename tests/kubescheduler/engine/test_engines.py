@@ -10,7 +10,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
-from kubescheduler.engine.engines import Engine, ProfiledScheduler, Scheduler, decide, engine_for
+from kubescheduler.engine.engines import Engine, Scheduler, engine_for
 from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
@@ -33,7 +33,7 @@ def test_every_release_has_an_engine(release: str) -> None:
     engine: Engine = EngineSpec(release).engine(print)
     assert (engine.release, engine.extenders) == (release, ())
     assert engine.upstream_tie(random.Random(0)) is not None
-    assert scheduler_of(EngineSpec(release)).schedule(make_pod("p")).host == "n"
+    assert scheduler_of(EngineSpec(release)).decide(make_pod("p")).host == "n"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_engines_by_provider() -> None:
     options = AlgorithmOptions(release="1.20", feature_gates=EngineSpec("1.20").options.feature_gates)
     engine = engine_for(options, "ClusterAutoscalerProvider", None, None)
     scheduler = engine.scheduler(cache_of([make_node("n"), make_node("m")]))
-    assert "NodeResourcesMostAllocated" in scheduler.schedule(make_pod("p")).weights
+    assert "NodeResourcesMostAllocated" in scheduler.decide(make_pod("p")).weights
 
 
 # --- what is decided -------------------------------------------------------------------------
@@ -66,31 +66,30 @@ def test_pods_of_another_scheduler(release: str) -> None:
     """They go nowhere, with the release's words; legacy releases decide on every pod that they are given."""
     pod = make_pod("p", scheduler_name='my"own')
     scheduler = scheduler_of(EngineSpec(release))
-    for decision in (decide(scheduler, pod), scheduler.schedule(pod, thorough=True)):
-        assert (decision.host, decision.nodes_total) == (None, 1)
+    for decision in (scheduler.decide(pod), scheduler.decide(pod, thorough=True)):
+        assert (decision.host, decision.nodes_total, decision.tried) == (None, 1, False)
         assert decision.message == 'profile not found for scheduler name "my\\"own"'
-    assert decide(scheduler_of(EngineSpec("1.16")), pod).host == "n"
+    assert scheduler_of(EngineSpec("1.16")).decide(pod).host == "n"
 
 
 def test_pods_that_are_held_back() -> None:
-    """1.36 does not try them; a scheduler that is asked directly says where they would go."""
+    """1.36 does not try them, also when every detail is asked for; earlier releases know no gates."""
     pod = make_pod("p", scheduling_gates=("a", "b"))
     scheduler = scheduler_of(EngineSpec("1.36"))
-    assert isinstance(scheduler, ProfiledScheduler)
-    assert scheduler.gate(pod) == "waiting for scheduling gates: [a b]"
-    decision = decide(scheduler, pod)
-    assert (decision.host, decision.message) == (None, scheduler.gate(pod))
-    assert scheduler.schedule(pod).host == "n"
+    for decision in (scheduler.decide(pod), scheduler.decide(pod, thorough=True)):
+        assert (decision.host, decision.tried) == (None, False)
+        assert decision.message == "waiting for scheduling gates: [a b]"
+    assert scheduler_of(EngineSpec("1.20")).decide(pod).host == "n"
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_message_is_complete_and_preemption_is_not_asked_for(release: str) -> None:
     """1.36 ends its message in what preemption says; the decision has that only if it was asked for."""
     scheduler = scheduler_of(EngineSpec(release))
-    decision = decide(scheduler, big(priority=5))
+    decision = scheduler.decide(big(priority=5))
     assert decision.preemption is None
     assert ("preemption: " in decision.message) is (release == "1.36")
-    asked = decide(scheduler, big(priority=5), preempt=True)
+    asked = scheduler.decide(big(priority=5), preempt=True)
     assert asked.message == decision.message
     assert (asked.preemption is None) is (release == "1.4")
 
@@ -104,7 +103,7 @@ def test_own_plugins_are_told_apart() -> None:
         def filter(self, state: Any, pod: Pod, node_info: Any) -> None: ...
 
     plain = EngineSpec("1.36")
-    assert not scheduler_of(plain).has_own_plugins  # type: ignore[attr-defined]
+    assert not scheduler_of(plain).has_custom_plugins
     option = with_plugin("Own", lambda args, handle: Own())
     unused = EngineSpec("1.36", plugins=(option,))
-    assert not scheduler_of(unused).has_own_plugins  # type: ignore[attr-defined]
+    assert not scheduler_of(unused).has_custom_plugins

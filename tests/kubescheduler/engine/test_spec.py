@@ -37,7 +37,7 @@ def faults(spec: EngineSpec) -> tuple[str, ...]:
 
 def weights(spec: EngineSpec) -> dict[str, int]:
     scheduler = spec.engine(print).scheduler(ClusterCache.of([make_node("a"), make_node("b")], spec.release_view()))
-    return dict(scheduler.schedule(make_pod("p")).weights)
+    return dict(scheduler.decide(make_pod("p")).weights)
 
 
 # --- in one line -----------------------------------------------------------------------------

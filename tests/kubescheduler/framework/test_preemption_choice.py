@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import Pod
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
+from kubescheduler.core.decision import Decision
 from tests.support.deciders import Answered, FakeExtender, refusing
 from tests.support.preempting import WEB, budget, chosen, cpu_of, node, pod, preempted, told, victims, wants
 
@@ -60,7 +60,7 @@ def test_the_first_victim_is_not_always_the_most_important(release: str, first: 
     assert chosen(decision) == [best]
 
 
-def silent(release: str, *names: str, **fields: Any) -> FrameworkDecision:
+def silent(release: str, *names: str, **fields: Any) -> Decision:
     """Nodes where the pod fits but for an extender."""
     extender = FakeExtender(filtered=Answered((), dict.fromkeys(names, "no")))
     cluster = [*(node(name) for name in names), *(pod(f"low-{name}", name) for name in names)]

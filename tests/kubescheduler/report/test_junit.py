@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import attrs
 import pytest
 
 from clusterstate.objects import ClusterObject
-from kubescheduler.compare.comparing import Cause, Comparison, compare
+from kubescheduler.compare.comparing import Cause, Change, Comparison, compare
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.junit import junit
 from tests.support.build import labels
@@ -18,14 +19,16 @@ OLD, NEW = EngineSpec(), EngineSpec(release="1.36")
 
 @pytest.fixture
 def found() -> Comparison:
-    """One pod stays, one goes elsewhere, one is an error."""
+    """One pod stays, one goes elsewhere, and an error ended the attempt on one."""
     cluster: list[ClusterObject] = [node("n1"), node("n2"), pod("there", 150, on="n1")]
     pods = [
         pod("stays", node_selector=labels({"kubernetes.io/hostname": "n1"})),
         pod("moves"),
         pod("errs", scheduler_name="x"),
     ]
-    return compare(cluster, pods, OLD, [NEW])
+    made = compare(cluster, pods, OLD, [NEW])
+    erring = attrs.evolve(made.pods[2], changes=(Change(Cause.ERROR, "the new scheduler gave up"),))
+    return attrs.evolve(made, pods=(*made.pods[:2], erring))
 
 
 @pytest.mark.parametrize(

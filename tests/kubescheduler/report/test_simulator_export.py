@@ -29,7 +29,7 @@ def decided(pod: Pod, release: str = "1.36", *others: Pod) -> Decision:
     full = make_pod("filler", requests=resources(cpu=4000), node="full", priority=0)
     spec = EngineSpec(release=release)
     cache = ClusterCache.of([*nodes, full, *others], spec.release_view())
-    return spec.engine(lambda _: None).scheduler(cache).schedule(pod, preempt=True)
+    return spec.engine(lambda _: None).scheduler(cache).decide(pod, preempt=True)
 
 
 def read(decision: Decision, name: str) -> Any:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
-from kubescheduler.engine.engines import decide
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pod_records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
 from kubescheduler.simulation.simulation import Simulation
@@ -51,7 +50,7 @@ def run(
     scheduler = EngineSpec(release).engine(print).scheduler(cache)
     simulation = Simulation(scheduler, workload, **options)
     if not reuses:
-        anew = partial(decide, scheduler, preempt=bool(options.get("preempt")))
+        anew = partial(scheduler.decide, preempt=bool(options.get("preempt")))
         simulation._decide = anew  # type: ignore[method-assign]
     if not rests:
         step_every_tick(simulation)

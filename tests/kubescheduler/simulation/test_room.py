@@ -19,12 +19,12 @@ def scheduler() -> GenericScheduler:
 def test_copies_are_placed_until_none_fits() -> None:
     """The reasons are those of the one that found no room; the cluster is as before."""
     engine, pod = scheduler(), make_pod("p", requests=resources(cpu=1000))
-    before = engine.schedule(pod).total()
+    before = engine.decide(pod).total()
     room = room_for(pod, engine)
     assert (room.count, room.placed) == (6, {"n9": 5, "n2": 1})
     assert room.by_node() == {"n2": (1, ["Insufficient cpu"]), "n9": (5, ["Insufficient pods"])}
     assert [p.metadata.name for p in engine.cache.pods()] == ["there"]
-    assert engine.schedule(pod).total() == before
+    assert engine.decide(pod).total() == before
     assert room_for(pod, engine).count == 6
 
 

@@ -268,10 +268,8 @@ def test_utilisation() -> None:
 def test_equal_pods_are_judged_once_while_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred replicas that fit nowhere cost one decision; each has its own record."""
     calls: list[Pod] = []
-    schedule = GenericScheduler.schedule
-    monkeypatch.setattr(
-        GenericScheduler, "schedule", lambda self, pod, **k: calls.append(pod) or schedule(self, pod, **k)
-    )
+    decide = GenericScheduler.decide
+    monkeypatch.setattr(GenericScheduler, "decide", lambda self, pod, **k: calls.append(pod) or decide(self, pod, **k))
     arrivals = [Arrival(make_pod(f"p{i}", requests=resources(cpu=9000))) for i in range(100)]
     report = simulated([small_node("n")], *arrivals)
     assert len(calls) == 1

@@ -71,7 +71,7 @@ def test_what_is_not_configured_is_added(spec: str, name: str) -> None:
 
 def decision(made: LegacyEngine | FrameworkEngine, pod: Pod) -> Decision:
     nodes = [make_node("n1", {"zone": "a"}), make_node("n2", unschedulable=True), make_node("n3", {"zone": "b"})]
-    return made.scheduler(ClusterCache.of(nodes, EngineSpec(release=made.release).release_view())).schedule(pod)
+    return made.scheduler(ClusterCache.of(nodes, EngineSpec(release=made.release).release_view())).decide(pod)
 
 
 @pytest.mark.parametrize(("spec", "name"), DEFAULTS.items(), ids=list(DEFAULTS))

@@ -8,7 +8,8 @@ import attrs
 import numpy as np
 import pytest
 
-from kubescheduler.core.decision import Decision, ExtenderTrace, Preemption
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.cycle.cycle_rules import (
     CYCLE_RULES,
@@ -32,7 +33,6 @@ from kubescheduler.framework.cycle.failures import (
     undecided_1_20,
     undecided_1_36,
 )
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from tests.support.build import make_pod
 
 POD = make_pod()
@@ -88,8 +88,8 @@ def test_nobody_binds_in_1_36() -> None:
     assert chosen_1_36(Stage.BIND, POD, "n1", Status(Code.Skip)).silent
 
 
-def decision(**fields: Any) -> FrameworkDecision:
-    return FrameworkDecision(POD, "1.36", ("n1", "n2"), np.ones(2, np.bool_), 2, **fields)
+def decision(**fields: Any) -> Decision:
+    return Decision(POD, "1.36", ("n1", "n2"), np.ones(2, np.bool_), 2, **fields)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
-from kubescheduler.framework.deciding.framework_decision import FrameworkDecision
 from predicates.types import NodeError
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import NODES, deciding, refusing, scoring
@@ -182,7 +182,7 @@ def cpu(name: str, amount: int, priority: int = 0, **fields: Any) -> Pod:
     return make_pod(name, requests=resources(cpu=amount), priority=priority, **fields)
 
 
-def fitting(release: str, *nominated: Pod, pod: Pod, thorough: bool = False) -> FrameworkDecision:
+def fitting(release: str, *nominated: Pod, pod: Pod, thorough: bool = False) -> Decision:
     """A decision by resources, with pods that are nominated to n0."""
     scheduler = deciding(release, in_tree(release)["NodeResourcesFit"])
     for other in nominated:

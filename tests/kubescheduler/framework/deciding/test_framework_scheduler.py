@@ -104,7 +104,7 @@ def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, wo
     """The default profile, in its own order, finds the same nodes, and every plugin says the same on its own."""
     cache = world.cache(release)
     engine = engine_for(AlgorithmOptions(release=release), None, None, None)
-    default = engine.scheduler(cache).schedule(pod, thorough=True)
+    default = engine.scheduler(cache).decide(pod, thorough=True)
     every = everything(release, cache, without=("NodeLabel", "ServiceAffinity")).schedule(pod, thorough=True)
     if default.error is None and every.error is None:
         assert default.fits() == every.fits()

@@ -1,4 +1,4 @@
-"""What a framework release's decision says: statuses, codes, and the text for a pod that fits nowhere."""
+"""What was refused: statuses, codes, and the text for a pod that fits nowhere."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.core.decision import Decision, Preemption
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import Preemption, nominee_of
+from kubescheduler.core.fit_errors import fit_error_1_16, fit_error_1_36, items
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.deciding.framework_decision import (
-    FrameworkDecision,
-    fit_error_1_20,
-    fit_error_1_36,
-    items,
-    nominee_of,
-)
 from tests.support.build import make_pod
 
 POD = make_pod()
@@ -31,10 +26,11 @@ def mask(*rows: int) -> Any:
     return out
 
 
-def decision(**fields: Any) -> FrameworkDecision:
+def decision(**fields: Any) -> Decision:
     """Of three nodes."""
-    return FrameworkDecision(
-        **{"pod": POD, "release": "1.36", "names": NAMES, "listed": mask(0, 1, 2), "nodes_total": 3} | fields
+    return Decision(
+        **{"pod": POD, "release": "1.36", "coded": True, "names": NAMES, "listed": mask(0, 1, 2), "nodes_total": 3}
+        | fields
     )
 
 
@@ -190,14 +186,8 @@ TAINTED = "node(s) had taint {k: v}, that the pod didn't tolerate"
 )
 def test_texts(fields: Any, old: str, new: str) -> None:
     """1.20 counts reasons; 1.36 tells a PreFilter rejection once, and what PostFilter came to."""
-    assert fit_error_1_20(decision(**fields)) == old
+    assert fit_error_1_16(decision(**fields)) == old
     assert fit_error_1_36(decision(**fields)) == new
-
-
-def test_another_release_s_decision() -> None:
-    """It has no statuses to tell of."""
-    bare = Decision(POD, "1.16", NAMES, mask(0, 1, 2), 3)
-    assert fit_error_1_36(bare) == "0/3 nodes are available:"
 
 
 # --- nominations and scores ----------------------------------------------------------------------
@@ -225,3 +215,10 @@ def test_raw_scores() -> None:
     made = decision(feasible=np.array([2, 0]), raws={"A": np.array([5, 7]), "B": 3})
     assert made.raw("A") == {"n2": 5, "n0": 7}
     assert made.raw("B") == {"n2": 3, "n0": 3}
+
+
+def test_a_legacy_release_has_no_codes_and_no_raw_scores() -> None:
+    """Refused nodes have reasons only, and the raw score is the score."""
+    made = decision(coded=False, verdicts=REFUSED, feasible=np.array([2]), scores={"P": 4})
+    assert (made.codes(), made.raw("P")) == ({}, {"n2": 4})
+    assert made.reasons() == {"n0": ["a", "b"], "n1": ["b"], "n2": ["c"]}

@@ -1,0 +1,60 @@
+"""What a decision records of HTTP extenders and of preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from clusterstate.objects import Pod
+
+
+@attrs.frozen(eq=False)
+class ExtenderTrace:
+    """What one extender answered in one attempt; a member is None where no such call was made or it failed."""
+
+    name: str
+    """Its urlPrefix."""
+    weight: int = 0
+    """What its scores are multiplied by."""
+    failed: Mapping[str, str] | None = None
+    """Node → why the extender refuses it."""
+    unresolvable: Mapping[str, str] | None = None
+    """The same for nodes where evicting pods cannot help (1.36)."""
+    scores: tuple[tuple[str, int], ...] | None = None
+    """(node, raw score) as answered, before the weight."""
+    filter_error: str | None = None
+    """The text of a failed filter call."""
+    prioritize_error: str | None = None
+    """The text of a failed prioritize call."""
+
+
+@attrs.frozen(eq=False)
+class Victims:
+    """The pods that would leave one node."""
+
+    pods: tuple[Pod, ...]
+    """Those whose eviction violates a disruption budget first."""
+    violations: int
+    """How many of them violate a disruption budget."""
+
+
+@attrs.frozen(eq=False)
+class Preemption:
+    """What preemption would do; nothing has been evicted."""
+
+    candidates: Mapping[str, Victims] = attrs.field(factory=dict)
+    """Node → victims, of every node where the pod would then fit."""
+    chosen: Sequence[str] = ()
+    """The nodes that the release's rules may pick, sorted by name."""
+    cleared: tuple[Pod, ...] = ()
+    """The pods whose nomination is taken back."""
+    keeps_nomination: bool = False
+    """Nothing is said of the node that the pod itself is nominated to."""
+
+
+def nominee_of(found: Preemption | None) -> str | None:
+    """The node that preemption makes room on; empty: the pod is no longer nominated; None: nothing is said."""
+    if found is None or found.keeps_nomination:
+        return None
+    return found.chosen[0] if found.chosen else ""

@@ -1,0 +1,174 @@
+"""What the filtering part of an attempt found: which nodes were refused, by which check, why, and with which code."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from kubescheduler.core.status import Code, Status
+from predicates.types import NodeError, Verdict
+
+
+@attrs.frozen(eq=False)
+class FilterResults:
+    """What PreFilter, Filter, extenders and PostFilter said of one pod on N nodes; legacy releases have predicates."""
+
+    pod: Pod
+    """The pod that was asked about."""
+    release: str
+    """Whose rules decided."""
+    names: tuple[str, ...]
+    """Row → node name."""
+    listed: Mask
+    """(N,) bool: the nodes that were looked at; fewer than all with sampling, or where a release leaves some out."""
+    nodes_total: int
+    """How many nodes the cluster has, as the release counts them."""
+    verdicts: tuple[tuple[str, Verdict], ...] = ()
+    """(check, its verdict on all N rows on its own), in the order they run."""
+    idle: tuple[tuple[str, Verdict], ...] = ()
+    """The same of checks that are configured but never run; only if that was asked for."""
+    with_nominated: Mapping[int, tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(factory=dict)
+    """Row → (check, reasons) for which the pod does not fit beside pods nominated there."""
+    every_reason: bool = False
+    """Whether every check's reasons are reported, not only those of the first that refuses a node."""
+    known: Mask | None = None
+    """(N,) bool: the nodes there are, where the release leaves some out of every list (1.4)."""
+    coded: bool = False
+    """Whether the release gives a refused node a status with a code (1.20 on)."""
+    judged: Mask | None = None
+    """(N,) bool: the nodes that Filter plugins were run on; None: all that are listed."""
+    absent: Status | None = None
+    """The status of listed nodes that no Filter plugin was run on, such as a PreFilter rejection."""
+    unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)
+    """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
+    pending: Mapping[str, Mask] = attrs.field(factory=dict)
+    """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
+    nominated_codes: Mapping[int, Code] = attrs.field(factory=dict)
+    """Row → the code of a node refused beside the pods nominated there; Unschedulable where it has none."""
+    refused: Mapping[str, Status] = attrs.field(factory=dict)
+    """Node → the status that extenders gave it."""
+    appends: bool = False
+    """Whether an extender's reasons are added to the checks' on the same node, else they replace them."""
+    pre_filter_plugins: tuple[str, ...] = ()
+    """The plugins that named the nodes that alone may be considered, sorted (1.36)."""
+    pre_filter_message: str = ""
+    """Why a PreFilter plugin rejected the pod whatever the node; empty when none did."""
+    post_filter_message: str = ""
+    """What the PostFilter plugins said, where the release reports it (1.36)."""
+
+    @property
+    def looked_at(self) -> Mask:
+        """(N,) bool: the listed nodes that Filter plugins were run on."""
+        return self.listed if self.judged is None else self.listed & self.judged
+
+    @property
+    def pre_filter_rejection(self) -> Status | None:
+        """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
+        return self.absent if self.pre_filter_message else None
+
+    def statuses(self) -> dict[str, Status]:
+        """Node that was refused → its status; in legacy releases all are Unschedulable."""
+        out: dict[str, Status] = {}
+        if self.absent is not None:
+            for row in np.flatnonzero(self.listed & ~self.looked_at).tolist():
+                out[self.names[row]] = self.absent
+        for row, _, reasons, code in self.filter_failures():
+            before = out.get(self.names[row], Status())
+            out[self.names[row]] = Status(max(code, before.code), (*before.reasons, *reasons))
+        for name, status in self.refused.items():
+            if self.appends and name in out:
+                out[name] = Status(out[name].code, (*out[name].reasons, *status.reasons))
+            else:
+                out[name] = status
+        return out
+
+    def reasons(self) -> dict[str, list[str]]:
+        """Node that was refused → the reasons as the release reports them, in its order."""
+        return {name: list(status.all_reasons) for name, status in self.statuses().items()}
+
+    def codes(self) -> dict[str, str]:
+        """Node that was refused → the name of its status's code; empty for releases without codes."""
+        return {name: status.code.name for name, status in self.statuses().items()} if self.coded else {}
+
+    def checks(self) -> dict[str, dict[str, list[str]]]:
+        """Node → check → its reasons, each check on its own; an error as ``error: text``."""
+        out: dict[str, dict[str, list[str]]] = {}
+        for name, verdict in (*self.verdicts, *self.idle):
+            for row, reasons in _by_row(verdict, self.listed if self.known is None else self.known):
+                texts = [f"error: {r.about(self.pod.key)}" if isinstance(r, NodeError) else r for r in reasons]
+                out.setdefault(self.names[row], {})[name] = texts
+        return out
+
+    def filter_failures(self) -> Iterator[tuple[int, str, tuple[str, ...], Code]]:
+        """(row, check, reasons, code) of what checks refused; several a row if all were run."""
+        left = self.looked_at.copy()
+        for row, found in self.with_nominated.items():
+            if left[row]:
+                for check, reasons in found:
+                    yield row, check, reasons, self.nominated_codes.get(row, Code.Unschedulable)
+        left[list(self.with_nominated)] = False
+        for check, verdict in self.verdicts:
+            codes = self._codes_by(check)
+            for row, reasons in _by_row(verdict, left):
+                if not self.every_reason:
+                    left[row] = False
+                yield row, check, reasons, Code(int(codes[row]))
+
+    def row_codes(self, silent: Code = Code.Success) -> IntArray:
+        """(N,) the code of every row's status; ``silent`` where it has none."""
+        left = self.looked_at.copy()
+        out = np.zeros(len(left), np.int64)
+        if self.absent is not None:
+            out[self.listed & ~left] = self.absent.code
+        for row in self.with_nominated:
+            if left[row]:
+                out[row] = self.nominated_codes.get(row, Code.Unschedulable)
+        left[list(self.with_nominated)] = False
+        for check, verdict in self.verdicts:
+            failed = left & np.logical_or.reduce(list(verdict.values()) or [np.zeros_like(left)])
+            out = np.where(failed, np.maximum(out, self._codes_by(check)), out)
+            if not self.every_reason:
+                left &= ~failed
+        row_of = {name: row for row, name in enumerate(self.names)} if self.refused else {}
+        for name, status in self.refused.items():
+            if name in row_of and not (self.appends and out[row_of[name]]):
+                out[row_of[name]] = status.code
+        return np.where(out == 0, silent, out)
+
+    def refused_for(self, reasons: Collection[str]) -> Mask:
+        """(N,) bool: the nodes of which a check reported one of ``reasons``; extenders do not count."""
+        out = np.zeros(len(self.listed), np.bool_)
+        left = self.listed.copy()
+        for row, found in self.with_nominated.items():
+            out[row] = any(reason in reasons for _, texts in found for reason in texts)
+            left[row] = False
+        for _, verdict in self.verdicts:
+            failed = np.zeros(len(left), np.bool_)
+            for reason, mask in verdict.items():
+                failed |= mask
+                if reason in reasons:
+                    out |= mask & left
+            if not self.every_reason:
+                left &= ~failed
+        return out
+
+    def _codes_by(self, check: str) -> IntArray:
+        """(N,) the code that a check refuses rows with."""
+        out = np.full(len(self.listed), Code.Unschedulable, np.int64)
+        for masks, code in ((self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending)):
+            if check in masks:
+                out[masks[check]] = code
+        return out
+
+
+def _by_row(verdict: Verdict, rows: Mask) -> list[tuple[int, tuple[str, ...]]]:
+    """(row, its reasons) of the failing ones among ``rows``, ascending."""
+    found: dict[int, list[str]] = {}
+    for reason, mask in verdict.items():
+        for row in np.flatnonzero(mask & rows).tolist():
+            found.setdefault(row, []).append(reason)
+    return [(row, tuple(reasons)) for row, reasons in sorted(found.items())]
