@@ -60,11 +60,11 @@ def _of_container(container: Container, grants: PodGrants, infeasible: bool) -> 
 
 
 def _of_pod(spec: PodSpec, grants: PodGrants, infeasible: bool) -> ResourceList:
-    """Only the resources that the spec names for the pod as a whole."""
+    """Only the resources that the spec names for the pod as a whole; 0 of what is infeasible and was never granted."""
     if grants.pod is None:
         return spec.resources
     in_use = _most(spec.resources, grants.pod, infeasible)
-    return FrozenMap({name: in_use[name] for name in spec.resources if name in in_use})
+    return FrozenMap({name: in_use.get(name, 0) for name in spec.resources})
 
 
 def _most(asked: ResourceList, grant: Grant, infeasible: bool) -> ResourceList:

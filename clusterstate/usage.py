@@ -36,6 +36,7 @@ class PodUsage:
     limits: (millicores, bytes), the larger of all containers together and any init container; read by 1.16.
     best_effort: read by 1.4 and 1.16.
     scored: (millicores, bytes) as the resource priorities see it while its place is chosen.
+    scored_others: the other resources, likewise.
     """
 
     request: Amounts
@@ -44,6 +45,7 @@ class PodUsage:
     limits: tuple[int, int] = (0, 0)
     best_effort: bool = False
     scored: tuple[int, int] = attrs.field(default=attrs.Factory(lambda self: self.nonzero, takes_self=True))
+    scored_others: Amounts = attrs.field(default=attrs.Factory(lambda self: self.used, takes_self=True))
 
 
 Accounting = Callable[[PodSpec], PodUsage]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import attrs
+
 from clusterstate.api_names import is_hugepage_resource
-from clusterstate.objects import FrozenMap, PodSpec, RequestsInUse
+from clusterstate.objects import NO_RESOURCES, FrozenMap, PodSpec, RequestsInUse
 from clusterstate.usage import (
     CPU,
     DEFAULT_MEMORY,
@@ -52,8 +54,9 @@ def account_1_20(spec: PodSpec) -> PodUsage:
 def account_1_36(spec: PodSpec) -> PodUsage:
     """Sidecars run beside all that start after them; requests of the pod as a whole replace those of its containers.
 
-    Everything is added up exactly and rounded up once. The Filter looks at what the spec asks for; the scores, and
-    the pods on a node, at what is in use.
+    Everything is added up exactly and rounded up once. The Filter looks at what the spec asks for; the pods on a node,
+    and NodeResourcesBalancedAllocation, at what is in use. NodeResourcesFit scores by what the containers ask for:
+    upstream builds its scorer without the switches for pod-level resources and for resizing.
 
     Upstream: 1.36 PodRequests, CalculateResource and calculatePodResourceRequest.
     """
@@ -62,11 +65,13 @@ def account_1_36(spec: PodSpec) -> PodUsage:
     plain = pod_requests(spec, in_use)
     fill = {name: value for name, value in DEFAULTS.items() if not has_pod_level(spec) or name not in plain}
     used = _amounts(plain)
+    containers = attrs.evolve(asked, resources=NO_RESOURCES)
     return PodUsage(
         request=used if in_use is asked else _amounts(pod_requests(spec, asked)),
         used=used,
         nonzero=_cpu_and_memory(pod_requests(spec, in_use, fill)),
-        scored=_cpu_and_memory(pod_requests(spec, in_use, DEFAULTS)),
+        scored=_cpu_and_memory(pod_requests(spec, containers, DEFAULTS)),
+        scored_others=_amounts(pod_requests(spec, containers)) if has_pod_level(spec) or spec.in_use else used,
     )
 
 

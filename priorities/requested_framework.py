@@ -19,7 +19,7 @@ from clusterstate.api_names import is_scalar_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import CPU, MEMORY
+from clusterstate.usage import CPU, MEMORY, Amounts
 from priorities.normalize import MAX_UTILIZATION, idiv, round_half_away
 from priorities.types import MAX_NODE_SCORE
 
@@ -52,7 +52,7 @@ def amounts(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> tuple[Int
         if name in STANDARD:
             requested[at] = snapshot.nonzero[index] + pod.usage.scored[index]
         else:
-            requested[at] = snapshot.requested[index] + pod.usage.used.get(name, 0)
+            requested[at] = snapshot.requested[index] + pod.usage.scored_others.get(name, 0)
     return requested, allocatable
 
 
@@ -129,7 +129,7 @@ def _mean_1_36(share: Share, resources: Resources, pod: PodInfo, snapshot: Snaps
     if tuple(name for name, _ in resources) == STANDARD:
         requested, allocatable = amounts(STANDARD, pod, snapshot)
     else:
-        resources = counted_1_36(resources, pod)
+        resources = counted_1_36(resources, pod.usage.scored_others)
         requested, allocatable = _amounts_1_36(resources, pod, snapshot, devices)
     weights = [weight for _, weight in resources]
     there = allocatable != 0
@@ -146,7 +146,7 @@ def requested_to_capacity_ratio_1_36(
 
     table: (101,), see ``curve``. Upstream: 1.36 NodeResourcesFit, strategy RequestedToCapacityRatio.
     """
-    resources = counted_1_36(resources, pod)
+    resources = counted_1_36(resources, pod.usage.scored_others)
     weights = [weight for _, weight in resources]
     requested, allocatable = _amounts_1_36(resources, pod, snapshot, devices)
     used = idiv(requested * MAX_UTILIZATION, np.maximum(allocatable, 1))
@@ -156,10 +156,9 @@ def requested_to_capacity_ratio_1_36(
     return round_half_away(total / np.maximum(weight, 1))
 
 
-def counted_1_36(resources: Resources, pod: PodInfo) -> Resources:
-    """The resources that count for a pod: scalar ones only if it asks for them."""
-    used = pod.usage.used
-    return [(name, weight) for name, weight in resources if used.get(name, 0) or not is_scalar_resource(name)]
+def counted_1_36(resources: Resources, asked: Amounts) -> Resources:
+    """The resources that count for a pod that asks for these amounts: scalar ones only if it asks for them."""
+    return [(name, weight) for name, weight in resources if asked.get(name, 0) or not is_scalar_resource(name)]
 
 
 def _amounts_1_36(
@@ -202,7 +201,7 @@ def _plain_amounts(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> tu
     if tuple(names) == STANDARD:
         kept, allocatable, before = list(STANDARD), snapshot.allocatable[:2], snapshot.requested[:2]
     else:
-        counted = counted_1_36([(name, 1) for name in names], pod)
+        counted = counted_1_36([(name, 1) for name in names], used)
         kept = [name for name, _ in counted if name in snapshot.resources]
         rows = [snapshot.resources[name] for name in kept]
         allocatable, before = snapshot.allocatable[rows], snapshot.requested[rows]

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
-from clusterstate.roster import started
+from clusterstate.roster import by_importance, started
 from kubescheduler.core.decision_records import Victims
 
 PRIORITY_OFFSET = 1 << 31
@@ -62,8 +62,8 @@ class Candidates(Mapping[str, Victims]):
 
     rows: (n,) the nodes. kinds: (n,) for each the column of its kind below; nodes of a kind lose pods at the same
     places. victims, protected: (K, k) bool, places of the roster: who leaves, whom a budget protects. priorities:
-    (K, k) of the roster. pods: row → its pods by place. by_importance: victims are listed in order of importance;
-    else those that a budget protects come first.
+    (K, k) of the roster. pods: row → its pods by place. by_importance: victims are listed in order of importance, of
+    equals those that a budget protects first; else these come first altogether.
     """
 
     names: tuple[str, ...]
@@ -90,8 +90,10 @@ class Candidates(Mapping[str, Victims]):
     def _victims(self, kind: int, row: int) -> Victims:
         leaving, kept = self.victims[:, kind], self.protected[:, kind]
         first, then = np.flatnonzero(leaving & kept), np.flatnonzero(leaving & ~kept)
-        there, places = self.pods[row], [*first.tolist(), *then.tolist()]
-        return Victims(tuple(there[place] for place in (sorted(places) if self.by_importance else places)), len(first))
+        there = self.pods[row]
+        pods = [there[place] for place in (*first.tolist(), *then.tolist())]
+        mixed = self.by_importance and len(first) and len(then)
+        return Victims(tuple(by_importance(pods) if mixed else pods), len(first))
 
     def where(self, wanted: Mask) -> Candidates:
         """Only those of some kinds; ``wanted``: (k,) bool."""

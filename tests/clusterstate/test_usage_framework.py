@@ -110,16 +110,16 @@ NONZERO_1_36 = {
         (110, 200 * MEBI),
     ),
     "overhead-in-millicores": (spec({"cpu": 500, "memory": 0}, overhead={"cpu": 250}), (750, 0), (750, 0)),
-    "whole-of-one": (spec({}, whole={"cpu": 50}), (50, 200 * MEBI), (50, 200 * MEBI)),
+    "whole-of-one": (spec({}, whole={"cpu": 50}), (50, 200 * MEBI), (100, 200 * MEBI)),
     "no-default-beside-a-container": (
         spec({"memory": 1000}, {}, whole={"cpu": 50}),
         (50, 1),
-        (50, 200 * MEBI + 1),
+        (200, 200 * MEBI + 1),
     ),
     "no-default-beside-overhead": (
         spec({}, whole={"cpu": 50}, overhead={"memory": 1000}),
         (50, 1),
-        (50, 200 * MEBI + 1),
+        (100, 200 * MEBI + 1),
     ),
     "whole-of-huge-pages-only": (spec({}, whole={HUGE: 1000}), (100, 200 * MEBI), (100, 200 * MEBI)),
     "whole-of-others-is-nothing": (spec({"memory": 1}, {}, whole={GPU: 1000}), (200, 200 * MEBI + 1), None),
@@ -128,13 +128,14 @@ NONZERO_1_36 = {
 
 @pytest.mark.parametrize(("given_", "nonzero", "scored"), NONZERO_1_36.values(), ids=NONZERO_1_36)
 def test_what_scores_see_in_1_36(given_: PodSpec, nonzero: tuple[int, int], scored: Any) -> None:
-    """Once something is asked for the pod as a whole, nodes fill in only what is asked for nowhere in it."""
+    """Once something is asked for the pod as a whole, nodes fill in only what is asked for nowhere in it; while its
+    place is chosen the pod counts by its containers alone."""
     usage = account_1_36(given_)
     assert (usage.nonzero, usage.scored) == (nonzero, scored or nonzero)
 
 
 def test_the_filter_sees_what_is_asked_for_and_nodes_what_is_in_use() -> None:
-    """Of containers, sidecars and the pod as a whole."""
+    """Of containers, sidecars and the pod as a whole; scores of NodeResourcesFit see what containers ask for."""
     asked = spec({"cpu": 100, "memory": 0}, init=[sidecar(cpu=10, memory=0)], whole={HUGE: 1000})
     in_use = RequestsInUse(
         (FrozenMap({"cpu": 300, "memory": 0}),), (FrozenMap({"cpu": 20, "memory": 0}),), FrozenMap({HUGE: 3000})
@@ -142,7 +143,8 @@ def test_the_filter_sees_what_is_asked_for_and_nodes_what_is_in_use() -> None:
     usage = account_1_36(PodSpec(asked.containers, asked.init_containers, resources=asked.resources, in_use=in_use))
     assert dict(usage.request) == {"cpu": 110, "memory": 0, HUGE: 1}
     assert dict(usage.used) == {"cpu": 320, "memory": 0, HUGE: 3}
-    assert usage.nonzero == usage.scored == (320, 0)
+    assert (usage.nonzero, usage.scored) == ((320, 0), (110, 0))
+    assert dict(usage.scored_others) == {"cpu": 110, "memory": 0}
 
 
 AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory", GPU, HUGE]), st.integers(0, 10**6), max_size=4)

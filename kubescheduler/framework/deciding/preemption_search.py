@@ -58,20 +58,22 @@ class Search:
 
 @attrs.frozen
 class PreemptionRules:
-    """One release's ways.
-
-    leaving: whether a pod on its way out is one that makes room for the nominated pod. silent: the code of a node
-    without a status. potential: of codes, (N,) bool the nodes where preemption may help. pick: the candidates that may
-    be chosen. needs_victims: a node that needs none is an error, and victims are listed by importance. explains:
-    whether the release says why there is no candidate.
-    """
+    """How one release preempts."""
 
     leaving: Callable[[Pod], bool]
+    """Whether a pod that is being deleted is one that makes room for the nominated pod."""
     silent: Code
+    """The code of a node without a status."""
     potential: Callable[[IntArray], Mask]
+    """Of codes, (N,) bool: the nodes where preemption may help."""
     pick: Pick
+    """The candidates that may be chosen."""
     needs_victims: bool
+    """A node that needs no victims is an error, and victims are listed by importance."""
     explains: bool
+    """The release says why there is no candidate."""
+    fruitless_clears: bool
+    """A pod loses its own nomination when no node that was tried is a candidate, not only when none was tried."""
 
 
 def leaving_1_20(pod: Pod) -> bool:
@@ -115,7 +117,8 @@ def preempt(search: Search, rules: PreemptionRules) -> tuple[Preemption, Status]
     if not found:
         if faults:
             raise SchedulingError(f"preemption: {joined(faults)}")
-        return Preemption(), _refused(rules, functools.partial(_nobody, search, rows))
+        fruitless = (pod,) if pod.nominated_node_name and rules.fruitless_clears else ()
+        return Preemption(cleared=fruitless), _refused(rules, functools.partial(_nobody, search, rows))
     interested = [e for e in search.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested:
         left = _ask_extenders(search, dict(found), interested, rules)
@@ -246,9 +249,23 @@ def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str],
 
 
 PREEMPTION_RULES: dict[str, PreemptionRules] = {
-    "1.20": PreemptionRules(leaving_1_20, Code.Success, potential_1_20, pick_1_20, needs_victims=False, explains=False),
+    "1.20": PreemptionRules(
+        leaving_1_20,
+        Code.Success,
+        potential_1_20,
+        pick_1_20,
+        needs_victims=False,
+        explains=False,
+        fruitless_clears=False,
+    ),
     "1.36": PreemptionRules(
-        leaving_1_36, Code.UnschedulableAndUnresolvable, potential_1_36, pick_1_36, needs_victims=True, explains=True
+        leaving_1_36,
+        Code.UnschedulableAndUnresolvable,
+        potential_1_36,
+        pick_1_36,
+        needs_victims=True,
+        explains=True,
+        fruitless_clears=True,
     ),
 }
-"""Release → its ways."""
+"""Release → how it preempts."""

@@ -147,6 +147,22 @@ def test_the_order_of_victims(by_importance: bool, names: str) -> None:
     assert victims.violations == 1
 
 
+@pytest.mark.parametrize(
+    ("starts", "protected", "names"),
+    [
+        (["2026-01-01T00:00:00Z"] * 3, [False, False, True], "cab"),
+        (["2026-01-01T00:00:00Z"] * 3, [False, False, False], "abc"),
+        ([None] * 3, [False, False, True], "bac"),
+    ],
+    ids=["started-together", "nobody-is-protected", "not-started"],
+)
+def test_victims_of_equal_importance(starts: list[str | None], protected: list[bool], names: str) -> None:
+    """Those that a budget protects come first; without a start each takes itself for the earlier one."""
+    pods = [attrs.evolve(make_pod(name), start_time=start) for name, start in zip("abc", starts, strict=True)]
+    of_both = candidates([[True] * 3] * 2, [protected] * 2, pods=[pods] * 3, by_importance=True)
+    assert "".join(pod.metadata.name for pod in of_both["n0"].pods) == names
+
+
 def test_only_some_kinds() -> None:
     """All or those that are wanted."""
     assert SOME.where(np.array([True, True])) is SOME

@@ -226,6 +226,15 @@ def test_lower_nominations_are_taken_back(release: str) -> None:
 
 
 @BOTH
+def test_a_pod_without_candidates_loses_its_own_nomination_in_1_36(release: str) -> None:
+    """Even when nodes were tried; 1.20 takes it back only when there is none to try."""
+    asking = attrs.evolve(wants(), nominated_node_name="n0")
+    found = preempted(release, [node("n0"), pod("low", cpu=100), pod("high", cpu=3000, priority=99)], asking).preemption
+    assert found is not None
+    assert [p.metadata.name for p in found.cleared] == {"1.20": [], "1.36": [asking.metadata.name]}[release]
+
+
+@BOTH
 def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None:
     """Their RemovePod and AddPod are told step by step."""
 
