@@ -21,7 +21,7 @@ TERMINATED = ("Succeeded", "Failed")
 class ClusterCache:
     """Nodes, pods and the other objects of one cluster. Upstream: 1.16 schedulerCache.
 
-    A pod is assumed (placed by us, not yet confirmed) or added; pods are told apart by uid (1.4: by name). Texts of
+    A pod is assumed (placed by us, not yet confirmed) or added; pods are identified by uid (1.4: by name). Texts of
     ClusterStateError are upstream's. Nothing here reads a clock: expiry of assumed pods belongs to who
     keeps time.
     """
@@ -136,6 +136,7 @@ class ClusterCache:
         self._take(uid)
 
     def is_assumed(self, pod: Pod) -> bool:
+        """Whether the pod is assumed: placed by the scheduler and not yet confirmed."""
         return self.view.identity(pod) in self._assumed
 
     def __contains__(self, pod: Pod) -> bool:

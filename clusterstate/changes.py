@@ -38,18 +38,18 @@ LONGEST = 1 << 16
 
 @attrs.define
 class ChangeLog:
-    """An append-only log of (row, what); a position in it is what a reader remembers.
-
-    versions: per flag of Reads, how often it changed. Old entries are forgotten: ``since`` then answers
-    None, and the reader looks at every row.
-    """
+    """An append-only log of (row, what); a position in it is what a reader remembers."""
 
     start: int = 0
     entries: list[tuple[int, int]] = attrs.field(factory=list)
     versions: dict[int, int] = attrs.field(factory=lambda: {flag.value: 0 for flag in Reads})
+    """Per flag of Reads, how often it changed. Old entries are forgotten: ``since`` then answers None, and the reader
+    looks at every row.
+    """
 
     @property
     def position(self) -> int:
+        """The position after the newest entry."""
         return self.start + len(self.entries)
 
     def node(self, row: int) -> None:

@@ -212,6 +212,7 @@ class Columns:
         return info
 
     def put_pod(self, row: int, pod: Pod, uid: str) -> None:
+        """Counts a pod on a row, under a uid that is not there yet."""
         info = self.info(pod)
         self.pods[row][uid] = pod
         if not info.rows:
@@ -222,6 +223,7 @@ class Columns:
         self._count(row, info, 1)
 
     def take_pod(self, row: int, uid: str) -> Pod:
+        """Removes the pod of a uid from a row and from every count; the pod."""
         pod = self.pods[row].pop(uid)
         info = self.infos[self.view.pod_key(pod)]
         self._count(row, info, -1)

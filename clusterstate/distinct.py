@@ -44,6 +44,7 @@ class DistinctIds:
         return ids
 
     def add(self, info: PodInfo, row: int, amount: int) -> None:
+        """Counts ``amount`` more pods of a class on a row, or fewer where it is negative."""
         for name in self._of(info):
             holders = self._holders.setdefault(name, {})
             before = holders.get(row, 0)

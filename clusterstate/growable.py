@@ -47,6 +47,7 @@ class Growable:
 
     @property
     def view(self) -> NDArray[Any]:
+        """The part in use, read-only; valid until the next change of size."""
         if self._view is None:
             self._view = self.data[tuple(slice(0, n) for n in self.shape)]
             self._view.flags.writeable = False

@@ -28,9 +28,11 @@ class NodeColumn:
 
     @property
     def codes(self) -> IntArray:
+        """(N,) the code of each row's value; ABSENT where it has none."""
         return self._codes.view
 
     def resize(self, size: int) -> None:
+        """Makes room for so many rows; new ones have no value."""
         self._codes.resize(size)
 
     def put(self, row: int, node: Node | None) -> bool:

@@ -50,6 +50,7 @@ class NodeTree:
         self._zone_of[node.name] = zone
 
     def remove(self, name: str) -> None:
+        """Takes a node out of its zone; nothing happens if it is not there."""
         zone = self._zone_of.pop(name, None)
         if zone is None:
             return

@@ -1,4 +1,4 @@
-"""Many nodes at once, each as it would be without some of its own pods."""
+"""Many nodes at once, each as it would be without some of its pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RowOverlay(Snapshot):
     """A snapshot over rows in which some places of the roster are empty.
 
     Every row is a what-if of its own, so only what is local to a row can be read.
-    empty: (K, n) bool, the places whose pods are thought away; changed by ``take_away`` and ``put_back``.
+    empty: (K, n) bool, the places whose pods are hypothetically removed; changed by ``take_away`` and ``put_back``.
     """
 
     __slots__ = ("_away", "_codes", "_count", "_infos", "_used", "empty")

@@ -31,6 +31,7 @@ def controller_in_full(metadata: ObjectMeta) -> Controller:
 
 
 def pod_key(pod: Pod) -> PodKey:
+    """What pods of one class have in common: namespace, labels, spec, controller, being deleted."""
     metadata = pod.metadata
     controller = controller_of(metadata) if metadata.owner_references else None
     return (metadata.namespace, metadata.labels, pod.spec, controller, metadata.deletion_timestamp is not None)
@@ -39,7 +40,8 @@ def pod_key(pod: Pod) -> PodKey:
 class PodCount(Protocol):
     """A running count that pods of a class take part in; see ``Tally``."""
 
-    def add(self, row: int, amount: int) -> None: ...
+    def add(self, row: int, amount: int) -> None:
+        """Counts ``amount`` more pods of the class on a row, or fewer where it is negative."""
 
 
 class PodInfo:
@@ -77,6 +79,7 @@ class PodInfo:
 
     @property
     def priority(self) -> int:
+        """``spec.priority``, 0 without one."""
         return self.spec.priority or 0
 
     @property
@@ -87,20 +90,24 @@ class PodInfo:
 
     @property
     def required_affinity(self) -> tuple[PodAffinityTerm, ...]:
+        """The terms of which all must hold."""
         affinity = self.spec.affinity
         return affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
 
     @property
     def required_anti_affinity(self) -> tuple[PodAffinityTerm, ...]:
+        """The terms of which none may hold."""
         affinity = self.spec.affinity
         return affinity.pod_anti_affinity.required if affinity and affinity.pod_anti_affinity else ()
 
     @property
     def preferred_affinity(self) -> tuple[WeightedPodAffinityTerm, ...]:
+        """The weighted terms that add to a node's score."""
         affinity = self.spec.affinity
         return affinity.pod_affinity.preferred if affinity and affinity.pod_affinity else ()
 
     @property
     def preferred_anti_affinity(self) -> tuple[WeightedPodAffinityTerm, ...]:
+        """The weighted terms that take from a node's score."""
         affinity = self.spec.affinity
         return affinity.pod_anti_affinity.preferred if affinity and affinity.pod_anti_affinity else ()

@@ -29,7 +29,7 @@ class ReleaseView:
     affinity_uses: Callable[[PodInfo], tuple[Use, ...]]
     """The uses a pod class makes of topologies."""
     identity: Callable[[Pod], str]
-    """What tells pods apart; empty for a pod that cannot be kept."""
+    """What identifies a pod; empty for one that cannot be kept."""
     zone_key: Callable[[Node], str | None]
     """The zone by which nodes take turns."""
     unlisted: Callable[[Node], bool | None] | None = None

@@ -34,13 +34,7 @@ def by_importance(pods: Sequence[Pod]) -> list[Pod]:
 
 
 class Roster:
-    """Places by row: (K, N) arrays, place k of a row being its k-th most important pod.
-
-    codes: int64, the class of the pod in ``infos``, NOBODY where a row has fewer pods.
-    priorities: int64. starts: float64, seconds since the epoch.
-    pods: row → its pods in that order; a row's list is replaced when the row changes, never written to.
-    likeness: (N,) int64, equal for rows that have pods of the same classes in the same order, and equal amounts.
-    """
+    """The pods of each row by importance: (K, N) arrays, place k of a row being its k-th most important pod."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -53,22 +47,27 @@ class Roster:
         self._code_of: dict[PodInfo, int] = {}
         self.infos: list[PodInfo | None] = [None]
         self.pods: list[list[Pod]] = []
+        """Row → its pods in that order; a row's list is replaced when the row changes, never written to."""
 
     @property
     def codes(self) -> IntArray:
+        """(K, N) int64: the class of the pod as an index into ``infos``, NOBODY where a row has fewer pods."""
         return self._codes.view
 
     @property
     def priorities(self) -> IntArray:
+        """(K, N) int64: the priority of the pod."""
         return self._priorities.view
 
     @property
     def starts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """(K, N) float64: when the pod started, in seconds since the epoch."""
         view: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = self._starts.view
         return view
 
     @property
     def likeness(self) -> IntArray:
+        """(N,) int64: equal for rows with pods of the same classes in the same order, and equal amounts."""
         return self._likeness.view
 
     def alike(self, rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -25,25 +25,24 @@ T = TypeVar("T")
 
 @attrs.frozen
 class PodChange:
-    """A pod that is thought onto (sign 1) or away from (-1) a row.
-
-    nominated: it is there only as a nomination, without spec.nodeName.
-    pod: the very pod, for algorithms that look at single pods.
-    """
+    """A pod that is hypothetically added to a row, or removed from it."""
 
     row: int
     info: PodInfo
     sign: int
+    """1: added, -1: removed."""
     nominated: bool = False
+    """Whether it is there only as a nomination, without spec.nodeName."""
     pod: Pod | None = None
+    """The pod itself, for algorithms that look at single pods."""
 
 
 class Snapshot:
     """What rules read. Every array has n = len(snapshot) as its last axis, int64 unless said otherwise.
 
     rows: (n,) the rows it is over, ascending or as they were given; None: all N rows.
-    changes: pods thought onto or away from rows; every array and count includes them, nothing else
-    ever sees them.
+    changes: pods hypothetically added to rows or removed from them; every array and count of this snapshot
+    includes them, and nothing else does.
 
     Arrays are read-only views: they are current until the cache next changes.
     """
@@ -76,7 +75,7 @@ class Snapshot:
         return self if self.rows is None else Snapshot(self._columns, self.objects, None, self.changes)
 
     def what_if(self, changes: Sequence[PodChange]) -> Snapshot:
-        """The same rows with further pods thought on or away."""
+        """The same rows with further pods hypothetically added or removed."""
         return Snapshot(self._columns, self.objects, self.rows, (*self.changes, *changes))
 
     def until(self, count: int) -> Snapshot:
@@ -92,6 +91,7 @@ class Snapshot:
 
     @property
     def names(self) -> list[str]:
+        """The names of the rows' nodes."""
         names = self._columns.names
         return names if self.rows is None else [names[row] for row in self.rows]
 
@@ -255,7 +255,7 @@ class Snapshot:
     def counts(self, tally: Tally, *, nominated: bool = True) -> IntArray:
         """(n,) the tally's sum in each row's domain; 0 where the node lacks the topology key.
 
-        nominated: whether pods that are thought on as nominations only count.
+        nominated: whether pods that were added as nominations only are counted.
         """
         sums = self.domain_sums(tally, nominated=nominated)
         if tally.column is None and self.rows is None:

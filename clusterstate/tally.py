@@ -54,6 +54,7 @@ class Tally:
         return True
 
     def add(self, row: int, amount: int) -> None:
+        """Counts ``amount`` more pods on a row, or fewer where it is negative."""
         if self.column is None:
             if row >= len(self.sums):
                 self.sums = np.concatenate([self.sums, np.zeros(row + 1 - len(self.sums), np.int64)])
@@ -62,6 +63,7 @@ class Tally:
             self.sums[self.column.codes[row]] += amount
 
     def domain_of(self, row: int) -> int:
+        """The index in ``sums`` that a row counts to: its domain's code, or the row itself without a column."""
         return row if self.column is None else int(self.column.codes[row])
 
     def counts(self, sums: IntArray, rows: IntArray | None) -> IntArray:

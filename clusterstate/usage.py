@@ -28,24 +28,22 @@ Amounts = FrozenMap[str, int]
 
 @attrs.frozen
 class PodUsage:
-    """One pod's amounts, by resource name.
-
-    request: what a node must have free for it; a scalar resource asked for with 0 has an entry.
-    used: what it takes from its node while it runs; also its plain request while nodes are scored for it.
-    nonzero: (millicores, bytes) as the resource priorities see it while it runs.
-    limits: (millicores, bytes), the larger of all containers together and any init container; read by 1.16.
-    best_effort: read by 1.4 and 1.16.
-    scored: (millicores, bytes) as the resource priorities see it while its place is chosen.
-    scored_others: the other resources, likewise.
-    """
+    """One pod's amounts, by resource name."""
 
     request: Amounts
+    """What a node must have free for it; a scalar resource asked for with 0 has an entry."""
     used: Amounts
+    """What it takes from its node while it runs; also its plain request while nodes are scored for it."""
     nonzero: tuple[int, int]
+    """(millicores, bytes) as the resource priorities see it while it runs."""
     limits: tuple[int, int] = (0, 0)
+    """(millicores, bytes), the larger of all containers together and any init container; read by 1.16."""
     best_effort: bool = False
+    """Whether no container has a cpu or memory request or limit; read by 1.4 and 1.16."""
     scored: tuple[int, int] = attrs.field(default=attrs.Factory(lambda self: self.nonzero, takes_self=True))
+    """(millicores, bytes) as the resource priorities see it while its place is chosen."""
     scored_others: Amounts = attrs.field(default=attrs.Factory(lambda self: self.used, takes_self=True))
+    """The other resources, likewise."""
 
 
 Accounting = Callable[[PodSpec], PodUsage]

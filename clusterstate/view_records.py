@@ -17,7 +17,7 @@ from clusterstate.usage_framework import account_1_20, account_1_36
 
 
 def uid_key(pod: Pod) -> str:
-    """What tells pods apart since release 1.16."""
+    """What identifies a pod since release 1.16."""
     return pod.metadata.uid
 
 

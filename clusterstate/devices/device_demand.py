@@ -21,22 +21,25 @@ Timer = Callable[[], Callable[[], bool]]
 
 
 def unlimited() -> Callable[[], bool]:
+    """A timer that never runs out."""
     return lambda: False
 
 
 @attrs.frozen(eq=False)
 class Demand:
-    """claims: those of the pod that have no allocation yet. delegated: (resource, DeviceClass, amount) of what the pod
-    asks for that a class provides, but a node may have of its own; others: extended resources that no class provides.
-    """
+    """The devices that a pod asks for."""
 
     namespace: str
     claims: tuple[ResourceClaim, ...]
+    """The pod's claims that have no allocation yet."""
     delegated: tuple[tuple[str, str, int], ...] = ()
+    """(resource, DeviceClass, amount): extended resources that a class provides, unless the node has them itself."""
     others: tuple[str, ...] = ()
+    """Extended resources that no class provides."""
 
     @classmethod
     def of(cls, pod: PodInfo, claims: Iterable[ResourceClaim], snapshot: Snapshot) -> Demand:
+        """What a pod with these claims asks for in this cluster."""
         unallocated = tuple(claim for claim in claims if claim.allocation is None)
         asked = device_resources(pod)
         classes = classes_by_resource(snapshot) if asked else {}
@@ -78,15 +81,16 @@ def _has(snapshot: Snapshot, name: str) -> Mask:
 
 @attrs.frozen(eq=False)
 class Outcomes:
-    """fits, late: (n,) bool, the devices can be had, or there was no time to see. scores: (n,) int64.
-
-    errors: text → (n,) bool.
-    """
+    """What looking for devices found, row by row."""
 
     fits: Mask
+    """(n,) bool: the devices can be had."""
     late: Mask
+    """(n,) bool: time ran out before that was known."""
     scores: IntArray
+    """(n,) int64: the score of the allocation found."""
     errors: dict[str, Mask]
+    """Text → (n,) bool: the rows on which looking failed with it."""
 
 
 def outcomes(demand: Demand, snapshot: Snapshot, timer: Timer = unlimited) -> Outcomes:

@@ -28,45 +28,46 @@ CounterName = tuple[str, str]
 
 @attrs.frozen(eq=False)
 class Pool:
-    """Slices of one pool, of its newest generation. usable: all of them are there, and no device stands in two.
-
-    left: shared counters that devices in use have not taken, in thousandths. taken: the names of devices in use.
-    """
+    """Slices of one pool, of its newest generation."""
 
     driver: str
     name: str
     slices: tuple[ResourceSlice, ...]
     usable: bool
+    """Whether all slices are there, and no device is in two of them."""
     left: dict[CounterName, int]
+    """Shared counters that devices in use have not taken, in thousandths."""
     taken: set[str]
+    """The names of devices in use."""
 
 
 @attrs.frozen(eq=False)
 class Lot:
-    """Devices of one pool that the same nodes see. taken: the names of those in use."""
+    """Devices of one pool that the same nodes see."""
 
     pool: Pool
     devices: tuple[Device, ...]
     place: Placement
     taken: frozenset[str]
+    """The names of those in use."""
 
     @property
     def content(self) -> Hashable:
-        """All that an allocation can tell apart, for which it does not matter what pools are called."""
+        """Everything an allocation depends on; the names of pools are not part of it."""
         pool = self.pool
         return pool.driver, pool.usable, frozenset(pool.left.items()), self.devices, self.taken
 
 
 @attrs.frozen(eq=False)
 class Inventory:
-    """groups: what some nodes see, as lots; the first one is nothing. codes: (N,) each row's group.
-
-    alike: (G,) of every group the first one that offers the same, only on other nodes.
-    """
+    """The free devices of a cluster, by groups of nodes that see the same ones."""
 
     groups: tuple[tuple[Lot, ...], ...]
+    """The lots that some nodes see; the first group is empty."""
     alike: IntArray
+    """(G,) int64: for each group the first one that offers the same on other nodes."""
     codes: IntArray
+    """(N,) int64: each row's group."""
 
     def codes_of(self, snapshot: Snapshot) -> IntArray:
         """(n,) the groups of a snapshot's rows; rows without a node object see nothing."""
@@ -195,7 +196,7 @@ def _patterns(broad: dict[int, Mask], size: int) -> tuple[list[tuple[int, ...]],
 
 
 def _alike(groups: tuple[tuple[Lot, ...], ...]) -> IntArray:
-    """(G,) the first group between which and this one an allocation cannot tell the difference."""
+    """(G,) the first group that is the same to an allocation."""
     contents: dict[Lot, int] = {}
     known: dict[Hashable, int] = {}
     for lot in {lot: None for lots in groups for lot in lots}:

@@ -28,10 +28,12 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def constant(value: Any) -> Term:
+    """A term of one value."""
     return lambda _driver, _device: value
 
 
 def sequence(terms: Sequence[Term]) -> Term:
+    """The list of what the terms give."""
     return lambda driver, device: [term(driver, device) for term in terms]
 
 
@@ -45,6 +47,7 @@ def _truth(value: Any) -> bool:
 
 
 def opposite(term: Term) -> Term:
+    """``!term``. Anything but a bool is an evaluation error."""
     return lambda driver, device: not _truth(term(driver, device))
 
 
@@ -81,6 +84,8 @@ def same(left: Any, right: Any) -> bool:
 
 
 def comparison(sign: str, left: Term, right: Term) -> Term:
+    """``left SIGN right``, for ==, !=, <, <=, >, >= and in."""
+
     def term(driver: str, device: Device) -> bool:
         return _compare(sign, left(driver, device), right(driver, device))
 
@@ -108,6 +113,8 @@ def _contains(container: Any, value: Any) -> bool:
 
 
 def index(term: Term, key: Term) -> Term:
+    """``term[key]``: what a device has in a domain, or the value of a name in a map."""
+
     def found(driver: str, device: Device) -> Any:
         container, name = term(driver, device), key(driver, device)
         if isinstance(container, Domains) and isinstance(name, str):
@@ -156,6 +163,7 @@ def _has(argument: Term) -> Term:
 
 
 def method(name: str, receiver: Term, arguments: Sequence[Term]) -> Term:
+    """``receiver.name(argument)``. Raises NotEvaluatedError for a method that is not supported."""
     act = _METHODS.get(name)
     if act is None or len(arguments) != 1:
         raise NotEvaluatedError(f"the method {name} is not known with {len(arguments)} arguments")

@@ -32,6 +32,7 @@ class Selector:
 
     @classmethod
     def of(cls, expression: str, where: str) -> Selector:
+        """Compiles an expression. Raises DeviceError, with where it stands, for one that is not supported."""
         try:
             return cls(expression, compile_expression(expression), where)
         except NotEvaluatedError as error:
@@ -59,21 +60,22 @@ def _not_evaluated(where: str, expression: str, error: NotEvaluatedError) -> Dev
 
 @attrs.frozen(eq=False)
 class Option:
-    """One alternative of a request. name: with the request's, as an allocation records it. request: the request's own.
-
-    every: all devices there are, whatever ``count`` says.
-    """
+    """One alternative of a request."""
 
     name: str
+    """As an allocation records it: ``request`` or ``request/alternative``."""
     request: str
+    """The name of the request."""
     selectors: tuple[Selector, ...]
     count: int
     every: bool
+    """Whether it asks for all matching devices, whatever ``count`` says."""
     admin_access: bool
     tolerations: tuple[Toleration, ...]
 
     @classmethod
     def of(cls, name: str, ask: DeviceAsk, claim: ResourceClaim, objects: ClusterObjects) -> Option:
+        """The alternative as it is asked for, with its class's selectors. Raises DeviceError for a missing class."""
         device_class = objects.device_classes.get(ask.device_class_name)
         if device_class is None:
             raise DeviceError(f"request {name}: device class {ask.device_class_name} does not exist")
@@ -98,6 +100,7 @@ class Option:
         return True
 
     def tolerates(self, device: Device) -> bool:
+        """Whether every taint of the device that keeps pods away is tolerated."""
         return all(
             taint.effect not in BLOCKING_EFFECTS or any_tolerates(self.tolerations, taint) for taint in device.taints
         )
@@ -109,12 +112,14 @@ class Option:
 
 @attrs.frozen(eq=False)
 class Want:
-    """One request of one claim. options: the best first; ranked: they are alternatives that a score tells apart."""
+    """One request of one claim."""
 
     claim: int
     options: tuple[Option, ...]
+    """The alternatives, the preferred one first."""
     constraints: tuple[DeviceConstraint, ...]
     ranked: bool
+    """Whether the choice among the alternatives matters to the score."""
 
 
 def wants(claims: Iterable[ResourceClaim], objects: ClusterObjects) -> tuple[Want, ...]:

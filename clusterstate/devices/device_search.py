@@ -35,35 +35,41 @@ class Offer:
 
     @property
     def driver(self) -> str:
+        """The driver of the device's pool."""
         return self.lot.pool.driver
 
     @property
     def id(self) -> DeviceId:
+        """(driver, pool, device name), unique in the cluster."""
         return (self.driver, self.lot.pool.name, self.device.name)
 
     @property
     def in_use(self) -> bool:
+        """Whether an allocation holds the device already."""
         return self.device.name in self.lot.taken
 
 
 @attrs.frozen(eq=False)
 class Pick:
-    """A device chosen for a request. rank: the place of the alternative among its request's."""
+    """A device chosen for a request."""
 
     want: Want
     option: Option
     rank: int
+    """The index of the alternative among those of its request."""
     offer: Offer
 
 
 @attrs.define(eq=False)
 class Search:
-    """One search. picks: what is chosen so far; expired: whether to give up, asked before every choice."""
+    """A search for devices for all requests of a pod."""
 
     wants: Sequence[Want]
     offers: tuple[Offer, ...]
     expired: Callable[[], bool]
+    """Whether to give up, asked before every choice."""
     picks: list[Pick] = attrs.field(factory=list)
+    """The devices chosen so far."""
     _used: set[DeviceId] = attrs.field(factory=set)
     _left: dict[Pool, dict[CounterName, int]] = attrs.field(factory=dict)
     _candidates: dict[Option, tuple[Offer, ...]] = attrs.field(factory=dict)

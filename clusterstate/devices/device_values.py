@@ -37,15 +37,17 @@ class Quantity:
 @total_ordering
 @attrs.frozen(order=False)
 class Version:
-    """A semantic version. ``ranks``: its three numbers, then what orders prereleases before the release."""
+    """A semantic version."""
 
     ranks: tuple[Any, ...]
+    """Its three numbers, then what orders prereleases before the release."""
 
     def __lt__(self, other: Version) -> bool:
         return self.ranks < other.ranks
 
 
 def quantity(text: str) -> Quantity:
+    """CEL's ``quantity(text)``. Raises ValueFault for a text that is none."""
     try:
         return Quantity(parse_quantity(text))
     except ValueError as error:
@@ -78,6 +80,7 @@ class Domains:
     read: Callable[[Any], Any]
 
     def domain(self, domain: str) -> dict[str, Any]:
+        """The values of one domain, by name without the domain."""
         found = {}
         for key, value in self.values.items():
             prefix, _, name = key.rpartition("/")
@@ -87,6 +90,7 @@ class Domains:
 
 
 def read_attribute(attribute: DeviceAttribute) -> Any:
+    """The value of a device's attribute as expressions see it."""
     return version(str(attribute.value)) if attribute.kind == "version" else attribute.value
 
 

@@ -22,15 +22,14 @@ class ClaimError(SchedulingError):
 
 @attrs.frozen
 class OwnClaim(PodResourceClaim):
-    """An entry of a pod's ``resourceClaims`` that knows whose it is.
-
-    settled: the pod's status has an entry for it; made: the claim named there, None: none is needed.
-    """
+    """An entry of a pod's ``resourceClaims`` that knows whose it is."""
 
     pod_name: str = ""
     pod_uid: str = ""
     settled: bool = False
+    """Whether the pod's status has an entry for it."""
     made: str | None = None
+    """The claim named there; None when none is needed."""
 
 
 def own_claims(pod: Pod) -> tuple[OwnClaim, ...]:
@@ -94,6 +93,7 @@ def consumer(pod: Pod) -> ConsumerReference:
 
 
 def is_reserved_for(claim: ResourceClaim, pod_uid: str) -> bool:
+    """Whether the claim is reserved for the pod of this uid."""
     return any(entry.uid == pod_uid for entry in claim.reserved_for)
 
 

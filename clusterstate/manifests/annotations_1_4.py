@@ -95,7 +95,7 @@ def pod_key_1_4(pod: Pod) -> PodKey:
 
 
 def name_key(pod: Pod) -> str:
-    """What tells pods apart in release 1.4."""
+    """What identifies a pod in release 1.4."""
     return pod.key
 
 

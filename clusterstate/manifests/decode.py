@@ -142,7 +142,7 @@ def _kind(item: Item) -> Kind:
 
 
 def _where(item: Item) -> str:
-    """File and place of an item that cannot be told by its name."""
+    """File and place of an item that has no name to report."""
     return ": ".join(part for part in (item.source, item.place) if part) or "manifest"
 
 

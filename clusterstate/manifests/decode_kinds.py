@@ -66,6 +66,7 @@ class Kind:
 
 
 def decode_pod(manifest: Fields) -> Pod:
+    """A v1 Pod."""
     status, spec = manifest.inside("status"), manifest.inside("spec")
     return Pod(
         metadata=decode_metadata(manifest),
@@ -81,6 +82,7 @@ def decode_pod(manifest: Fields) -> Pod:
 
 
 def decode_node(manifest: Fields) -> Node:
+    """A v1 Node."""
     spec, status = manifest.inside("spec"), manifest.inside("status")
     return Node(
         metadata=decode_metadata(manifest),
@@ -109,12 +111,14 @@ def _images(status: Fields) -> tuple[ContainerImage, ...]:
 
 
 def decode_service(manifest: Fields) -> Service:
+    """A v1 Service."""
     spec = manifest.inside("spec")
     selector = decode_labels(spec, "selector") if spec.has("selector") else None
     return Service(decode_metadata(manifest), selector)
 
 
 def decode_replication_controller(manifest: Fields) -> ReplicationController:
+    """A v1 ReplicationController."""
     spec = manifest.inside("spec")
     return ReplicationController(
         decode_metadata(manifest), decode_labels(spec, "selector"), spec.integer("replicas", 1)
@@ -122,16 +126,19 @@ def decode_replication_controller(manifest: Fields) -> ReplicationController:
 
 
 def decode_replica_set(manifest: Fields) -> ReplicaSet:
+    """An apps/v1 ReplicaSet."""
     spec = manifest.inside("spec")
     return ReplicaSet(decode_metadata(manifest), decode_label_selector(spec, "selector"), spec.integer("replicas", 1))
 
 
 def decode_stateful_set(manifest: Fields) -> StatefulSet:
+    """An apps/v1 StatefulSet."""
     spec = manifest.inside("spec")
     return StatefulSet(decode_metadata(manifest), decode_label_selector(spec, "selector"), spec.integer("replicas", 1))
 
 
 def decode_priority_class(manifest: Fields) -> PriorityClass:
+    """A scheduling.k8s.io/v1 PriorityClass."""
     return PriorityClass(
         metadata=decode_metadata(manifest),
         value=manifest.integer("value"),
@@ -141,6 +148,7 @@ def decode_priority_class(manifest: Fields) -> PriorityClass:
 
 
 def decode_pod_disruption_budget(manifest: Fields) -> PodDisruptionBudget:
+    """A policy/v1 PodDisruptionBudget."""
     status = manifest.inside("status")
     return PodDisruptionBudget(
         metadata=decode_metadata(manifest),
@@ -151,6 +159,7 @@ def decode_pod_disruption_budget(manifest: Fields) -> PodDisruptionBudget:
 
 
 def decode_namespace(manifest: Fields) -> Namespace:
+    """A v1 Namespace."""
     return Namespace(decode_metadata(manifest))
 
 

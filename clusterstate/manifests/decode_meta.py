@@ -45,6 +45,7 @@ def _owner(owner: Fields) -> OwnerReference:
 
 
 def decode_labels(fields: Fields, key: str) -> Labels:
+    """The map of texts under a key; empty without it."""
     pairs = fields.text_map(key)
     return FrozenMap(pairs) if pairs else NO_LABELS
 
@@ -55,6 +56,7 @@ def _requirements(fields: Fields, key: str) -> Iterator[Requirement]:
 
 
 def decode_label_selector(fields: Fields, key: str) -> LabelSelector | None:
+    """The LabelSelector under a key; None without it."""
     selector = fields.child(key)
     if selector is None:
         return None
@@ -62,6 +64,7 @@ def decode_label_selector(fields: Fields, key: str) -> LabelSelector | None:
 
 
 def decode_node_selector_term(term: Fields) -> NodeSelectorTerm:
+    """A NodeSelectorTerm, over labels and fields."""
     return NodeSelectorTerm(tuple(_requirements(term, "matchExpressions")), tuple(_requirements(term, "matchFields")))
 
 

@@ -55,6 +55,7 @@ def decode_pod_spec(spec: Fields) -> PodSpec:
 
 
 def decode_container(container: Fields) -> Container:
+    """A Container; its ports without a hostPort are dropped."""
     resources = container.inside("resources")
     ports = (_port(port) for port in container.children("ports"))
     return Container(
@@ -81,6 +82,7 @@ def _resource_claim(claim: Fields) -> PodResourceClaim:
 
 
 def decode_toleration(toleration: Fields) -> Toleration:
+    """A Toleration."""
     return Toleration(
         key=toleration.text("key"),
         operator=toleration.text("operator"),
@@ -104,6 +106,7 @@ def _spread(constraint: Fields) -> TopologySpreadConstraint:
 
 
 def decode_affinity(affinity: Fields | None) -> Affinity | None:
+    """An Affinity; None without one."""
     if affinity is None:
         return None
     return Affinity(

@@ -11,6 +11,7 @@ CONTAINER_STATUSES = ("containerStatuses", "initContainerStatuses")
 
 
 def decode_conditions(status: Fields) -> tuple[PodCondition, ...]:
+    """The conditions of a pod's status."""
     return tuple(
         PodCondition(c.text("type"), c.text("status"), c.text("reason")) for c in status.children("conditions")
     )

@@ -37,6 +37,7 @@ from clusterstate.objects.resource import (
 
 
 def decode_resource_slice(manifest: Fields) -> ResourceSlice:
+    """A resource.k8s.io/v1 ResourceSlice."""
     spec = manifest.inside("spec")
     pool = spec.inside("pool")
     return ResourceSlice(
@@ -100,6 +101,7 @@ def _counter_set(fields: Fields, name: str) -> CounterSet:
 
 
 def decode_device_class(manifest: Fields) -> DeviceClass:
+    """A resource.k8s.io/v1 DeviceClass."""
     spec = manifest.inside("spec")
     return DeviceClass(
         metadata=decode_metadata(manifest),
@@ -125,6 +127,7 @@ def _configs(fields: Fields) -> Iterator[DeviceConfig]:
 
 
 def decode_resource_claim(manifest: Fields) -> ResourceClaim:
+    """A resource.k8s.io/v1 ResourceClaim."""
     status = manifest.inside("status")
     return ResourceClaim(
         metadata=decode_metadata(manifest),
@@ -136,6 +139,7 @@ def decode_resource_claim(manifest: Fields) -> ResourceClaim:
 
 
 def decode_resource_claim_template(manifest: Fields) -> ResourceClaimTemplate:
+    """A resource.k8s.io/v1 ResourceClaimTemplate."""
     return ResourceClaimTemplate(decode_metadata(manifest), _claim_spec(manifest.inside("spec").inside("spec")))
 
 
@@ -218,5 +222,6 @@ def _device_status(entry: Fields) -> DeviceStatus:
 
 
 def decode_pod_group(manifest: Fields) -> PodGroup:
+    """A scheduling.k8s.io PodGroup; without a gang policy its minCount is None."""
     gang = manifest.inside("spec").inside("schedulingPolicy").child("gang")
     return PodGroup(decode_metadata(manifest), None if gang is None else gang.integer("minCount"))

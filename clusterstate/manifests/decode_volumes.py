@@ -76,6 +76,7 @@ def decode_pod_volume(volume: Fields) -> VolumeSource | None:
 
 
 def decode_persistent_volume(manifest: Fields) -> PersistentVolume:
+    """A v1 PersistentVolume."""
     spec = manifest.inside("spec")
     affinity = spec.child("nodeAffinity")
     return PersistentVolume(
@@ -99,6 +100,7 @@ def _claim_reference(reference: Fields | None) -> ClaimReference | None:
 
 
 def decode_persistent_volume_claim(manifest: Fields) -> PersistentVolumeClaim:
+    """A v1 PersistentVolumeClaim."""
     spec = manifest.inside("spec")
     return PersistentVolumeClaim(
         metadata=decode_metadata(manifest),
@@ -114,6 +116,7 @@ def decode_persistent_volume_claim(manifest: Fields) -> PersistentVolumeClaim:
 
 
 def decode_storage_class(manifest: Fields) -> StorageClass:
+    """A storage.k8s.io/v1 StorageClass."""
     return StorageClass(
         metadata=decode_metadata(manifest),
         provisioner=manifest.text("provisioner"),
@@ -127,6 +130,7 @@ def _topology(term: Fields) -> tuple[Requirement, ...]:
 
 
 def decode_csi_node(manifest: Fields) -> CSINode:
+    """A storage.k8s.io/v1 CSINode."""
     return CSINode(
         metadata=decode_metadata(manifest),
         drivers=tuple(_driver(driver) for driver in manifest.inside("spec").children("drivers")),
@@ -143,6 +147,7 @@ def _driver(driver: Fields) -> CSINodeDriver:
 
 
 def decode_csi_driver(manifest: Fields) -> CSIDriver:
+    """A storage.k8s.io/v1 CSIDriver."""
     spec = manifest.inside("spec")
     return CSIDriver(
         metadata=decode_metadata(manifest),
@@ -153,6 +158,7 @@ def decode_csi_driver(manifest: Fields) -> CSIDriver:
 
 
 def decode_csi_storage_capacity(manifest: Fields) -> CSIStorageCapacity:
+    """A storage.k8s.io/v1 CSIStorageCapacity."""
     return CSIStorageCapacity(
         metadata=decode_metadata(manifest),
         storage_class_name=manifest.text("storageClassName"),
@@ -167,6 +173,7 @@ def _quantity_or_none(fields: Fields, key: str) -> int | None:
 
 
 def decode_volume_attachment(manifest: Fields) -> VolumeAttachment:
+    """A storage.k8s.io/v1 VolumeAttachment."""
     spec = manifest.inside("spec")
     return VolumeAttachment(
         metadata=decode_metadata(manifest),

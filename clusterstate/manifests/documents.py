@@ -167,7 +167,7 @@ def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api
 
 
 def _header(raw: msgspec.Raw) -> _Header:
-    """apiVersion and kind, from the first bytes if they tell."""
+    """apiVersion and kind, from the first bytes if they are there."""
     opening = _OPENING.match(memoryview(raw))
     if opening is None:
         return msgspec.json.decode(raw, type=_Header)

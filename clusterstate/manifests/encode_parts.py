@@ -33,6 +33,7 @@ def present(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encode_metadata(meta: ObjectMeta) -> dict[str, Any]:
+    """ObjectMeta as a manifest writes it."""
     fields = {
         "name": meta.name,
         "namespace": meta.namespace or None,
@@ -72,6 +73,7 @@ def _requirements(requirements: Iterable[Requirement]) -> list[dict[str, Any]] |
 
 
 def encode_label_selector(selector: LabelSelector | None) -> dict[str, Any] | None:
+    """A LabelSelector as a manifest writes it; None for none."""
     if selector is None:
         return None
     labels, expressions = dict(selector.match_labels) or None, _requirements(selector.match_expressions)
@@ -79,6 +81,7 @@ def encode_label_selector(selector: LabelSelector | None) -> dict[str, Any] | No
 
 
 def encode_term(term: NodeSelectorTerm) -> dict[str, Any]:
+    """A NodeSelectorTerm as a manifest writes it."""
     expressions, fields = _requirements(term.match_expressions), _requirements(term.match_fields)
     return present({"matchExpressions": expressions, "matchFields": fields})
 

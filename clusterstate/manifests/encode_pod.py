@@ -136,6 +136,7 @@ def _volume(index: int, volume: VolumeSource) -> dict[str, Any]:
 
 
 def encode_toleration(toleration: Toleration) -> dict[str, Any]:
+    """A Toleration as a manifest writes it."""
     fields = {
         "key": toleration.key or None,
         "operator": toleration.operator or None,
@@ -147,6 +148,7 @@ def encode_toleration(toleration: Toleration) -> dict[str, Any]:
 
 
 def encode_spread_constraint(constraint: TopologySpreadConstraint) -> dict[str, Any]:
+    """A TopologySpreadConstraint as a manifest writes it."""
     fields = {
         "maxSkew": constraint.max_skew,
         "topologyKey": constraint.topology_key,

@@ -55,6 +55,7 @@ class Fields:
 
     @property
     def path(self) -> str:
+        """Where this object stands in its document, such as ``.spec.containers[0]``."""
         return f"{self.parent.path}{self.place}" if self.parent is not None else self.place
 
     def fault(self, place: str, text: str) -> None:
@@ -62,9 +63,11 @@ class Fields:
         self.faults.append(f"{(self.path + place).lstrip('.')}: {text}")
 
     def has(self, key: str) -> bool:
+        """Whether a key is there with a value other than null."""
         return self.data.get(key) is not None
 
     def text_or_none(self, key: str) -> str | None:
+        """The text under a key; None when it is missing, null or, with a fault noted, no text."""
         value = self.data.get(key)
         if value is None or isinstance(value, str):
             return value
@@ -72,10 +75,12 @@ class Fields:
         return None
 
     def text(self, key: str, default: str = "") -> str:
+        """The text under a key, or the default."""
         value = self.text_or_none(key)
         return default if value is None else value
 
     def flag(self, key: str, default: bool = False) -> bool:
+        """The bool under a key, or the default; anything else is a fault."""
         value = self.data.get(key)
         if value is None:
             return default
@@ -85,6 +90,7 @@ class Fields:
         return default
 
     def integer_or_none(self, key: str) -> int | None:
+        """The integer under a key; None when it is missing, null or, with a fault noted, no integer."""
         value = self.data.get(key)
         if value is None:
             return None
@@ -97,6 +103,7 @@ class Fields:
         return None
 
     def integer(self, key: str, default: int = 0) -> int:
+        """The integer under a key, or the default."""
         value = self.integer_or_none(key)
         return default if value is None else value
 
@@ -116,6 +123,7 @@ class Fields:
         return Fields(NOTHING, self.faults, self, step(key)) if found is None else found
 
     def sequence(self, key: str) -> Sequence[Any]:
+        """The list under a key; empty when it is missing, null or, with a fault noted, no list."""
         value = self.data.get(key)
         if value is None:
             return ()

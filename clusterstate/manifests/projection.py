@@ -14,6 +14,8 @@ from clusterstate.manifests.decode_volumes import POD_SOURCES
 
 
 class OwnerProjection(msgspec.Struct, frozen=True):
+    """An entry of ``metadata.ownerReferences``."""
+
     kind: str = ""
     name: str = ""
     uid: str = ""
@@ -22,6 +24,8 @@ class OwnerProjection(msgspec.Struct, frozen=True):
 
 
 class MetadataProjection(msgspec.Struct):
+    """What is read of ``metadata``."""
+
     name: str
     namespace: str = ""
     uid: str = ""
@@ -33,6 +37,8 @@ class MetadataProjection(msgspec.Struct):
 
 
 class ContainerProjection(msgspec.Struct, omit_defaults=True):
+    """What is read of a container."""
+
     name: Any = None
     image: Any = None
     resources: Any = None
@@ -48,6 +54,8 @@ EMPTY_VOLUME = VolumeProjection()
 
 
 class SpecProjection(msgspec.Struct, omit_defaults=True):
+    """What is read of a pod's ``spec``."""
+
     nodeName: str | None = None  # noqa: N815
     containers: list[ContainerProjection] | None = None
     initContainers: list[ContainerProjection] | None = None  # noqa: N815
@@ -70,6 +78,8 @@ class SpecProjection(msgspec.Struct, omit_defaults=True):
 
 
 class ConditionProjection(msgspec.Struct, frozen=True, gc=False):
+    """An entry of a pod's ``status.conditions``."""
+
     type: str = ""
     status: str = ""
     reason: str = ""
@@ -79,12 +89,16 @@ ABSENT = msgspec.Raw()
 
 
 class ContainerStatusProjection(msgspec.Struct):
+    """What is read of an entry of ``status.containerStatuses``."""
+
     name: str = ""
     resources: msgspec.Raw = ABSENT
     allocatedResources: msgspec.Raw = ABSENT  # noqa: N815
 
 
 class StatusProjection(msgspec.Struct):
+    """What is read of a pod's ``status``."""
+
     phase: str | None = None
     nominatedNodeName: str | None = None  # noqa: N815
     startTime: str | None = None  # noqa: N815
@@ -97,6 +111,8 @@ class StatusProjection(msgspec.Struct):
 
 
 class PodProjection(msgspec.Struct):
+    """What is read of a pod."""
+
     metadata: MetadataProjection
     spec: SpecProjection = msgspec.field(default_factory=SpecProjection)
     status: StatusProjection = msgspec.field(default_factory=StatusProjection)

@@ -50,6 +50,8 @@ NO_RESOURCES: ResourceList = FrozenMap()
 
 @attrs.frozen
 class OwnerReference:
+    """Who made an object; at most one of its owners is the controller."""
+
     kind: str
     name: str
     uid: str

@@ -18,18 +18,24 @@ class Requirement:
 
 @attrs.frozen(cache_hash=True)
 class LabelSelector:
+    """Picks objects by labels; every requirement must hold. An empty one picks all."""
+
     match_labels: Labels = NO_LABELS
     match_expressions: tuple[Requirement, ...] = ()
 
 
 @attrs.frozen
 class NodeSelectorTerm:
+    """Picks nodes by labels and fields; every requirement must hold. An empty one picks none."""
+
     match_expressions: tuple[Requirement, ...] = ()
     match_fields: tuple[Requirement, ...] = ()
 
 
 @attrs.frozen
 class PreferredSchedulingTerm:
+    """A preference for nodes, with its weight of 1 to 100."""
+
     weight: int
     preference: NodeSelectorTerm
 
@@ -56,6 +62,8 @@ class PodAffinityTerm:
 
 @attrs.frozen
 class WeightedPodAffinityTerm:
+    """A preference for nodes near pods, or away from them, with its weight of 1 to 100."""
+
     weight: int
     term: PodAffinityTerm
 
@@ -70,6 +78,8 @@ class PodAffinity:
 
 @attrs.frozen(cache_hash=True)
 class Affinity:
+    """What a pod wants of nodes, and of pods near its own."""
+
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
@@ -77,6 +87,8 @@ class Affinity:
 
 @attrs.frozen
 class Taint:
+    """Keeps pods that do not tolerate it off a node (effect NoSchedule, NoExecute or PreferNoSchedule)."""
+
     key: str
     value: str = ""
     effect: str = ""
@@ -84,6 +96,8 @@ class Taint:
 
 @attrs.frozen
 class Toleration:
+    """Taints that a pod accepts. Without a key any key, without an effect any effect."""
+
     key: str = ""
     operator: str = ""
     value: str = ""
@@ -93,6 +107,8 @@ class Toleration:
 
 @attrs.frozen
 class TopologySpreadConstraint:
+    """How evenly pods are spread over the domains of a topology key."""
+
     max_skew: int
     topology_key: str
     when_unsatisfiable: str

@@ -13,18 +13,24 @@ from clusterstate.objects.constraints import Taint
 
 @attrs.frozen
 class NodeCondition:
+    """An entry of ``status.conditions``; status is True, False or Unknown."""
+
     type: str
     status: str
 
 
 @attrs.frozen
 class ContainerImage:
+    """An image that a node has, under all its names."""
+
     names: tuple[str, ...]
     size_bytes: int
 
 
 @attrs.frozen
 class Node:
+    """A node."""
+
     metadata: ObjectMeta
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
@@ -37,4 +43,5 @@ class Node:
 
     @property
     def name(self) -> str:
+        """``metadata.name``."""
         return self.metadata.name

@@ -23,7 +23,7 @@ class ContainerPort:
 
 @attrs.frozen
 class Container:
-    """Ports without a hostPort are dropped while decoding. ``restart_rule_actions``: of its restartPolicyRules."""
+    """Ports without a hostPort are dropped while decoding."""
 
     name: str = ""
     image: str = ""
@@ -32,6 +32,7 @@ class Container:
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str | None = None
     restart_rule_actions: tuple[str, ...] = ()
+    """The actions of its restartPolicyRules."""
 
 
 @attrs.frozen
@@ -45,22 +46,19 @@ class PodResourceClaim:
 
 @attrs.frozen
 class RequestsInUse:
-    """What a running pod's containers, and the pod as a whole, are granted when that is not what its spec asks for.
-
-    containers, init_containers: as many as the spec has, in its order. resources: of the pod as a whole.
-    """
+    """What a running pod's containers, and the pod as a whole, are granted when that is not what its spec asks for."""
 
     containers: tuple[ResourceList, ...]
+    """Of each container of the spec, in its order."""
     init_containers: tuple[ResourceList, ...]
+    """Of each init container of the spec, in its order."""
     resources: ResourceList
+    """Of the pod as a whole."""
 
 
 @attrs.frozen(cache_hash=True)
 class PodSpec:
-    """What a pod asks for; everything but the node it is bound to, so that replicas share one.
-
-    in_use: no part of the API's spec; a release that reads resize status puts it there (``pod_view_1_36``).
-    """
+    """What a pod asks for; everything but the node it is bound to, so that replicas share one."""
 
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -81,10 +79,13 @@ class PodSpec:
     scheduling_group: str = ""
     resource_claims: tuple[PodResourceClaim, ...] = ()
     in_use: RequestsInUse | None = None
+    """No part of the API's spec; a release that reads resize status puts it there (``pod_view_1_36``)."""
 
 
 @attrs.frozen
 class PodCondition:
+    """An entry of ``status.conditions``."""
+
     type: str
     status: str = ""
     reason: str = ""
@@ -108,14 +109,12 @@ class Grant:
 
 @attrs.frozen(cache_hash=True)
 class PodGrants:
-    """What the status of a pod says of its resources.
-
-    containers: by name, init containers too; those whose status has ``resources``. pod: None without
-    ``status.resources``.
-    """
+    """What the status of a pod says of its resources."""
 
     containers: FrozenMap[str, Grant]
+    """By name, init containers too; those whose status has ``resources``."""
     pod: Grant | None = None
+    """None without ``status.resources``."""
 
 
 @attrs.frozen

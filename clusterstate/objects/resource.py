@@ -13,9 +13,10 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 
 @attrs.frozen(cache_hash=True)
 class DeviceAttribute:
-    """kind: int, bool, string or version; it keeps 1 and true apart."""
+    """An attribute of a device."""
 
     kind: str
+    """``int``, ``bool``, ``string`` or ``version``; distinguishes 1 from true."""
     value: int | bool | str
 
 
@@ -44,7 +45,7 @@ class Placement:
 
 @attrs.frozen(cache_hash=True)
 class Device:
-    """``placement`` counts only where the slice leaves it to each device. ``shareable``: allowMultipleAllocations."""
+    """A device of a ResourceSlice."""
 
     name: str
     attributes: Attributes = NO_ATTRIBUTES
@@ -52,10 +53,12 @@ class Device:
     consumes_counters: tuple[CounterSet, ...] = ()
     taints: tuple[Taint, ...] = ()
     placement: Placement = Placement()
+    """Counts only where the slice leaves it to each device."""
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     shareable: bool = False
+    """``allowMultipleAllocations``."""
 
 
 @attrs.frozen
@@ -132,6 +135,8 @@ class DeviceConstraint:
 
 @attrs.frozen
 class ClaimSpec:
+    """What a ResourceClaim asks for."""
+
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
     config: tuple[DeviceConfig, ...] = ()
@@ -171,6 +176,8 @@ class DeviceStatus:
 
 @attrs.frozen
 class ConsumerReference:
+    """Who a claim is reserved for."""
+
     resource: str
     name: str
     uid: str
@@ -195,6 +202,8 @@ class ResourceClaim:
 
 @attrs.frozen
 class ResourceClaimTemplate:
+    """What claims are made from, one for each pod that names the template."""
+
     metadata: ObjectMeta
     spec: ClaimSpec = ClaimSpec()
 

@@ -11,6 +11,8 @@ from clusterstate.objects.volumes import VolumeSource
 
 @attrs.frozen
 class ClaimReference:
+    """The claim that a PersistentVolume is bound to."""
+
     namespace: str
     name: str
     uid: str = ""
@@ -18,39 +20,38 @@ class ClaimReference:
 
 @attrs.frozen
 class PersistentVolume:
-    """``node_affinity`` is None when absent; ``storage`` is capacity.storage in thousandths of a byte.
-
-    ``volume_attributes_class_name``: empty for none; read by 1.36.
-    """
+    """A PersistentVolume."""
 
     metadata: ObjectMeta
     source: VolumeSource | None = None
     storage: int = 0
+    """``capacity.storage`` in thousandths of a byte."""
     access_modes: tuple[str, ...] = ()
     storage_class_name: str = ""
     volume_mode: str | None = None
     claim_ref: ClaimReference | None = None
     node_affinity: tuple[NodeSelectorTerm, ...] | None = None
+    """None when absent."""
     phase: str = ""
     volume_attributes_class_name: str = ""
+    """Empty for none; read by 1.36."""
 
 
 @attrs.frozen
 class PersistentVolumeClaim:
-    """``storage_class_name`` is None when absent; ``storage`` is the request in thousandths of a byte.
-
-    ``volume_attributes_class_name``: empty for none; read by 1.36.
-    """
+    """A PersistentVolumeClaim."""
 
     metadata: ObjectMeta
     volume_name: str = ""
     storage: int = 0
+    """The request in thousandths of a byte."""
     access_modes: tuple[str, ...] = ()
     storage_class_name: str | None = None
     volume_mode: str | None = None
     selector: LabelSelector | None = None
     phase: str = ""
     volume_attributes_class_name: str = ""
+    """Empty for none; read by 1.36."""
 
 
 @attrs.frozen
@@ -65,28 +66,32 @@ class StorageClass:
 
 @attrs.frozen
 class CSINodeDriver:
-    """``count`` is allocatable.count, None when absent."""
+    """A CSI driver on a node."""
 
     name: str
     node_id: str = ""
     topology_keys: tuple[str, ...] = ()
     count: int | None = None
+    """``allocatable.count``, None when absent."""
 
 
 @attrs.frozen
 class CSINode:
+    """The CSI drivers that a node has, with their limits."""
+
     metadata: ObjectMeta
     drivers: tuple[CSINodeDriver, ...] = ()
 
 
 @attrs.frozen
 class CSIDriver:
-    """``prevent_pod_scheduling_if_missing`` is read by 1.36."""
+    """A CSI driver of the cluster."""
 
     metadata: ObjectMeta
     attach_required: bool = True
     storage_capacity: bool = False
     prevent_pod_scheduling_if_missing: bool = False
+    """Read by 1.36."""
 
 
 @attrs.frozen

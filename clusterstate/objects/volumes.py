@@ -7,21 +7,26 @@ import attrs
 
 @attrs.frozen
 class GCEPersistentDisk:
+    """A disk of Google Compute Engine."""
+
     pd_name: str
     read_only: bool = False
 
 
 @attrs.frozen
 class AWSElasticBlockStore:
-    """``volume_name``: what a pod calls the volume; kept only for an id in the long form (``aws://…``)."""
+    """A disk of Amazon Web Services."""
 
     volume_id: str
     read_only: bool = False
     volume_name: str = ""
+    """What a pod calls the volume; kept only for an id in the long form (``aws://…``)."""
 
 
 @attrs.frozen
 class RBD:
+    """An image in a Ceph cluster."""
+
     monitors: tuple[str, ...]
     image: str
     pool: str = "rbd"
@@ -30,18 +35,24 @@ class RBD:
 
 @attrs.frozen
 class ISCSI:
+    """A disk of an iSCSI target."""
+
     iqn: str
     read_only: bool = False
 
 
 @attrs.frozen
 class AzureDisk:
+    """A managed disk of Azure."""
+
     disk_name: str
     disk_uri: str = ""
 
 
 @attrs.frozen
 class Cinder:
+    """A volume of OpenStack."""
+
     volume_id: str
 
 
@@ -54,6 +65,8 @@ class PortworxVolume:
 
 @attrs.frozen
 class CSI:
+    """A volume of a CSI driver."""
+
     driver: str
     volume_handle: str = ""
 

@@ -10,14 +10,17 @@ from clusterstate.objects.constraints import LabelSelector
 
 @attrs.frozen
 class Service:
-    """``selector`` is None when absent (a service without selector selects no pod)."""
+    """A v1 Service."""
 
     metadata: ObjectMeta
     selector: Labels | None = None
+    """None when absent: a service without a selector selects no pod."""
 
 
 @attrs.frozen
 class ReplicationController:
+    """What is read of a v1 ReplicationController."""
+
     metadata: ObjectMeta
     selector: Labels = NO_LABELS
     replicas: int = 1
@@ -25,6 +28,8 @@ class ReplicationController:
 
 @attrs.frozen
 class ReplicaSet:
+    """What is read of an apps/v1 ReplicaSet."""
+
     metadata: ObjectMeta
     selector: LabelSelector | None = None
     replicas: int = 1
@@ -32,6 +37,8 @@ class ReplicaSet:
 
 @attrs.frozen
 class StatefulSet:
+    """What is read of an apps/v1 StatefulSet."""
+
     metadata: ObjectMeta
     selector: LabelSelector | None = None
     replicas: int = 1
@@ -39,6 +46,8 @@ class StatefulSet:
 
 @attrs.frozen
 class PriorityClass:
+    """The priority that pods get by its name."""
+
     metadata: ObjectMeta
     value: int = 0
     global_default: bool = False
@@ -57,4 +66,6 @@ class PodDisruptionBudget:
 
 @attrs.frozen
 class Namespace:
+    """A namespace; its labels are what namespace selectors match."""
+
     metadata: ObjectMeta

@@ -1,4 +1,4 @@
-"""Selectors, affinity terms and tolerations where release 1.4 matches them otherwise than 1.16."""
+"""Selectors, affinity terms and tolerations where release 1.4 matches them differently from 1.16."""
 
 from __future__ import annotations
 
@@ -112,14 +112,13 @@ def preferred_weights_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
 @attrs.frozen
 class TermMatcher14:
-    """The test whether a pod class is one that a term picks.
-
-    namespaces: None for all of them. error: the selector's fault; it shows only on pods of the term's namespaces.
-    """
+    """The test whether a pod class is one that a term picks."""
 
     namespaces: frozenset[str] | None
+    """None for all namespaces."""
     labels: Matcher
     error: str | None = None
+    """What is wrong with the selector; reported only for pods of the term's namespaces."""
 
     def __call__(self, pod: PodInfo) -> bool:
         return self.reaches(pod) and self.labels(pod.labels)

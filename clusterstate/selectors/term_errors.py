@@ -1,6 +1,6 @@
 """What is wrong with node selector terms, in the words of the framework releases.
 
-1.20 tells the first fault of each term; 1.36 tells every fault, each with the path of the field.
+1.20 reports the first error of each term; 1.36 reports every error, each with the path of the field.
 """
 
 from __future__ import annotations

@@ -31,11 +31,12 @@ SOFT: Final = "preferred affinity or anti-affinity"
 
 @attrs.frozen
 class TermMatcher:
-    """The test whether a pod class is one that a term picks. ``error``: the selector's fault; it picks nothing then."""
+    """The test whether a pod class is one that a term picks."""
 
     namespaces: frozenset[str]
     labels: Matcher
     error: str | None = None
+    """What is wrong with the selector, which then matches nothing."""
 
     def __call__(self, pod: PodInfo) -> bool:
         return pod.namespace in self.namespaces and self.labels(pod.labels)
@@ -90,7 +91,7 @@ def affinity_uses(info: PodInfo) -> tuple[Use, ...]:
 
 
 def topology_keys(snapshot: Snapshot, *sorts: str) -> list[str]:
-    """The distinct topology keys that terms of these sorts use, of running and of thought-on pods."""
+    """The distinct topology keys that terms of these sorts use, of running and of hypothetically added pods."""
     uses = [use for use in snapshot.affinity_uses if use[0] in sorts]
     for change in snapshot.changes:
         uses += [use for use in affinity_uses(change.info) if use[0] in sorts]

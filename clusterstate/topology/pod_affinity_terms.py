@@ -20,15 +20,13 @@ MOST_REMEMBERED = 4096
 
 @attrs.frozen(cache_hash=True)
 class Term:
-    """Picks pods by namespace and labels; equal terms pick the same.
-
-    among: the namespaces whose labels it matches are looked into as well (1.36).
-    """
+    """Picks pods by namespace and labels; equal terms pick the same."""
 
     topology_key: str
     namespaces: frozenset[str]
     labels: Matcher
     among: Matcher = NOTHING
+    """Namespaces whose labels it matches count as well (1.36)."""
 
     def picks(self, pod: PodInfo, namespace_labels: Labels = NO_LABELS) -> bool:
         """namespace_labels: those of the pod's namespace."""
@@ -62,16 +60,16 @@ Parse = Callable[[PodAffinityTerm, str], Term]
 
 @attrs.frozen
 class OwnTerms:
-    """The terms of a pod that looks for a place.
-
-    affinity, anti_affinity: required. preferred: both kinds. errors: the groups with an invalid selector, which have
-    no terms, as ``GROUP: text``.
-    """
+    """The terms of a pod that is being scheduled."""
 
     affinity: Terms = ()
+    """The required terms of affinity."""
     anti_affinity: Terms = ()
+    """The required terms of anti-affinity."""
     preferred: Weighted = ()
+    """The preferred terms, those of anti-affinity with negative weights."""
     errors: tuple[str, ...] = ()
+    """The groups with an invalid selector, which have no terms, as ``GROUP: text``."""
 
 
 NO_TERMS = OwnTerms()
@@ -79,16 +77,15 @@ NO_TERMS = OwnTerms()
 
 @attrs.frozen
 class TermRules:
-    """One release's reading of terms.
-
-    parse: a term of a pod in a namespace. by_namespace_labels: terms look at the labels of namespaces. all_errors:
-    every group with an invalid selector is told, instead of the last.
-    """
+    """One release's reading of terms."""
 
     name: str
     parse: Parse
+    """Compiles a term of a pod in a namespace."""
     by_namespace_labels: bool
+    """Whether terms can select namespaces by their labels."""
     all_errors: bool
+    """Whether every group with an invalid selector is reported, or only the last."""
 
     def own(self, pod: PodInfo, snapshot: Snapshot) -> OwnTerms:
         """The terms of an incoming pod; what namespaces they look into is settled here."""
@@ -154,6 +151,7 @@ class TermRules:
 
     @property
     def reads(self) -> Reads:
+        """What terms depend on besides the pods."""
         return Reads.NAMESPACES if self.by_namespace_labels else Reads(0)
 
 

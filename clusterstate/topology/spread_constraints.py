@@ -29,18 +29,17 @@ SYSTEM_DEFAULTS = (
 
 @attrs.frozen(cache_hash=True)
 class SpreadConstraint:
-    """A constraint ready to count by.
-
-    min_domains: with fewer domains the emptiest one counts as empty. honours_affinity, honours_taints: nodes that the
-    pod's node affinity does not pick, or whose taints it does not tolerate, do not count. All of these since 1.36.
-    """
+    """A constraint ready to count by."""
 
     max_skew: int
     topology_key: str
     selector: Matcher
     min_domains: int = 1
+    """With fewer domains the smallest count is taken as 0 (1.36)."""
     honours_affinity: bool = True
+    """Whether nodes that the pod's node affinity does not match are left out (1.36: can be switched off)."""
     honours_taints: bool = False
+    """Whether nodes with taints that the pod does not tolerate are left out (1.36)."""
 
 
 Constraints = tuple[SpreadConstraint, ...]
@@ -48,19 +47,19 @@ Constraints = tuple[SpreadConstraint, ...]
 
 @attrs.frozen(eq=False)
 class SpreadRules:
-    """Where a profile's pods get their constraints from.
-
-    defaults: for pods that have none. system: these are the built-in ones. compile: a constraint of a pod with some
-    labels. default_selector: what default constraints count for a pod, None: nothing, and they do not hold.
-    """
+    """Where a profile's pods get their constraints from."""
 
     defaults: tuple[TopologySpreadConstraint, ...]
+    """The constraints of pods that have none themselves."""
     system: bool
+    """Whether the defaults are the built-in ones."""
     compile: Callable[[TopologySpreadConstraint, Labels], SpreadConstraint]
+    """Compiles a constraint of a pod with these labels."""
     default_selector: Callable[[PodInfo, Snapshot], Matcher | None]
+    """The pods that default constraints count; None when the defaults do not apply to the pod."""
 
     def may_have(self, pod: PodInfo, action: str) -> bool:
-        """Whether there may be constraints of one sort (HARD or SOFT), for all that the pod alone tells."""
+        """Whether there may be constraints of one sort (HARD or SOFT), judged by the pod alone."""
         return any(c.when_unsatisfiable == action for c in pod.spec.topology_spread_constraints or self.defaults)
 
     def constraints(self, pod: PodInfo, snapshot: Snapshot, action: str) -> Constraints:

@@ -24,14 +24,12 @@ Selectors = tuple[LabelSelector | None, ...]
 
 @attrs.frozen
 class Spread:
-    """Counts over the domains of one topology key, by domain code.
-
-    totals: (D,) int64 pods on the eligible nodes, meaningless at code 0.
-    present: (D,) bool, some eligible node is there.
-    """
+    """Counts over the domains of one topology key, by domain code."""
 
     totals: IntArray
+    """(D,) int64 pods on the eligible nodes, meaningless at code 0."""
     present: Mask
+    """(D,) bool: whether the domain has an eligible node."""
 
 
 def constraints_of(pod: PodInfo, when_unsatisfiable: str) -> Constraints:

@@ -22,18 +22,18 @@ Selectors = tuple[Matcher, ...]
 
 @attrs.frozen(eq=False)
 class Counter:
-    """Counts pods by domain as long as the nodes stay as they are.
-
-    selectors: a pod counts once for each that picks it. rows: (N,) bool, the nodes whose pods count, None: every one
-    that has the key. blank: (N,) bool, nodes without the key that count into the domain of the empty value; None when
-    there are none, or no such domain.
-    """
+    """Counts pods by domain as long as the nodes stay as they are."""
 
     topology_key: str
     namespace: str
     selectors: Selectors
+    """A pod counts once for each that picks it."""
     rows: Mask | None
+    """(N,) bool, the nodes whose pods count, None: every one that has the key."""
     blank: Mask | None
+    """(N,) bool, nodes without the key that count into the domain of the empty value; None when there are none, or no
+    such domain.
+    """
 
     def totals(self, whole: Snapshot) -> IntArray:
         """(D,) int64 by domain code, meaningless at code 0; pods being deleted do not count. Not to be written to."""
@@ -79,6 +79,7 @@ def pod_tally(snapshot: Snapshot, namespace: str, selectors: Selectors, topology
 
 
 def counted_1_20(selector: Matcher) -> Selectors:
+    """A pod that matches the constraint's selector counts once."""
     return (selector,)
 
 

@@ -32,16 +32,15 @@ FEW_DOMAINS = 64
 
 @attrs.frozen(eq=False)
 class Ground:
-    """What one or more constraints count by.
-
-    domains: the codes of the domains that count, ascending. every: these are all there are.
-    takes: (N,) bool, rows whose added and removed pods count; None: those of the domains that count (1.20).
-    """
+    """What one or more constraints count by."""
 
     counter: Counter
     domains: IntArray
+    """The codes of the domains that count, ascending."""
     every: bool
+    """Whether these are all domains of the key."""
     takes: Mask | None
+    """(N,) bool, rows whose added and removed pods count; None: those of the domains that count (1.20)."""
 
     def totals(self, whole: Snapshot) -> IntArray:
         """(D,) int64 by domain code, 0 for domains that do not count; meaningless at code 0."""
@@ -61,19 +60,19 @@ class Ground:
 
 @attrs.frozen(eq=False)
 class Plan:
-    """What the hard constraints of a pod class mean as long as the nodes stay as they are.
-
-    grounds, own, lacking: by constraint: what it counts by, 1 if the pod counts itself, and the (N,) bool of the rows
-    that lack its topology key, None when no row does. qualified: (N,) bool, the rows that have every key.
-    masks: the rows of some sets of domains that were asked for.
-    """
+    """What the hard constraints of a pod class mean as long as the nodes stay as they are."""
 
     constraints: Constraints
     grounds: tuple[Ground, ...]
+    """By constraint: what it counts by."""
     own: tuple[int, ...]
+    """By constraint: 1 if it counts the pod itself, otherwise 0."""
     lacking: tuple[Mask | None, ...]
+    """By constraint: (N,) bool, the rows that lack its topology key; None when no row does."""
     qualified: Mask
+    """(N,) bool, the rows that have every key."""
     masks: dict[tuple[str, bytes], Mask] = attrs.field(factory=dict)
+    """Remembered answers of ``rows_in``."""
 
     def rows_in(self, key: str, domains: Mask, codes: IntArray) -> Mask:
         """(N,) bool: the rows in some domains; the same object when they are asked for again."""
@@ -160,7 +159,7 @@ def _make_plan(pod: PodInfo, whole: Snapshot, constraints: Constraints, grounds:
     )
 
 
-# --- counting with pods thought on and away ------------------------------------------------
+# --- counting with pods hypothetically added and removed -----------------------------------
 
 Counts = list[tuple[IntArray, int]]
 """By constraint: (D,) int64 pods by domain code, and the count that it is compared with."""

@@ -1,4 +1,4 @@
-"""The emptiest domain of a topology while pods are thought on and away, as upstream keeps track of it."""
+"""The smallest count of any domain while pods are hypothetically added and removed, as upstream tracks it."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class Tracked:
 
     @property
     def least(self) -> int:
+        """The fewest pods of any domain."""
         return self._slots[0][0]
 
     def array(self) -> IntArray:
@@ -54,7 +55,7 @@ class Tracked:
         return out
 
     def add(self, code: int, amount: int, *, create: bool) -> None:
-        """Counts a pod on or away. create: a domain that did not count before begins to; otherwise it is left alone."""
+        """Adds or removes pods of a domain; one that did not count before is left alone unless ``create``."""
         if code not in self._known and code not in self._changed:
             if not create:
                 return

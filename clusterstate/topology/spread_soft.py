@@ -31,28 +31,25 @@ MOST_PLANS = 256
 
 @attrs.frozen(eq=False)
 class SoftPart:
-    """One constraint.
-
-    counter: None for the hostname key, whose pods are those on the node itself. lacking: (N,) bool, the rows that lack
-    the topology key, None when no row does. sized: False where an earlier constraint of the key has the domains (1.20).
-    """
+    """One soft constraint."""
 
     constraint: SpreadConstraint
     selectors: Selectors
     counter: Counter | None
+    """None for the hostname key, whose pods are those on the node itself."""
     lacking: Mask | None
+    """(N,) bool, the rows that lack the topology key, None when no row does."""
     sized: bool = True
+    """False where an earlier constraint of the same key already counts the domains (1.20)."""
 
 
 @attrs.frozen(eq=False)
 class SoftPlan:
-    """What soft constraints mean as long as the nodes stay as they are.
-
-    ignored: (N,) bool, the rows that are passed over because they lack a key that all must have; None: no row.
-    """
+    """What soft constraints mean as long as the nodes stay as they are."""
 
     parts: tuple[SoftPart, ...]
     ignored: Mask | None
+    """(N,) bool: the rows that get no score because they lack a required key; None when no row does."""
     _sizes: dict[int, int] = attrs.field(factory=dict)
 
     def ignored_among(self, snapshot: Snapshot) -> Mask:

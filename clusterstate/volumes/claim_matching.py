@@ -27,16 +27,16 @@ Capacity = tuple[Mask, IntArray]
 
 @attrs.frozen
 class BindingRules:
-    """What differs between releases.
-
-    volumes_of: the volumes of a class. could_hold: whether a claim could be bound to a volume, whoever has it.
-    compile: of claims' selectors. capacity: what can be made for the nodes, None where nothing limits it.
-    """
+    """How a release matches claims with volumes, where releases differ."""
 
     volumes_of: Callable[[Snapshot, str], Iterable[PersistentVolume]]
+    """The volumes of a storage class."""
     could_hold: Callable[[PersistentVolumeClaim, PersistentVolume], bool]
+    """Whether a claim could be bound to a volume, whoever has it."""
     compile: Callable[[LabelSelector | None], Matcher] = compile_selector
+    """Compiles the selector of a claim."""
     capacity: Callable[[PersistentVolumeClaim, StorageClass, Snapshot], Capacity | None] | None = None
+    """What can still be provisioned for the nodes; None where nothing limits it."""
 
 
 # --- volumes -------------------------------------------------------------------------------
@@ -61,6 +61,7 @@ def _by_class(snapshot: Snapshot) -> dict[str, list[PersistentVolume]]:
 
 
 def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    """Whether the volume is of the claim's mode, large enough and not being deleted."""
     same_mode = (claim.volume_mode or DEFAULT_MODE) == (volume.volume_mode or DEFAULT_MODE)
     return same_mode and volume.metadata.deletion_timestamp is None and volume.storage >= claim.storage
 
@@ -89,15 +90,14 @@ def _is_free(claim: PersistentVolumeClaim, class_name: str, volume: PersistentVo
 
 @attrs.frozen
 class Matching:
-    """Volumes chosen for one pod, on every row at once.
-
-    chosen: volume name → (n,) bool. bindings: (claim, volume, (n,) bool where it is chosen for it).
-    """
+    """Volumes chosen for one pod, on every row at once."""
 
     snapshot: Snapshot
     rules: BindingRules
     chosen: dict[str, Mask] = attrs.field(factory=dict)
+    """Volume name → (n,) bool: the rows on which it is chosen."""
     bindings: list[tuple[PersistentVolumeClaim, PersistentVolume, Mask]] = attrs.field(factory=list)
+    """(claim, volume, (n,) bool where it is chosen for it)."""
     _affinities: dict[tuple[NodeSelectorTerm, ...] | None, Mask] = attrs.field(factory=dict)
 
     def _usable(self, volume: PersistentVolume) -> Mask:
@@ -167,25 +167,25 @@ class Matching:
 
 @attrs.frozen
 class Provision:
-    """A volume to be made for a claim. rows: (n,) bool, where. left: (n,) bytes that its class has left there; -1:
-    nobody says."""
+    """A volume to be made for a claim."""
 
     claim: PersistentVolumeClaim
     rows: Mask
+    """(n,) bool: the rows for which it would be provisioned."""
     left: IntArray | None = None
+    """(n,) int64: bytes that its class can still provision there; -1: unknown."""
 
 
 @attrs.frozen
 class DelayedDecision:
-    """What is decided for the claims to bind, on every row at once; all masks are (n,) bool.
-
-    conflict: a claim can neither be bound nor provisioned. short: not enough storage is left to provision one.
-    errors: text → where it gives up the attempt. Bindings and provisions hold on rows that are in none of these.
-    """
+    """What is decided for the claims to bind, on every row at once; all masks are (n,) bool."""
 
     conflict: Mask
+    """Where a claim can neither be bound nor provisioned."""
     short: Mask
+    """Where not enough storage is left to provision one."""
     errors: dict[str, Mask]
+    """Text → where the attempt fails with it. Bindings and provisions hold on rows that are in none of these masks."""
     bindings: Sequence[tuple[PersistentVolumeClaim, PersistentVolume, Mask]] = ()
     provisions: Sequence[Provision] = ()
 

@@ -60,6 +60,7 @@ def claim_names(spec: PodSpec) -> tuple[str, ...]:
 
 
 def has_claims(pod: PodInfo) -> bool:
+    """Whether a volume of the pod names a claim."""
     return any(isinstance(volume, ClaimVolume) for volume in pod.spec.volumes)
 
 
@@ -117,14 +118,13 @@ def waits_for_consumer(class_name: str, objects: ClusterObjects) -> bool:
 
 @attrs.frozen
 class PodClaims:
-    """A pod's claims by how they are bound, each in the order of the volumes.
-
-    delayed: claims to bind once a node is chosen, with their class. immediate: not yet bound, but should be.
-    """
+    """A pod's claims by how they are bound, each in the order of the volumes."""
 
     bound: tuple[PersistentVolumeClaim, ...]
     delayed: tuple[tuple[PersistentVolumeClaim, StorageClass], ...]
+    """Claims to bind once a node is chosen, with their class."""
     immediate: tuple[PersistentVolumeClaim, ...]
+    """Claims that should be bound already, but are not."""
 
 
 def pod_claims(pod: PodInfo, objects: ClusterObjects, names: Iterable[str] | None = None) -> PodClaims:
@@ -155,12 +155,13 @@ def pod_claims(pod: PodInfo, objects: ClusterObjects, names: Iterable[str] | Non
 
 @attrs.frozen
 class DiskType:
-    """A kind of disk that nodes can attach a limited number of. limit_key: its name in a node's allocatable."""
+    """A kind of disk that nodes can attach a limited number of."""
 
     source: type[Any]
     id_of: Callable[[Any], str]
     provisioner: str
     limit_key: str
+    """Its name in a node's allocatable."""
 
 
 EBS = DiskType(AWSElasticBlockStore, lambda s: s.volume_id, "kubernetes.io/aws-ebs", "attachable-volumes-aws-ebs")

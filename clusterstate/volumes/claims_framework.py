@@ -55,6 +55,7 @@ def claim_volumes(spec: PodSpec) -> tuple[ClaimVolume | EphemeralClaim, ...]:
 
 
 def leads_to_claims(pod: PodInfo) -> bool:
+    """Whether a volume of the pod names a claim or has one made for it."""
     return any(isinstance(volume, ClaimVolume | EphemeralClaim) for volume in pod.spec.volumes)
 
 

@@ -48,18 +48,17 @@ class TranslationError(SchedulingError):
 
 @attrs.frozen
 class MigratedPlugin:
-    """An in-tree plugin and the driver that takes its place.
-
-    handle: of a volume with these labels. inline_handle: of a volume of a pod. topology_key: the driver's label for
-    a zone, empty when node affinity stays as it is. Both may raise TranslationError.
-    """
+    """An in-tree plugin and the driver that takes its place."""
 
     name: str
     driver: str
     source: type[Any]
     handle: Callable[[Any, Labels], str]
+    """The handle of a PersistentVolume with these labels. May raise TranslationError."""
     inline_handle: Callable[[Any], str]
+    """The handle of a volume in a pod's spec. May raise TranslationError."""
     topology_key: str = ""
+    """The driver's label for a zone, empty when node affinity stays as it is."""
 
 
 # --- handles -------------------------------------------------------------------------------

@@ -16,23 +16,23 @@ from clusterstate.volumes.csi_migration import ALL_PLUGINS, TranslationError, pl
 
 @attrs.frozen
 class Problem:
-    """Why a pod's volumes cannot be counted.
-
-    missing: a claim is not there, which matters for a pod that is being scheduled only; otherwise it is an error.
-    with_driver: only nodes with a CSINode meet it.
-    """
+    """Why a pod's volumes cannot be counted."""
 
     text: str
     missing: bool = False
+    """Whether a claim is missing, which matters only for the pod being scheduled; otherwise it is an error."""
     with_driver: bool = False
+    """Whether it concerns only nodes with a CSINode."""
 
 
 @attrs.frozen
 class CSIUse:
-    """volumes: driver → the distinct volumes (``driver/handle``) of a pod. problems: in the order they are met."""
+    """The CSI volumes of a pod."""
 
     volumes: dict[str, frozenset[str]]
+    """Driver → the distinct volumes (``driver/handle``) of a pod."""
     problems: tuple[Problem, ...] = ()
+    """Why some cannot be counted, in the order they are found."""
 
 
 def may_use_csi(pod: PodInfo) -> bool:

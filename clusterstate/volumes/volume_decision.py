@@ -22,10 +22,12 @@ RULES_1_36 = BindingRules(volumes_of_class, could_hold_1_36, capacity=capacity_f
 
 @attrs.frozen
 class PodVolumes:
-    """bindings: claims with the volumes chosen for them. provisions: claims for which a volume is to be made."""
+    """What is decided about a pod's volumes on one node."""
 
     bindings: tuple[tuple[PersistentVolumeClaim, PersistentVolume], ...] = ()
+    """Claims with the volumes chosen for them."""
     provisions: tuple[PersistentVolumeClaim, ...] = ()
+    """Claims for which a volume is to be made."""
 
 
 def all_claims(pod: PodInfo, objects: ClusterObjects) -> PodClaims:
