@@ -1,3 +1,103 @@
-"""Decides where a Kubernetes pod goes exactly as kube-scheduler does, and says why."""
+"""Decides where a Kubernetes pod goes exactly as kube-scheduler 1.4, 1.16, 1.20 or 1.36 does, and says why.
+
+A cluster belongs to a release; it is read, or written in a few words, and never changes:
+
+>>> import kubescheduler as ks
+>>> cluster = ks.Cluster(release="1.36").node("a", cpu=4, memory="8Gi").node("b", cpu=2)
+>>> cluster = cluster.pod("db", node="a", cpu="3500m")
+
+A scheduler decides in it by a provider, a policy or a configuration, and says why:
+
+>>> scheduler = ks.Scheduler(cluster)
+>>> decision = scheduler.decide(ks.pod("web", cpu=1))
+>>> decision.host
+'b'
+>>> decision.reasons()
+{'a': ['Insufficient cpu']}
+
+What is bound, the next decision sees; what-ifs are other clusters:
+
+>>> scheduler.bind(decision)
+>>> ks.Scheduler(cluster.without_node("b").for_release("1.16")).decide(ks.pod("web", cpu=1)).message
+'0/1 nodes are available: 1 Insufficient cpu.'
+
+Two schedulers are compared pod by pod, workloads run on a virtual clock, and room is counted:
+
+>>> ks.compare(cluster, ks.pod("web"), old="release=1.20", new="release=1.36").same
+True
+>>> ks.capacity(cluster, ks.pod("web", cpu="500m")).count
+5
+
+Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision. Whole runs: compare, Comparison, simulate,
+capacity. From one release to another: migrate. Everything that is raised on purpose is in the
+module errors; RELEASES are the releases' names.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clusterstate import errors as errors
+    from kubescheduler.api.cluster import Cluster as Cluster
+    from kubescheduler.api.manifest_builders import node as node
+    from kubescheduler.api.manifest_builders import pod as pod
+    from kubescheduler.api.scheduler import Scheduler as Scheduler
+    from kubescheduler.api.whole_runs import capacity as capacity
+    from kubescheduler.api.whole_runs import compare as compare
+    from kubescheduler.api.whole_runs import migrate as migrate
+    from kubescheduler.api.whole_runs import simulate as simulate
+    from kubescheduler.comparison.comparison import Comparison as Comparison
+    from kubescheduler.core.decision import Decision as Decision
 
 __version__ = "0.1.0"
+
+RELEASES = ("1.4", "1.16", "1.20", "1.36")
+"""The releases there are, oldest first."""
+
+__all__ = [
+    "RELEASES",
+    "Cluster",
+    "Comparison",
+    "Decision",
+    "Scheduler",
+    "__version__",
+    "capacity",
+    "compare",
+    "errors",
+    "migrate",
+    "node",
+    "pod",
+    "simulate",
+]
+
+_PLACES = {
+    "Cluster": "kubescheduler.api.cluster",
+    "Comparison": "kubescheduler.comparison.comparison",
+    "Decision": "kubescheduler.core.decision",
+    "Scheduler": "kubescheduler.api.scheduler",
+    "capacity": "kubescheduler.api.whole_runs",
+    "compare": "kubescheduler.api.whole_runs",
+    "errors": "clusterstate.errors",
+    "migrate": "kubescheduler.api.whole_runs",
+    "node": "kubescheduler.api.manifest_builders",
+    "pod": "kubescheduler.api.manifest_builders",
+    "simulate": "kubescheduler.api.whole_runs",
+}
+"""What is imported when it is first asked for → the module that has it."""
+
+
+def __getattr__(name: str) -> Any:
+    """What the front door offers, imported when it is first asked for."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(_PLACES[name])
+    found = module if name == "errors" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """What the front door offers."""
+    return sorted(__all__)

@@ -14,7 +14,7 @@ from typing import Any
 
 from clusterstate.manifests.decode import decode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.compare.comparing import Comparison, compare
+from kubescheduler.comparison.comparing import Comparison, compare
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.html_report import render
 

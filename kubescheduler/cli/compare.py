@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.compare.comparing import Cause
+    from kubescheduler.comparison.comparing import Cause
     from kubescheduler.engine.spec import EngineSpec
 
 MANY = 200
@@ -97,7 +97,7 @@ def compare(
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import attempt, nothing_collected
     from kubescheduler.cli.progress import progress
-    from kubescheduler.compare.comparing import compare as run
+    from kubescheduler.comparison.comparing import compare as run
 
     _check_usage(cluster, pod_files, pending=pending)
     problems: list[str] = []
@@ -169,7 +169,7 @@ def causes(text: str) -> frozenset[Cause]:
     """Of ``tie-break,score-resolution``. Raises ConfigError with every name that is none."""
     from algorithmprovider.registry import nearest
     from clusterstate.errors import ConfigError
-    from kubescheduler.compare.comparing import Cause
+    from kubescheduler.comparison.comparing import Cause
 
     known = {str(cause): cause for cause in Cause if cause is not Cause.SAME}
     names = [name.strip() for name in text.split(",") if name.strip()]

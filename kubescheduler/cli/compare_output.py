@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
-    from kubescheduler.compare.comparing import Cause, Change, Comparison, Effects, PodComparison, ServiceSpread
+    from kubescheduler.comparison.comparing import Cause, Change, Comparison, Effects, PodComparison, ServiceSpread
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -87,7 +87,7 @@ def _difference(change: Change) -> str:
 
 
 def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:
-    from kubescheduler.compare.comparing import MEANINGS
+    from kubescheduler.comparison.comparing import MEANINGS
 
     found = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
     found.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))

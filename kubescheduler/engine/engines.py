@@ -13,6 +13,7 @@ from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import Pod
+from clusterstate.release_view import ReleaseView
 from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_source import from_provider_1_20
@@ -76,6 +77,11 @@ class Engine(Protocol):
     @property
     def release(self) -> str: ...
     @property
+    def view(self) -> ReleaseView:
+        """How it sees objects; the caches it is given have to be made with it."""
+        ...
+
+    @property
     def extenders(self) -> tuple[Extender, ...]: ...
 
     @property
@@ -92,6 +98,8 @@ class LegacyEngine:
     """Predicates and priorities."""
 
     algorithm: Algorithm
+    view: ReleaseView
+    """How the release sees objects under its feature gates."""
 
     @property
     def release(self) -> str:
@@ -111,7 +119,21 @@ class LegacyEngine:
         return self.algorithm.behaviour.upstream_tie(rng)
 
     def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler:
+        """A scheduler over a cluster. Raises ConfigError for a cache of another release's view."""
+        check_view(cache, self)
         return GenericScheduler(self.algorithm, cache, tie_break)
+
+
+def check_view(cache: ClusterCache, engine: Engine) -> None:
+    """Raises ConfigError when the cache was made for another release, or for other feature gates, than the engine's.
+
+    It would be counted wrong: releases differ in what they see of an object.
+    """
+    if cache.view != engine.view:
+        raise ConfigError(
+            f"the cluster's cache is not as release {engine.release} sees objects under its feature gates; "
+            "make it with the view of the engine: ClusterCache.of(objects, engine.view)"
+        )
 
 
 UPSTREAM_TIES: dict[str, Callable[[random.Random], TieBreak]] = {"1.20": reservoir_tie, "1.36": HeapTie}
@@ -152,7 +174,14 @@ class FrameworkEngine:
         except ConfigError as error:
             raise ConfigError(f"{self.prefix}initializing profiles: {error}") from error
 
+    @property
+    def view(self) -> ReleaseView:
+        """How the release sees objects under its feature gates."""
+        return release_view(self.release, self.options.feature_gates)
+
     def services(self, cache: ClusterCache) -> Services:
+        """What the plugins are given. Raises ConfigError for a cache of another release's view."""
+        check_view(cache, self)
         return Services(
             release=self.release,
             cache=cache,
@@ -305,7 +334,7 @@ def engine_for(
         return framework_engine_for(options, provider, policy, component)
     if component is not None:
         raise ConfigError(f"release {options.release} has no component configuration to decide by")
-    return LegacyEngine(algorithm_for(options, provider, policy))
+    return LegacyEngine(algorithm_for(options, provider, policy), release_view(options.release, options.feature_gates))
 
 
 def framework_engine_for(

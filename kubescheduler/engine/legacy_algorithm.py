@@ -143,6 +143,14 @@ def algorithm_from_files(
     unused = {"--policy-config-file": policy_file if policy_configmap else None, "--algorithm-provider": provider}
     for flag in (flag for flag, value in unused.items() if value is not None):
         notice(f"{flag} has no effect beside the policy in {source}")
+    return algorithm_from_document(options, document, source, notice)
+
+
+def algorithm_from_document(
+    options: AlgorithmOptions, document: Mapping[str, Any], source: str, notice: Callable[[str], None]
+) -> Algorithm:
+    """The algorithm of a policy's document. Raises ConfigError with every problem; ``source`` names it there."""
+    rules = options.rules
     try:
         policy = rules.parse(document, strict=True)
         for note in policy.notes:

@@ -8,13 +8,13 @@ from typing import Any
 
 import attrs
 
-from algorithmprovider import VIEWS, release_view
+from algorithmprovider import DEFAULT_PROVIDER, VIEWS, release_view
 from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.release_view import ReleaseView
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
-from kubescheduler.config.component import default_config, read_component_config
+from kubescheduler.config.component import component_config_from, default_config, read_component_config
 from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.gates import parse_gates
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20
@@ -26,7 +26,7 @@ from kubescheduler.config.policy.policy_1_20_source import (
     refuse_policy_beside,
 )
 from kubescheduler.engine.engines import ALL_NODES, Engine, LegacyEngine, framework_engine
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_from_files
+from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_from_document, algorithm_from_files
 from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
@@ -60,6 +60,7 @@ class EngineSpec:
     """See the options of the command line. Files are paths; ``config_file`` is a KubeSchedulerConfiguration.
 
     hard_pod_affinity_symmetric_weight: None: the release's default. plugins: of one's own (framework releases).
+    policy, component: documents that stand in place of a policy's and a configuration's file.
     """
 
     release: str = "1.16"
@@ -74,6 +75,8 @@ class EngineSpec:
     use_legacy_policy_config: bool = False
     max_pd_volumes: int | None = None
     plugins: tuple[PluginOption, ...] = ()
+    policy: Mapping[str, Any] | None = None
+    component: Mapping[str, Any] | None = None
 
     @classmethod
     def parse(cls, text: str) -> EngineSpec:
@@ -175,7 +178,7 @@ def _own_points(option: PluginOption, services: Services) -> Collection[Point]:
 
 
 def _legacy_engine(spec: EngineSpec, notice: Notice) -> Engine:
-    if spec.config_file is not None:
+    if spec.config_file is not None or spec.component is not None:
         raise ConfigError(
             f"--config: release {spec.release} has no profiles; give it an --algorithm-provider or a "
             "--policy-config-file, or choose --release 1.20 or 1.36"
@@ -186,7 +189,11 @@ def _legacy_engine(spec: EngineSpec, notice: Notice) -> Engine:
             raise ConfigError("unknown flag: --use-legacy-policy-config: release 1.4 has none; leave it out")
         source = algorithm_source_1_20(policy_file=policy_file, use_legacy_policy_config=True)  # 1.16 does the same
         policy_file, policy_configmap = source.policy_file, None
-    return LegacyEngine(algorithm_from_files(spec.options, spec.provider, policy_file, policy_configmap, notice))
+    if spec.policy is not None:
+        algorithm = algorithm_from_document(spec.options, spec.policy, "policy", notice)
+    else:
+        algorithm = algorithm_from_files(spec.options, spec.provider, policy_file, policy_configmap, notice)
+    return LegacyEngine(algorithm, spec.release_view())
 
 
 # --- 1.20 ----------------------------------------------------------------------------------------
@@ -202,22 +209,20 @@ def _config_1_20(spec: EngineSpec, notice: Notice) -> SchedulerConfig:
     gates, weight = spec.options.feature_gates, spec.hard_pod_affinity_symmetric_weight
     if weight is not None and (error := hard_weight_error_1_20(weight)):
         raise ConfigError(error)
-    policy = source.read_policy()
+    policy = source.read_policy() if spec.policy is None else spec.policy
     if policy is not None:
         if spec.config_file is not None:
             refuse_policy_beside(parse_document(read_text(Path(spec.config_file)), spec.config_file))
-        place = source.policy_configmap or source.policy_file
+        place = source.policy_configmap or source.policy_file or "policy"
         try:
             return checked_policy_config_1_20(policy, gates, notice=notice)
         except ConfigError as error:
             raise ConfigError(f"{place}: {problem}" for problem in error.problems) from error
-    provider = source.provider or "DefaultProvider"
-    if spec.config_file is not None:
+    provider = source.provider or DEFAULT_PROVIDER
+    if spec.config_file is not None or spec.component is not None:
         if weight is not None:
             notice("--hard-pod-affinity-symmetric-weight has no effect beside --config")
-        return read_component_config(
-            Path(spec.config_file), "1.20", provider=provider, points=spec.points(), feature_gates=gates
-        )
+        return _component_config(spec, provider)
     profile_for_provider_1_20(provider, gates, hint=True)
     return _with_hard_weight(default_config("1.20", gates, provider, points=spec.points()), weight)
 
@@ -239,7 +244,7 @@ def _with_hard_weight(config: SchedulerConfig, weight: int | None) -> SchedulerC
 def _config_1_36(spec: EngineSpec, notice: Notice) -> SchedulerConfig:  # noqa: ARG001
     flags: Mapping[str, Any] = {
         "--algorithm-provider": spec.provider,
-        "--policy-config-file": spec.policy_file,
+        "--policy-config-file": spec.policy_file or spec.policy,
         "--policy-configmap": spec.policy_configmap,
         "--hard-pod-affinity-symmetric-weight": spec.hard_pod_affinity_symmetric_weight,
         "--use-legacy-policy-config": spec.use_legacy_policy_config or None,
@@ -248,9 +253,28 @@ def _config_1_36(spec: EngineSpec, notice: Notice) -> SchedulerConfig:  # noqa: 
     if problems:
         raise ConfigError(problems)
     gates = spec.options.feature_gates
-    if spec.config_file is None:
+    if spec.config_file is None and spec.component is None:
         return default_config("1.36", gates, points=spec.points())
-    return read_component_config(Path(spec.config_file), "1.36", points=spec.points(), feature_gates=gates)
+    return _component_config(spec)
+
+
+def _component_config(spec: EngineSpec, provider: str = DEFAULT_PROVIDER) -> SchedulerConfig:
+    """The configuration of the file, or of the document that stands in its place."""
+    gates, points = spec.options.feature_gates, spec.points()
+    if spec.component is None:
+        assert spec.config_file is not None
+        return read_component_config(
+            Path(spec.config_file), spec.release, provider=provider, points=points, feature_gates=gates
+        )
+    return component_config_from(
+        spec.component,
+        spec.release,
+        provider=provider,
+        all_problems=True,
+        source="config",
+        points=points,
+        feature_gates=gates,
+    )
 
 
 def _framework_engine(spec: EngineSpec, notice: Notice) -> Engine:
@@ -266,7 +290,7 @@ def _prefix(spec: EngineSpec) -> str:
     """What the release puts before the texts of what it cannot make."""
     if spec.release != "1.20":
         return ""
-    if spec.policy_file or spec.policy_configmap:
+    if spec.policy_file or spec.policy_configmap or spec.policy is not None:
         return "couldn't create scheduler from policy: "
     return from_provider_1_20(spec.provider or "DefaultProvider")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import MEANINGS, Change, Contribution, Outcome
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import MEANINGS, Change, Contribution, Outcome
 
 MOST_NAMES = 10
 """Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""

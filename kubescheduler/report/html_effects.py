@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.effects import Effects, ServiceSpread
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.effects import Effects, ServiceSpread
 from kubescheduler.report.html_charts import binned, diverging, histogram, zone_bars
 
 FIRST_RESOURCES = ("cpu", "memory")

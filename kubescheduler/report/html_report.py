@@ -14,8 +14,8 @@ from functools import partial
 from html import escape
 from importlib.resources import files
 
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import INDEPENDENT, SEQUENCE, Cause
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import INDEPENDENT, SEQUENCE, Cause
 from kubescheduler.report.html_data import embedded, payload
 from kubescheduler.report.html_effects import histograms, nodes_moved, numbers, services
 from kubescheduler.report.html_summary import causes, glance

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from html import escape
 
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import MEANINGS, Cause
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import MEANINGS, Cause
 from kubescheduler.report.html_charts import bar
 
 Fact = tuple[str, str, str]

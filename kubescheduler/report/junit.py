@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from kubescheduler.compare.cause_sentences import by_priority
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import MEANINGS, Cause, Change, PodComparison
+from kubescheduler.comparison.cause_sentences import by_priority
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import MEANINGS, Cause, Change, PodComparison
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""

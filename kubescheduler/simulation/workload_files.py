@@ -11,6 +11,7 @@ import attrs
 from algorithmprovider import VIEWS
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder
+from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.simulation.openb_trace import is_trace, read_trace_nodes
@@ -82,14 +83,39 @@ def read_workload(
 
     Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
     """
-    problems: list[str] = []
+    items, problems = read_items([path for path in paths if not is_trace(path)], stdin)
+    return workload_in(
+        items,
+        problems,
+        cluster,
+        traces=list(filter(is_trace, paths)),
+        name=", ".join(paths),
+        defaulting=defaulting,
+        pending=pending,
+        release=release,
+    )
+
+
+def workload_in(
+    items: Sequence[Item],
+    problems: list[str],
+    cluster: Iterable[ClusterObject],
+    *,
+    traces: Sequence[str] = (),
+    name: str = "workload",
+    defaulting: bool = True,
+    pending: bool = False,
+    release: str = "1.16",
+) -> tuple[Workload, list[str]]:
+    """The workload of items that were read before and of traces; see ``read_workload``.
+
+    problems: what is known to be wrong already; it is among the faults of the DecodeError. name: of all, in errors.
+    """
     objects = list(cluster)
-    items, faults = read_items([path for path in paths if not is_trace(path)], stdin)
-    problems += faults
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
     reading = WorkloadReader(items, classes, FILLINGS[filled_by(release)], problems, defaulting=defaulting)
     reading.run()
-    for path in filter(is_trace, paths):
+    for path in traces:
         try:
             reading.add_trace(path)
         except DecodeError as error:
@@ -99,9 +125,7 @@ def read_workload(
     workload = attrs.evolve(workload, arrivals=(*waiting, *workload.arrivals))
     problems += _clashes(workload, objects)
     if not problems and not workload.arrivals:
-        problems.append(
-            f"{', '.join(paths)}: no pods in it; give pods, a controller with a pod template, or a .csv trace"
-        )
+        problems.append(f"{name}: no pods in it; give pods, a controller with a pod template, or a .csv trace")
     if problems:
         raise DecodeError(problems)
     return workload, reading.notes

@@ -65,10 +65,38 @@ def read_cluster(
     """
     with _no_collection():
         items, problems = read_items(paths, stdin)
-        reading = _Reading(items, FILLINGS[release] if defaulting else None, keep_manifests, progress, problems)
-        found = reading.run(())
-    if keep_items:
-        found = attrs.evolve(found, items=reading.decoded())
+        found = _decoded(items, problems, FILLINGS[release] if defaulting else None, keep_manifests, progress, ())
+    return found if keep_items else attrs.evolve(found, items=[])
+
+
+def decode_items(
+    items: list[Item],
+    problems: list[str],
+    *,
+    priority_classes: Iterable[PriorityClass] = (),
+    defaulting: bool = True,
+    progress: Progress | None = None,
+    release: str = "1.16",
+) -> ClusterInput:
+    """The objects of items that were read before, with ``items`` filled; see ``read_cluster``.
+
+    problems: what is known to be wrong with the input; it is among the faults of the DecodeError.
+    priority_classes: those of the cluster that the items come to.
+    """
+    with _no_collection():
+        return _decoded(items, problems, FILLINGS[release] if defaulting else None, False, progress, priority_classes)
+
+
+def _decoded(
+    items: list[Item],
+    problems: list[str],
+    filling: Filling | None,
+    keep_manifests: bool,
+    progress: Progress | None,
+    classes: Iterable[PriorityClass],
+) -> ClusterInput:
+    reading = _Reading(items, filling, keep_manifests, progress, problems)
+    found = attrs.evolve(reading.run(classes), items=reading.decoded())
     problems += _duplicates(found.with_sources())
     if problems:
         raise DecodeError(problems)

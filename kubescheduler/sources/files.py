@@ -36,7 +36,7 @@ def read_items(paths: Sequence[str], stdin: IO[bytes] | None) -> tuple[list[Item
     for path in paths:
         try:
             for source, data in _contents(path, stdin, problems):
-                items += _items(source, data, problems)
+                items += items_in(source, data, problems)
         except (OSError, EOFError, zlib.error) as error:
             problems.append(_reason(path, error))
     return items, problems
@@ -103,7 +103,8 @@ def _unpacked(data: bytes) -> bytes:
     return out.getvalue()
 
 
-def _items(source: str, data: bytes, problems: list[str]) -> list[Item]:
+def items_in(source: str, data: bytes, problems: list[str]) -> list[Item]:
+    """Every object of a JSON or YAML text; what is wrong with it goes to ``problems``. source: its name in errors."""
     try:
         return _json_or_yaml(source, data)
     except DecodeError as error:

@@ -70,7 +70,8 @@ def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
         entries = _entries(known, names)
     _check_names(weights, {*known.priorities, *(entry.name for entry in entries)}, spec.release, "priority")
     weighted = attrs.evolve(policy, priorities=_weighted(entries, weights))
-    return LegacyEngine(_sourced(source, lambda: algorithm_from_policy(options, weighted, every_problem=True)))
+    algorithm = _sourced(source, lambda: algorithm_from_policy(options, weighted, every_problem=True))
+    return LegacyEngine(algorithm, spec.release_view())
 
 
 def _policy_document(spec: EngineSpec) -> tuple[str, Mapping[str, Any]] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kubescheduler.testing.usage_errors import UsageErrors
 
 if TYPE_CHECKING:
-    from kubescheduler.compare.comparison import Comparison
+    from kubescheduler.comparison.comparison import Comparison
 
 
 def compare_placements(

@@ -11,9 +11,9 @@ import attrs
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.compare.comparing import compare
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import MODES, Cause
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import MODES, Cause
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt, spec_of, told
 from kubescheduler.testing.cluster_argument import cluster_of, pods_of, without

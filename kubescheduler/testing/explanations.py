@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import MEANINGS, Cause, Change, Outcome, PodComparison
-from kubescheduler.compare.refusals import refusals
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import MEANINGS, Cause, Change, Outcome, PodComparison
+from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision
 
 MOST_PRIORITIES = 4

@@ -11,8 +11,8 @@ import attrs
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import INDEPENDENT
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import INDEPENDENT
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt, spec_of
 from kubescheduler.testing.cluster_argument import Cluster, cluster_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from kubescheduler.compare.comparison import Comparison
+    from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.testing.cluster_argument import Cluster
     from kubescheduler.testing.placements import Placer
     from kubescheduler.testing.placements_fixture import PlacementRecords

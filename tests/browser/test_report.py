@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from docs.generate.report_pictures import example
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import Cause
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import Cause
 from kubescheduler.report.html_report import render
 from tests.support.chromium import MISSING, launched
 from tests.support.comparisons import comparison, every_cause, pod, three_columns

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from clusterstate.objects import ClusterObject, Node, Pod
-from kubescheduler.compare.comparing import Change, Comparison, compare
+from kubescheduler.comparison.comparing import Change, Comparison, compare
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import make_node, make_pod, resources
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.effects import Effects, NodeUse, ServiceSpread, Utilisation
-from kubescheduler.compare.outcomes import SEQUENCE, Cause, Change, Contribution, Outcome, PodComparison, Step
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation
+from kubescheduler.comparison.outcomes import SEQUENCE, Cause, Change, Contribution, Outcome, PodComparison, Step
 
 NODES = tuple(f"node-{at}" for at in range(8))
 NAMESPACES = ("shop", "batch", "data")

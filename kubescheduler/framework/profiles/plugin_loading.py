@@ -35,7 +35,7 @@ def load_factory(text: str) -> PluginOption:
     module_name, _, attribute = place.partition(":")
     if not module_name or not attribute:
         raise ConfigError(f"{text}: write it as module:Factory, or NAME=module:Factory")
-    return _option(name, _found(module_name, attribute), text)
+    return plugin_option(name, _found(module_name, attribute), text)
 
 
 def entry_point_plugins() -> list[PluginOption]:
@@ -45,7 +45,7 @@ def entry_point_plugins() -> list[PluginOption]:
     for entry in entry_points(group=GROUP):
         source = f"entry point {entry.name} = {entry.value}"
         try:
-            options.append(_option(entry.name, entry.load(), source))
+            options.append(plugin_option(entry.name, entry.load(), source))
         except ConfigError as error:
             problems += error.problems
         except Exception as error:  # whatever a stranger's code raises
@@ -70,7 +70,8 @@ def _found(module_name: str, attribute: str) -> Any:
     return found
 
 
-def _option(name: str, found: Any, source: str) -> PluginOption:
+def plugin_option(name: str, found: Any, source: str = "plugin") -> PluginOption:
+    """A plugin of a factory or class; without a name it is the factory's own. Raises ConfigError, with ``source``."""
     own = getattr(found, "name", None)
     return PluginOption(name or (own if isinstance(own, str) else str(found.__name__)), _factory(found, source))
 

@@ -54,7 +54,7 @@ def test_engines_by_provider() -> None:
     """The default one without a name."""
     options = AlgorithmOptions(release="1.20", feature_gates=EngineSpec("1.20").options.feature_gates)
     engine = engine_for(options, "ClusterAutoscalerProvider", None, None)
-    scheduler = engine.scheduler(cache_of([make_node("n"), make_node("m")]))
+    scheduler = engine.scheduler(cache_of([make_node("n"), make_node("m")], engine.view))
     assert "NodeResourcesMostAllocated" in scheduler.decide(make_pod("p")).weights
 
 

@@ -17,8 +17,8 @@ import attrs
 import pytest
 
 import kubescheduler.report
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.outcomes import Cause
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import Cause
 from kubescheduler.report.html_charts import bin_name, binned, histogram
 from kubescheduler.report.html_data import MOST_NAMES, embedded, payload
 from kubescheduler.report.html_effects import signed

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from clusterstate.objects import ClusterObject
-from kubescheduler.compare.comparing import Cause, Change, Comparison, compare
+from kubescheduler.comparison.comparing import Cause, Change, Comparison, compare
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.junit import junit
 from tests.support.build import labels

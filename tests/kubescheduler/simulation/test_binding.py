@@ -76,7 +76,7 @@ def test_refused_bindings_of_framework_releases(asking: Asking, release: str, ig
     extender = asking("shout", filter_verb="", prioritize_verb="", ignorable=ignorable)
     engine = EngineSpec(release).engine(print)
     assert isinstance(engine, FrameworkEngine)
-    cache = cache_of([attrs.evolve(node("n"), allocatable=resources(cpu=4000, memory=8 << 30, pods=10))])
-    scheduler = attrs.evolve(engine, extenders=(extender,)).scheduler(cache)
+    nodes = [attrs.evolve(node("n"), allocatable=resources(cpu=4000, memory=8 << 30, pods=10))]
+    scheduler = attrs.evolve(engine, extenders=(extender,)).scheduler(cache_of(nodes, engine.view))
     report = Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
     assert [record.message for record in report.pods] == [message] * 2

@@ -29,7 +29,7 @@ def weights_of(made: LegacyEngine | FrameworkEngine) -> dict[str, int]:
     """Name → weight of all that scores, as its scheduler has it."""
     if isinstance(made, LegacyEngine):
         return {entry.config.name: entry.weight for entry in made.algorithm.priorities}
-    (framework,) = made.profiles(made.services(cache_of())).values()
+    (framework,) = made.profiles(made.services(cache_of(view=made.view))).values()
     names = [entry.name for entry in framework.profile.plugins[Point.SCORE]]
     return {name: framework.score_weights[name] for name in names}
 
@@ -129,11 +129,11 @@ def test_profiles(tmp_path: Path) -> None:
     )
     made = engine(f"release=1.36,config={path}", ImageLocality=8)
     assert isinstance(made, FrameworkEngine)
-    frameworks = made.profiles(made.services(cache_of()))
+    frameworks = made.profiles(made.services(cache_of(view=made.view)))
     assert {name: frame.score_weights["ImageLocality"] for name, frame in frameworks.items()} == {"a": 8, "b": 8}
     off = engine(f"release=1.36,config={path}", ImageLocality=0)
     assert isinstance(off, FrameworkEngine)
-    for frame in off.profiles(off.services(cache_of())).values():
+    for frame in off.profiles(off.services(cache_of(view=off.view))).values():
         assert "ImageLocality" not in [entry.name for entry in frame.profile.plugins[Point.SCORE]]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.compare.causes import explained
-from kubescheduler.compare.contributions import Judgement
-from kubescheduler.compare.outcomes import Change, Outcome, PodComparison
+from kubescheduler.comparison.causes import explained
+from kubescheduler.comparison.contributions import Judgement
+from kubescheduler.comparison.outcomes import Change, Outcome, PodComparison
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engines import Engine, Scheduler
 from kubescheduler.engine.spec import EngineSpec

@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import FrozenMap, ObjectMeta, Service
 from clusterstate.view_records import VIEW_1_16
-from kubescheduler.compare.effects import Effects, effects
+from kubescheduler.comparison.effects import Effects, effects
 from tests.support.compared import GIB, node, pod
 
 ZONE = "topology.kubernetes.io/zone"

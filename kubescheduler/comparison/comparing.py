@@ -10,9 +10,9 @@ from algorithmprovider import VIEWS
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.compare.comparison import Comparison
-from kubescheduler.compare.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
-from kubescheduler.compare.outcomes import (
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
+from kubescheduler.comparison.outcomes import (
     INDEPENDENT,
     MEANINGS,
     MODES,
@@ -24,7 +24,7 @@ from kubescheduler.compare.outcomes import (
     PodComparison,
     Step,
 )
-from kubescheduler.compare.tracks import Run
+from kubescheduler.comparison.tracks import Run
 from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec
 

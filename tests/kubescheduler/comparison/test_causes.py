@@ -15,7 +15,7 @@ from clusterstate.objects import (
     PodAffinityTerm,
     WeightedPodAffinityTerm,
 )
-from kubescheduler.compare.comparing import Cause, compare
+from kubescheduler.comparison.comparing import Cause, compare
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import labels
 from tests.support.compared import GIB, LEAST, MOST, Policies, change, node, pod

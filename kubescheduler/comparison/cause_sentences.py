@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from kubescheduler.compare.outcomes import Cause, Contribution, Step
+from kubescheduler.comparison.outcomes import Cause, Contribution, Step
 
 VERBS: Mapping[Cause, str] = {
     Cause.EARLIER_CHOICES: "earlier pods run elsewhere",

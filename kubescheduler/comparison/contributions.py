@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from clusterstate.growable import IntArray
-from kubescheduler.compare.fine_scores import STEPS, fine_scores
-from kubescheduler.compare.outcomes import Contribution
-from kubescheduler.compare.pairing import EXTENDER, Pair, paired, rule_of
+from kubescheduler.comparison.fine_scores import STEPS, fine_scores
+from kubescheduler.comparison.outcomes import Contribution
+from kubescheduler.comparison.pairing import EXTENDER, Pair, paired, rule_of
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engines import Scheduler
 from kubescheduler.framework.deciding.extender_statuses import SCALE

@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.compare.effects import Effects
-from kubescheduler.compare.outcomes import Change, Contribution, Outcome, PodComparison, Step
+from kubescheduler.comparison.effects import Effects
+from kubescheduler.comparison.outcomes import Change, Contribution, Outcome, PodComparison, Step
 
 MOST_TIED = 10
 """Tied nodes that are named, the first by name; how many there are is told beside."""

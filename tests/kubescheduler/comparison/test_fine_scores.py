@@ -8,7 +8,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import FrozenMap, ObjectMeta, Service
-from kubescheduler.compare.contributions import Judgement, terms
+from kubescheduler.comparison.contributions import Judgement, terms
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.compared import GIB, node, pod
 

@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject
-from kubescheduler.compare.comparing import Cause, column_names, compare
+from kubescheduler.comparison.comparing import Cause, column_names, compare
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.compared import GIB, LEAST, Policies, check_sums, node, pod
 

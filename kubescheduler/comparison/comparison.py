@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.compare.comparison_document import effects_document, pod_document
-from kubescheduler.compare.effects import Effects
-from kubescheduler.compare.outcomes import Cause, PodComparison
+from kubescheduler.comparison.comparison_document import effects_document, pod_document
+from kubescheduler.comparison.effects import Effects
+from kubescheduler.comparison.outcomes import Cause, PodComparison
 
 
 @attrs.frozen

@@ -22,12 +22,12 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from kubescheduler.compare.cause_sentences import Told, told
-from kubescheduler.compare.contributions import Judgement, Term, contributions, terms
-from kubescheduler.compare.fine_scores import STEPS
-from kubescheduler.compare.outcomes import Cause, Change, Step
-from kubescheduler.compare.pairing import Pair
-from kubescheduler.compare.refusals import refusals
+from kubescheduler.comparison.cause_sentences import Told, told
+from kubescheduler.comparison.contributions import Judgement, Term, contributions, terms
+from kubescheduler.comparison.fine_scores import STEPS
+from kubescheduler.comparison.outcomes import Cause, Change, Step
+from kubescheduler.comparison.pairing import Pair
+from kubescheduler.comparison.refusals import refusals
 
 ORDER = (
     Cause.SCORE_RESOLUTION,

@@ -1,0 +1,1 @@
+"""The classes and functions that ``import kubescheduler`` offers: clusters, schedulers, comparisons, simulations."""

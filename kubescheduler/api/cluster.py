@@ -1,0 +1,347 @@
+"""Cluster: nodes, pods and everything else that a scheduler reads, as one release stores them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any, Self
+
+from algorithmprovider import VIEWS, release_view
+from algorithmprovider.registry import nearest
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError, DecodeError
+from clusterstate.manifests.documents import Item
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.release_view import ReleaseView
+from kubescheduler.api import manifest_builders
+from kubescheduler.api.cluster_entries import Entries, Entry, key_of, named
+from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, is_file_name, is_text, read_paths
+from kubescheduler.api.what_if import WhatIf
+from kubescheduler.queue.priority_queue_1_16 import queue_order
+from kubescheduler.sources.cluster_input import Progress, check_references
+
+DEFAULT_RELEASE = "1.16"
+
+
+class Cluster(WhatIf):
+    """A cluster of one release. It never changes: every method gives another cluster and leaves this one alone.
+
+    things: file names, kubectl's JSON or YAML as text, manifests, objects, one or several. release: whose API server
+    stores them; it fills in what manifests leave out (namespace, uid, priority, requests), and a scheduler of the
+    cluster decides as this release does. defaulting: False takes manifests as they are, as an API server stored them.
+    Raises DecodeError with every fault.
+
+    >>> cluster = Cluster(release="1.36").node("a", cpu=4, memory="8Gi").pod("web-1", node="a", cpu="500m")
+    >>> cluster
+    <Cluster of release 1.36: 1 node, 1 pod>
+    >>> cluster.without_node("a").pending()[0].key
+    'default/web-1'
+    >>> cluster
+    <Cluster of release 1.36: 1 node, 1 pod>
+    """
+
+    def __init__(self, *things: Any, release: str = DEFAULT_RELEASE, defaulting: bool = True) -> None:
+        if release not in VIEWS:
+            known = ", ".join(VIEWS)
+            raise ConfigError(f"release {release!r} is not known; known are {known}{nearest(str(release), VIEWS)}")
+        self._release = release
+        self._defaulting = defaulting
+        self._keeps_manifests = True
+        self._entries = Entries()
+        self._notes: tuple[str, ...] = ()
+        self._classes: tuple[PriorityClass, ...] = ()
+        if things:
+            filled = self.add(*things)
+            self._entries, self._notes, self._classes = filled._entries, filled._notes, filled._classes
+
+    @classmethod
+    def read(
+        cls,
+        *paths: str | os.PathLike[str] | IO[Any],
+        release: str = DEFAULT_RELEASE,
+        stdin: IO[bytes] | None = None,
+        defaulting: bool = True,
+        keep_manifests: bool = True,
+        progress: Progress | None = None,
+    ) -> Self:
+        """The cluster in files and folders (.json, .yaml, also gzipped; .csv: nodes of a trace), ``-`` or a stream.
+
+        stdin: what ``-`` reads, by default standard input. keep_manifests: False saves memory; such a cluster cannot
+        be read again ``for_release``. progress: called with (objects decoded, objects in all). Raises DecodeError with
+        every fault of every file; a pod that runs on a node that is not there is one.
+
+        >>> Cluster.read("policy_examples/cluster.yaml", release="1.20")
+        <Cluster of release 1.20: 7 nodes, 5 pods, 1 Service>
+        """
+        import sys
+
+        empty = cls(release=release, defaulting=defaulting)
+        empty._keeps_manifests = keep_manifests
+        files = [path for path in paths if isinstance(path, str | os.PathLike)]
+        given = read_paths(files, sys.stdin.buffer if stdin is None else stdin)
+        streams = found_in([path for path in paths if not isinstance(path, str | os.PathLike)])
+        return empty._with(
+            Given(given.items + streams.items, streams.objects, given.problems + streams.problems), progress
+        )
+
+    # --- what there is -----------------------------------------------------------------------
+
+    @property
+    def release(self) -> str:
+        """Whose API server stores the objects."""
+        return self._release
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out while reading, as texts."""
+        return self._notes
+
+    @property
+    def objects(self) -> list[ClusterObject]:
+        """Every object, in order."""
+        return [entry.obj for entry in self._entries]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes, in order."""
+        return [entry.obj for entry in self._entries if isinstance(entry.obj, Node)]
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods, running and pending, in order."""
+        return [entry.obj for entry in self._entries if isinstance(entry.obj, Pod)]
+
+    def pending(self) -> list[Pod]:
+        """The pods that wait for a node, in the order in which a scheduler's queue has them.
+
+        >>> [pod.key for pod in Cluster().pod("a").pod("b", priority=10).pending()]
+        ['default/b', 'default/a']
+        """
+        return queue_order(self.objects)
+
+    def find_pod(self, name: str) -> Pod | None:
+        """The pod called ``namespace/name``, or ``name`` in the namespace default; None when there is none.
+
+        >>> Cluster().pod("web-1", priority=7).find_pod("web-1").priority
+        7
+        """
+        found = self._find("Pod", name)
+        return found.obj if found is not None and isinstance(found.obj, Pod) else None
+
+    def manifests(self) -> list[dict[str, Any]]:
+        """Every object in kubectl's form, as it was read.
+
+        >>> [manifest["kind"] for manifest in Cluster().node("a").pod("b", node="a").manifests()]
+        ['Node', 'Pod']
+        """
+        return [entry.manifest() for entry in self._entries]
+
+    def entries(self) -> Iterable[Entry]:
+        """Every object with its source and what it was read from."""
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[ClusterObject]:
+        return iter(self.objects)
+
+    def __repr__(self) -> str:
+        return f"<Cluster of release {self._release}: {self._counts()}>"
+
+    def _counts(self) -> str:
+        counts = {"node": 0, "pod": 0}
+        for entry in self._entries:
+            kind = type(entry.obj).__name__
+            kind = kind.lower() if kind in ("Node", "Pod") else kind
+            counts[kind] = counts.get(kind, 0) + 1
+        return ", ".join(f"{n} {kind}{'s' * (n != 1 and kind.islower())}" for kind, n in counts.items())
+
+    # --- more --------------------------------------------------------------------------------
+
+    def add(self, *things: Any) -> Self:
+        """With more objects: file names, kubectl's JSON or YAML as text, manifests, objects, one or several.
+
+        An object other than a node or pod takes the place of one with its name. Priority classes have to be there
+        before the pods that name them, or come with them. Raises DecodeError with every fault; a node or pod that is
+        there already is one, and a pod that runs on a node that is not.
+
+        >>> service = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
+        >>> Cluster().add(service)
+        <Cluster of release 1.16: 0 nodes, 0 pods, 1 Service>
+        """
+        given = found_in(things)
+        if not (given.items or given.objects or given.problems):
+            given.problems.append(f"cluster: nothing to add; give {KINDS_OF_GIVEN}")
+        return self._with(given)
+
+    def node(self, name: str, **fields: Any) -> Self:
+        """With a node; for the fields see ``kubescheduler.node``: by default it has 4 cpu, 8Gi and room for 110 pods.
+
+        >>> Cluster().node("a", taints=["dedicated=db:NoSchedule"], zone="eu-1").nodes[0].taints
+        (Taint(key='dedicated', value='db', effect='NoSchedule'),)
+        """
+        return self.add(manifest_builders.node(name, **fields))
+
+    def pod(self, name: str | Mapping[str, Any], **fields: Any) -> Self:
+        """With a pod: its name and the fields of ``kubescheduler.pod``, or a manifest.
+
+        >>> Cluster().node("a").pod("web-1", node="a", cpu="500m", labels={"app": "web"}).pods[0].node_name
+        'a'
+        """
+        if isinstance(name, Mapping):
+            return self.add({"kind": "Pod", **name})
+        return self.add(manifest_builders.pod(name, **fields))
+
+    def for_release(self, release: str) -> Self:
+        """The same cluster as another release stores it, read again from the manifests; itself for its own release.
+
+        Raises ConfigError when the manifests were not kept.
+
+        >>> Cluster().node("a").for_release("1.36").release
+        '1.36'
+        """
+        if release == self._release:
+            return self
+        if not self._keeps_manifests:
+            raise ConfigError(
+                f"the cluster was read for release {self._release} without keeping manifests; "
+                f'read it again: Cluster.read(…, release="{release}")'
+            )
+        fresh = type(self)(release=release, defaulting=self._defaulting)
+        return fresh._with(self._again(self._entries))
+
+    # --- for what decides --------------------------------------------------------------------
+
+    def cache(self, view: ReleaseView | None = None) -> ClusterCache:
+        """A fresh cache for one scheduler; view: its engine's, by default the release's."""
+        return ClusterCache.of(self.objects, release_view(self._release) if view is None else view)
+
+    def replaced(self, objects: Iterable[ClusterObject]) -> Self:
+        """With decoded objects in place of those with their names."""
+        by_key = {key_of(obj): obj for obj in objects}
+        return self._of(
+            Entries(Entry(by_key[entry.key], entry.source) if entry.key in by_key else entry for entry in self._entries)
+        )
+
+    def pods_from(self, given: Any, what: str = "pods") -> list[Pod]:
+        """The pods to decide: names of pods of the cluster, file names, manifests, texts, objects, one or several.
+
+        They are filled in as the release does it, with the cluster's priority classes. what: their name in errors.
+        Raises DecodeError with every fault; a pod that runs in the cluster already is one.
+
+        >>> Cluster().pods_from({"metadata": {"name": "web"}, "spec": {}})[0].key
+        'default/web'
+        """
+        problems: list[str] = []
+        pods: list[Pod] = []
+        for thing in given if isinstance(given, list | tuple) else [given]:
+            try:
+                pods += self._pods_from(thing, what)
+            except DecodeError as error:
+                problems += error.problems
+        problems += (f"{named(pod)}: {fault}" for pod in pods if (fault := self._runs(pod)))
+        if problems:
+            raise DecodeError(problems)
+        return pods
+
+    def _pods_from(self, thing: Any, what: str) -> list[Pod]:
+        if isinstance(thing, list | tuple):
+            return self.pods_from(thing, what)
+        if isinstance(thing, str) and not is_text(thing) and not is_file_name(thing):
+            pod = self.find_pod(thing)
+            if pod is not None:
+                return [pod]
+            if not os.path.exists(thing):
+                names = [key_of(pod)[1] for pod in self.pods]
+                close = nearest(thing, [*names, *(name.partition("/")[2] for name in names)])
+                raise DecodeError(f"{what}: {thing}: neither a pod of the cluster nor a file{close}")
+        given = found_in(thing, what=what, kind="Pod")
+        entries, notes = decoded(given, self._release, priority_classes=self._classes, defaulting=self._defaulting)
+        pods = [entry.obj for entry in entries if isinstance(entry.obj, Pod)]
+        if not pods:
+            holds = [f"a {type(entry.obj).__name__}" for entry in entries] + notes
+            raise DecodeError(f"{what}: no pods in it{' (found: ' + '; '.join(holds) + ')' if holds else ''}")
+        return pods
+
+    def _runs(self, pod: Pod) -> str:
+        there = self._entries.find(key_of(pod))
+        if there is None or not isinstance(there.obj, Pod) or not there.obj.node_name:
+            return ""
+        name = key_of(pod)[1].removeprefix("default/")
+        return (
+            f'it runs on {there.obj.node_name}; decide it in cluster.unbound("{name}"), where it waits, '
+            "or give the pod another name"
+        )
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _find(self, kind: str, name: str) -> Entry | None:
+        found = self._entries.find((kind, name))
+        return found if found is not None or "/" in name else self._entries.find((kind, f"default/{name}"))
+
+    def _known(self, kind: str, name: str) -> Entry:
+        """Raises DecodeError for a name that is not there, with the nearest that is."""
+        found = self._find(kind, name)
+        if found is not None:
+            return found
+        names = [key[1] for entry in self._entries if (key := entry.key)[0] == kind]
+        close = nearest(name, [*names, *(each.partition("/")[2] for each in names if "/" in each)])
+        raise DecodeError(f"there is no {kind.lower()} {name} in the cluster{close}")
+
+    def _with(self, given: Given, progress: Progress | None = None) -> Self:
+        """With more; every fault at once."""
+        entries, notes = decoded(
+            given,
+            self._release,
+            priority_classes=self._classes,
+            defaulting=self._defaulting,
+            keep_manifests=self._keeps_manifests,
+            progress=progress,
+        )
+        out = self._of(self._entries.added(entries), notes, entries)
+        lost = any(isinstance(entry.obj, Pod) and out._is_lost(entry.obj) for entry in entries)
+        if lost and (problems := check_references((entry.source, entry.obj) for entry in out._entries)):
+            raise DecodeError(problem.removeprefix(": ") for problem in problems)
+        return out
+
+    def _is_lost(self, pod: Pod) -> bool:
+        """Whether the pod runs on a node that is not there."""
+        return bool(pod.node_name) and self._entries.find(("Node", pod.node_name)) is None
+
+    def _of(self, entries: Entries, notes: Sequence[str] = (), new: Iterable[Entry] = ()) -> Self:
+        """A cluster of these entries; of the new ones the priority classes are noted."""
+        out = type(self).__new__(type(self))
+        out._release, out._defaulting, out._keeps_manifests = self._release, self._defaulting, self._keeps_manifests
+        out._entries, out._notes = entries, tuple(dict.fromkeys((*self._notes, *notes)))
+        out._classes = (*self._classes, *(entry.obj for entry in new if isinstance(entry.obj, PriorityClass)))
+        return out
+
+    def _again(self, entries: Iterable[Entry]) -> Given:
+        out = Given()
+        for entry in entries:
+            if entry.item is None:
+                out.objects.append(entry.obj)
+            else:
+                out.items.append(entry.item)
+        return out
+
+    def _changed(
+        self, changes: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Mapping[str, Any]] | None]
+    ) -> Self:
+        """With some objects edited, by their keys; None takes one away. Raises DecodeError for an edit that faults."""
+        edited = {
+            entry.key: Item(entry.source, change(entry.manifest()))
+            for entry in self._entries
+            if (change := changes.get(entry.key)) is not None
+        }
+        fresh, _ = decoded(
+            Given(list(edited.values())),
+            self._release,
+            priority_classes=self._classes,
+            defaulting=self._defaulting,
+            keep_manifests=self._keeps_manifests,
+        )
+        by_key = dict(zip(edited, fresh, strict=True))
+        kept = (entry for entry in self._entries if changes.get(entry.key, entry) is not None)
+        return self._of(Entries(by_key.get(entry.key, entry) for entry in kept))

@@ -1,0 +1,155 @@
+"""What a scheduler is to decide by, from the arguments of Python code: one description for all releases."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from algorithmprovider.registry import nearest
+from clusterstate.errors import ConfigError
+from clusterstate.manifests.fields import describe
+from kubescheduler.api.given_objects import is_text
+from kubescheduler.config.config_text import parse_document
+from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
+from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.legacy_algorithm import max_pd_volumes
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.framework.profiles.plugin_loading import load_factory, plugin_option
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+TIE_BREAKS = ("first", "random", "upstream")
+"""Which of the nodes with the highest total is taken: the first by name, any, or as the release chooses."""
+
+
+def engine_spec(  # noqa: PLR0913
+    release: str,
+    *,
+    provider: str | None = None,
+    policy: Any = None,
+    policy_configmap: str | os.PathLike[str] | None = None,
+    config: Any = None,
+    plugins: Any = (),
+    gates: Mapping[str, bool] | str | None = None,
+    hard_pod_affinity_symmetric_weight: int | None = None,
+    percentage_of_nodes_to_score: int = 100,
+) -> EngineSpec:
+    """The description of one scheduler; see ``Scheduler``. Raises ConfigError with every argument that is wrong."""
+    problems: list[str] = []
+    files: dict[str, Any] = {}
+    for name, given, file_field, document_field in (
+        ("policy", policy, "policy_file", "policy"),
+        ("config", config, "config_file", "component"),
+    ):
+        try:
+            files |= _file_or_document(name, given, file_field, document_field)
+        except ConfigError as error:
+            problems += error.problems
+    try:
+        options = tuple(plugin_options(plugins))
+    except ConfigError as error:
+        problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return EngineSpec(
+        release=release,
+        provider=provider,
+        policy_configmap=None if policy_configmap is None else os.fspath(policy_configmap),
+        feature_gates=gates_text(gates),
+        hard_pod_affinity_symmetric_weight=hard_pod_affinity_symmetric_weight,
+        percentage_of_nodes_to_score=percentage_of_nodes_to_score,
+        max_pd_volumes=max_pd_volumes(os.environ),
+        plugins=options,
+        **files,
+    )
+
+
+def _file_or_document(name: str, given: Any, file_field: str, document_field: str) -> dict[str, Any]:
+    """The field to set. Raises ConfigError for what is neither a path, a document nor its text."""
+    if given is None:
+        return {}
+    if is_text(given):
+        return {document_field: parse_document(given if isinstance(given, str) else given.decode(), name)}
+    if isinstance(given, str | os.PathLike):
+        return {file_field: os.fspath(given)}
+    if isinstance(given, Mapping):
+        return {document_field: given}
+    raise ConfigError(f"{name}: expected a file name, a document as a dict, or its text, found {describe(given)}")
+
+
+def gates_text(gates: Mapping[str, bool] | str | None) -> str:
+    """Feature gates as the flag has them: ``A=true,B=false``."""
+    if gates is None or isinstance(gates, str):
+        return gates or ""
+    return ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
+
+
+def plugin_options(plugins: Any) -> Iterable[PluginOption]:
+    """Custom framework plugins from a mapping of names, classes, factories, or texts such as ``module:Factory``.
+
+    Raises ConfigError.
+    """
+    if isinstance(plugins, Mapping):
+        return [plugin_option(name, factory) for name, factory in plugins.items()]
+    several = isinstance(plugins, Iterable) and not isinstance(plugins, str) and not callable(plugins)
+    return [_plugin(each) for each in (plugins if several else [plugins])]
+
+
+def _plugin(given: Any) -> PluginOption:
+    if isinstance(given, PluginOption):
+        return given
+    if isinstance(given, str):
+        return load_factory(given)
+    if callable(given):
+        return plugin_option("", given)
+    raise ConfigError(f"plugins: expected a class, a factory or text like module:Factory, found {describe(given)}")
+
+
+def tie_break_of(engine: Engine, name: str, seed: int | None) -> TieBreak:
+    """Which of equal nodes is taken. Raises ConfigError for a name that is not known."""
+    if name not in TIE_BREAKS:
+        raise ConfigError(
+            f"tie_break: {name!r} is not known; known are {', '.join(TIE_BREAKS)}{nearest(name, TIE_BREAKS)}"
+        )
+    if name == "first":
+        return FirstByName()
+    rng = random.Random(seed)
+    return RandomTie(rng) if name == "random" else engine.upstream_tie(rng)
+
+
+def described(given: Any, release: str) -> EngineSpec:
+    """One side of a comparison: text such as ``release=1.36,config=sched.yaml``, or the arguments of a scheduler.
+
+    A mapping has the keys of ``Scheduler``'s arguments and ``release``, by default the cluster's. Raises ConfigError.
+    """
+    if isinstance(given, EngineSpec):
+        return given
+    if isinstance(given, str):
+        spec = EngineSpec.parse(given)
+        said = any(part.strip().startswith("release=") for part in given.split(","))
+        return spec if said else attrs.evolve(spec, release=release)
+    if isinstance(given, Mapping):
+        known = ("release", *ARGUMENTS)
+        if unknown := [key for key in given if key not in known]:
+            raise ConfigError(f"{key}: there is no such argument{nearest(str(key), known)}" for key in unknown)
+        return engine_spec(given.get("release", release), **{key: given[key] for key in given if key != "release"})
+    raise ConfigError(
+        f'expected text like "release=1.36,config=sched.yaml" or a dict of a scheduler\'s arguments, '
+        f"found {describe(given)}"
+    )
+
+
+ARGUMENTS = (
+    "provider",
+    "policy",
+    "policy_configmap",
+    "config",
+    "plugins",
+    "gates",
+    "hard_pod_affinity_symmetric_weight",
+    "percentage_of_nodes_to_score",
+)
+"""What describes a scheduler besides its release."""

@@ -1,0 +1,140 @@
+"""Objects from whatever Python code has at hand: files, standard input, texts, manifests, objects."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+import attrs
+
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.documents import Item, split
+from clusterstate.manifests.fields import describe
+from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
+from kubescheduler.api.cluster_entries import Entry
+from kubescheduler.simulation.openb_trace import is_trace, read_trace_nodes
+from kubescheduler.sources.cluster_input import Progress, decode_items
+from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
+
+KINDS_OF_GIVEN = "a file name, a manifest, YAML or JSON text, or an object"
+
+
+@attrs.frozen
+class Given:
+    """Things as they were found: not decoded yet, or given as objects."""
+
+    items: list[Item] = attrs.field(factory=list)
+    """What is to be decoded."""
+    objects: list[ClusterObject] = attrs.field(factory=list)
+    """What was given as objects."""
+    problems: list[str] = attrs.field(factory=list)
+    """Every fault that was met."""
+
+
+def flat(given: Any) -> Iterator[Any]:
+    """Every single thing in things that may be collections."""
+    if (
+        isinstance(given, Iterable)
+        and not isinstance(given, str | bytes | os.PathLike | Mapping)
+        and not _readable(given)
+    ):
+        for thing in given:
+            yield from flat(thing)
+    else:
+        yield given
+
+
+def is_text(given: Any) -> bool:
+    """Whether something is YAML or JSON rather than a file's name."""
+    return isinstance(given, bytes) or (isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{")))
+
+
+def is_file_name(text: str) -> bool:
+    """Whether a text names a file by its ending, or standard input."""
+    return text == STDIN or text.removesuffix(COMPRESSED).endswith(EXTENSIONS)
+
+
+def found_in(given: Any, *, what: str = "cluster", kind: str = "") -> Given:
+    """Everything in one thing or several. what: their name in errors. kind: of manifests that do not say theirs."""
+    out = Given()
+    for thing in flat(given):
+        _find(thing, out, what, kind)
+    return out
+
+
+def _find(thing: Any, out: Given, what: str, kind: str) -> None:
+    if is_text(thing):
+        data = thing.encode() if isinstance(thing, str) else thing
+        out.items.extend(_kinded(items_in("text", data, out.problems), kind))
+    elif _readable(thing):
+        data = thing.read()
+        name = str(getattr(thing, "name", "stream"))
+        out.items.extend(items_in(name, data.encode() if isinstance(data, str) else data, out.problems))
+    elif isinstance(thing, str | os.PathLike):
+        items, problems = read_items([os.fspath(thing)], sys.stdin.buffer)
+        out.items.extend(items)
+        out.problems.extend(problems)
+    elif isinstance(thing, Mapping):
+        try:
+            out.items.extend(_kinded(split("", thing), kind))
+        except DecodeError as error:
+            out.problems.extend(error.problems)
+    elif isinstance(thing, tuple(KINDS.values())):
+        out.objects.append(identified(thing))
+    else:
+        out.problems.append(f"{what}: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
+
+
+def _readable(thing: Any) -> bool:
+    return callable(getattr(thing, "read", None))
+
+
+def _kinded(items: Iterable[Item], kind: str) -> Iterator[Item]:
+    for item in items:
+        yield attrs.evolve(item, kind=item.kind or kind)
+
+
+def identified(obj: Any) -> Any:
+    """An object as it is; a pod without a uid, by which pods are told apart, with its name for one."""
+    if isinstance(obj, Pod) and not obj.metadata.uid:
+        return attrs.evolve(obj, metadata=attrs.evolve(obj.metadata, uid=obj.key.removeprefix("/")))
+    return obj
+
+
+def read_paths(paths: Sequence[str | os.PathLike[str]], stdin: IO[bytes] | None) -> Given:
+    """What is in files, folders and ``-``; a ``.csv`` file is a trace's nodes, which come last."""
+    names = [os.fspath(path) for path in paths]
+    items, problems = read_items([name for name in names if not is_trace(name)], stdin)
+    for name in filter(is_trace, names):
+        try:
+            items += (Item(name, manifest, kind="Node") for manifest in read_trace_nodes(name))
+        except DecodeError as error:
+            problems += error.problems
+    return Given(items, [], problems)
+
+
+def decoded(
+    given: Given,
+    release: str,
+    *,
+    priority_classes: Iterable[PriorityClass] = (),
+    defaulting: bool = True,
+    keep_manifests: bool = True,
+    progress: Progress | None = None,
+) -> tuple[list[Entry], list[str]]:
+    """Entries in order, objects last, and notes on what was left out. Raises DecodeError with every fault."""
+    found = decode_items(
+        given.items,
+        given.problems,
+        priority_classes=(*priority_classes, *(obj for obj in given.objects if isinstance(obj, PriorityClass))),
+        defaulting=defaulting,
+        progress=progress,
+        release=release,
+    )
+    read = [
+        Entry(obj, item.source, item if keep_manifests else None)
+        for obj, item in zip(found.objects, found.items, strict=True)
+    ]
+    return [*read, *map(Entry, given.objects)], found.notes

@@ -1,0 +1,159 @@
+"""Manifests of nodes and pods from a few arguments, as Python writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clusterstate.errors import DecodeError
+from clusterstate.nodetree import REGION, STABLE_REGION, STABLE_ZONE, ZONE
+
+Amount = int | float | str
+"""An amount as Kubernetes writes it: ``4``, ``"500m"``, ``"8Gi"``."""
+
+HOSTNAME = "kubernetes.io/hostname"
+PODS_A_NODE = 110
+"""Pods that a kubelet takes when nobody says otherwise."""
+
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+_TAINT = re.compile(r"(?P<key>[^=:]+)(?:=(?P<value>[^:]*))?:(?P<effect>\w+)")
+_TOLERATION = re.compile(r"(?P<key>[^=:]*)(?:=(?P<value>[^:]*))?(?::(?P<effect>\w*))?")
+
+
+def node(  # noqa: PLR0913
+    name: str,
+    *,
+    cpu: Amount = 4,
+    memory: Amount = "8Gi",
+    pods: int = PODS_A_NODE,
+    resources: Mapping[str, Amount] | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    taints: Iterable[str | Mapping[str, Any]] = (),
+    zone: str | None = None,
+    region: str | None = None,
+    unschedulable: bool = False,
+    status: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The manifest of a ready node.
+
+    cpu, memory, pods: allocatable; by default 4, 8Gi and 110. resources: further ones, such as
+    ``{"nvidia.com/gpu": 2}``. labels: besides ``kubernetes.io/hostname``, which is the name. taints: as kubectl writes
+    them, ``"key=value:NoSchedule"``, or manifests. zone, region: set the labels of all releases. status: what else
+    ``status`` has, such as images. Raises DecodeError for a taint that is none.
+
+    >>> node("a", cpu=2, taints=["dedicated=db:NoSchedule"])["spec"]
+    {'taints': [{'key': 'dedicated', 'value': 'db', 'effect': 'NoSchedule'}]}
+    """
+    places = {ZONE: zone, STABLE_ZONE: zone, REGION: region, STABLE_REGION: region}
+    given = [taint(each) for each in _several(taints)]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": _metadata(
+            name,
+            {HOSTNAME: name, **{key: place for key, place in places.items() if place}, **(labels or {})},
+            annotations,
+        ),
+        "spec": {**({"taints": given} if given else {}), **({"unschedulable": True} if unschedulable else {})},
+        "status": {
+            "conditions": [{"type": "Ready", "status": "True"}],
+            **(status or {}),
+            "allocatable": {"cpu": cpu, "memory": memory, "pods": pods, **(resources or {})},
+        },
+    }
+
+
+def pod(  # noqa: PLR0913
+    name: str,
+    *,
+    node: str | None = None,
+    namespace: str = "default",
+    cpu: Amount | None = None,
+    memory: Amount | None = None,
+    resources: Mapping[str, Amount] | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    priority: int | None = None,
+    priority_class: str | None = None,
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: Iterable[str | Mapping[str, Any]] = (),
+    scheduler_name: str | None = None,
+    gates: Iterable[str] = (),
+    image: str = "pause",
+    spec: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The manifest of a pod with one container.
+
+    node: where it runs; a pod without one is pending. cpu, memory, resources: what it requests. tolerations: as texts,
+    ``"key=value:NoSchedule"``, ``"key:NoSchedule"`` or ``"key"``, or manifests. gates: names of scheduling gates. spec:
+    anything else of ``spec`` in kubectl's form, such as affinity. Raises DecodeError for a toleration that is none.
+
+    >>> pod("web-1", cpu="500m", tolerations=["dedicated=db"])["spec"]["tolerations"]
+    [{'key': 'dedicated', 'operator': 'Equal', 'value': 'db'}]
+    """
+    requests = {**_given(cpu=cpu, memory=memory), **(resources or {})}
+    container = {"name": "main", "image": image, **({"resources": {"requests": requests}} if requests else {})}
+    fields = _given(
+        nodeName=node,
+        priority=priority,
+        priorityClassName=priority_class,
+        nodeSelector=None if node_selector is None else dict(node_selector),
+        tolerations=[toleration(each) for each in _several(tolerations)] or None,
+        schedulerName=scheduler_name,
+        schedulingGates=[{"name": gate} for gate in _several(gates)] or None,
+    )
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**_metadata(name, labels, annotations), "namespace": namespace},
+        "spec": {"containers": [container], **fields, **(spec or {})},
+    }
+
+
+def taint(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A taint's manifest from ``key=value:Effect`` or ``key:Effect``, as ``kubectl taint`` reads them.
+
+    >>> taint("dedicated=db:NoSchedule")
+    {'key': 'dedicated', 'value': 'db', 'effect': 'NoSchedule'}
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    found = _TAINT.fullmatch(given)
+    if found is None or found["effect"] not in EFFECTS:
+        raise DecodeError(f"taint {given!r}: write key=value:EFFECT or key:EFFECT with one of {', '.join(EFFECTS)}")
+    return _given(key=found["key"], value=found["value"], effect=found["effect"])
+
+
+def toleration(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A toleration's manifest from ``key=value:Effect``; without a value any is tolerated, without an effect all.
+
+    >>> toleration("dedicated:NoSchedule")
+    {'key': 'dedicated', 'operator': 'Exists', 'effect': 'NoSchedule'}
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    found = _TOLERATION.fullmatch(given)
+    if found is None or (found["effect"] and found["effect"] not in EFFECTS):
+        raise DecodeError(
+            f"toleration {given!r}: write key=value:EFFECT, key:EFFECT or key with one of {', '.join(EFFECTS)}"
+        )
+    operator = "Exists" if found["value"] is None else "Equal"
+    return _given(key=found["key"] or None, operator=operator, value=found["value"], effect=found["effect"] or None)
+
+
+def _metadata(name: str, labels: Mapping[str, str] | None, annotations: Mapping[str, str] | None) -> dict[str, Any]:
+    more = {"labels": dict(labels or {}), "annotations": dict(annotations or {})}
+    return {"name": name, **{key: pairs for key, pairs in more.items() if pairs}}
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None."""
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _several(given: Iterable[Any]) -> Iterable[Any]:
+    """One text is one thing, not its letters."""
+    return (given,) if isinstance(given, str | Mapping) else given

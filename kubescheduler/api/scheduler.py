@@ -1,0 +1,188 @@
+"""Scheduler: decides where pods go in a cluster, binds them, and decides on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Self
+
+from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
+from clusterstate.manifests.fields import describe
+from clusterstate.objects import Pod
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.cluster_entries import key_of, named
+from kubescheduler.api.engine_choice import engine_spec, tie_break_of
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.engines import Scheduler as PodScheduler
+
+
+class Scheduler:
+    """A scheduler of the cluster's release over a copy of the cluster; what it binds, its next decision sees.
+
+    provider: the name of an algorithm provider (1.4, 1.16, 1.20). policy: a Policy (1.4, 1.16, 1.20), config: a
+    KubeSchedulerConfiguration (1.20, 1.36); each a file name, a dict, or text. policy_configmap: the file of a
+    ConfigMap that holds a policy. plugins: custom framework plugins (1.20, 1.36), a mapping of names, classes, or
+    ``"module:Factory"``. gates: feature gates, ``{"EvenPodsSpread": True}``. tie_break: among nodes with equal totals,
+    ``"first"`` by name, ``"random"``, or ``"upstream"`` as the release chooses; seed: makes the latter two repeatable.
+    percentage_of_nodes_to_score: below 100 stops looking once enough nodes fit, 0 is upstream's adaptive share.
+
+    Raises ConfigError with every fault of policy, configuration, gates and plugins.
+
+    >>> from kubescheduler import Cluster
+    >>> cluster = Cluster(release="1.36").node("a", cpu=2).node("b", cpu=4).pod("web-1", node="b", cpu=3)
+    >>> scheduler = Scheduler(cluster)
+    >>> decision = scheduler.decide({"metadata": {"name": "web-2"}, "spec": {}})
+    >>> decision.host
+    'a'
+    >>> scheduler.bind(decision)
+    >>> scheduler.cluster.find_pod("web-2").node_name
+    'a'
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        cluster: Cluster,
+        *,
+        provider: str | None = None,
+        policy: Any = None,
+        policy_configmap: str | os.PathLike[str] | None = None,
+        config: Any = None,
+        plugins: Any = (),
+        gates: Mapping[str, bool] | str | None = None,
+        tie_break: str = "first",
+        seed: int | None = None,
+        percentage_of_nodes_to_score: int = 100,
+        hard_pod_affinity_symmetric_weight: int | None = None,
+    ) -> None:
+        if not isinstance(cluster, Cluster):
+            raise ConfigError(f"cluster: expected a Cluster, found {describe(cluster)}; make one with Cluster(…)")
+        spec = engine_spec(
+            cluster.release,
+            provider=provider,
+            policy=policy,
+            policy_configmap=policy_configmap,
+            config=config,
+            plugins=plugins,
+            gates=gates,
+            percentage_of_nodes_to_score=percentage_of_nodes_to_score,
+            hard_pod_affinity_symmetric_weight=hard_pod_affinity_symmetric_weight,
+        )
+        notes: list[str] = []
+        engine = spec.engine(notes.append)
+        self._start(engine, cluster, tie_break_of(engine, tie_break, seed), tuple(notes))
+
+    @classmethod
+    def of_engine(cls, engine: Engine, cluster: Cluster, tie_break: TieBreak | None = None) -> Self:
+        """A scheduler by an engine that is made already. Raises ConfigError for a cluster of another release."""
+        out = cls.__new__(cls)
+        out._start(engine, cluster, tie_break, ())
+        return out
+
+    def _start(self, engine: Engine, cluster: Cluster, tie_break: TieBreak | None, notes: tuple[str, ...]) -> None:
+        if cluster.release != engine.release:
+            raise ConfigError(
+                f"a cluster of release {cluster.release} cannot be scheduled by release {engine.release}, which fills "
+                f'manifests in otherwise; give it cluster.for_release("{engine.release}")'
+            )
+        self._read = cluster
+        self._notes = notes
+        self._bound: dict[str, tuple[Pod, str]] = {}
+        self._engine = engine
+        self._running = engine.scheduler(cluster.cache(engine.view), tie_break)
+
+    @property
+    def release(self) -> str:
+        """By which release it decides: the cluster's."""
+        return self._read.release
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the configuration has that a reader would not expect, as texts."""
+        return self._notes
+
+    @property
+    def running(self) -> PodScheduler:
+        """The release's scheduler itself, with its ``cache`` and ``algorithm``."""
+        return self._running
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster with the pods that were bound."""
+        there = {key: (pod, host) for key, (pod, host) in self._bound.items() if self._read.find_pod(key) is not None}
+        out = self._read
+        if there:
+            out = out.replaced([pod.on(host) for pod, host in there.values()])
+        fresh = [pod.on(host) for key, (pod, host) in self._bound.items() if key not in there]
+        return out.add(fresh) if fresh else out
+
+    def __repr__(self) -> str:
+        return f"<Scheduler of release {self.release}: {len(self._bound)} bound>"
+
+    def decide(self, pod: Any, *, preempt: bool = False, thorough: bool = False) -> Decision:
+        """Where a pod goes, and why; the cluster stays as it is.
+
+        pod: the name of a pending pod of the cluster (``namespace/name``, or ``name`` in the namespace default), a file
+        name, a manifest, YAML or JSON text, or an object. preempt: for a pod that fits nowhere, also say which pods
+        would have to go. thorough: have every check judge every node, and score also when just one fits. Raises
+        DecodeError with every fault.
+
+        >>> from kubescheduler import Cluster
+        >>> scheduler = Scheduler(Cluster().node("a", cpu=2).pod("big", cpu=3))
+        >>> scheduler.decide("big").message
+        '0/1 nodes are available: 1 Insufficient cpu.'
+        """
+        pods = self._pods(pod, "pod")
+        if len(pods) > 1:
+            raise DecodeError(
+                f"decide takes one pod, found {', '.join(key_of(p)[1] for p in pods)}; use run for several"
+            )
+        return self._running.decide(pods[0], preempt=preempt, thorough=thorough)
+
+    def bind(self, decision: Decision) -> None:
+        """Has the pod run on the decision's host from now on. Raises ClusterStateError for a decision without one.
+
+        >>> from kubescheduler import Cluster
+        >>> scheduler = Scheduler(Cluster().node("a").pod("web"))
+        >>> scheduler.bind(scheduler.decide("web"))
+        >>> scheduler.pending()
+        []
+        """
+        if decision.host is None:
+            raise ClusterStateError(f"{named(decision.pod)} has no node to be bound to: {decision.message.rstrip()}")
+        self._running.cache.assume_pod(decision.pod, decision.host)
+        self._bound[key_of(decision.pod)[1]] = (decision.pod, decision.host)
+
+    def pending(self) -> list[Pod]:
+        """The pods of the cluster that wait for a node, in the order of the queue.
+
+        >>> from kubescheduler import Cluster
+        >>> [pod.key for pod in Scheduler(Cluster().node("a").pod("web")).pending()]
+        ['default/web']
+        """
+        return [pod for pod in self._read.pending() if key_of(pod)[1] not in self._bound]
+
+    def run(self, *pods: Any) -> dict[str, Decision]:
+        """Decides one pod after the other, by default the pending ones, and binds each that has a node.
+
+        The answer maps ``namespace/name`` to the decision. Raises as ``decide`` does, before the first pod is decided.
+
+        >>> from kubescheduler import Cluster
+        >>> scheduler = Scheduler(Cluster().node("a", cpu=2).pod("web-1", cpu=1).pod("web-2", cpu=2))
+        >>> {pod: decision.host for pod, decision in scheduler.run().items()}
+        {'default/web-1': 'a', 'default/web-2': None}
+        """
+        out: dict[str, Decision] = {}
+        for pod in self._pods(list(pods), "pods") if pods else self.pending():
+            decision = out[key_of(pod)[1]] = self._running.decide(pod)
+            if decision.host is not None:
+                self.bind(decision)
+        return out
+
+    def _pods(self, given: Any, what: str) -> list[Pod]:
+        pods = self._read.pods_from(given, what)
+        taken = ((pod, self._bound.get(key_of(pod)[1])) for pod in pods)
+        if problems := [f"{named(pod)}: it runs on {found[1]}, to which it was bound" for pod, found in taken if found]:
+            raise DecodeError(problems)
+        return pods

@@ -1,0 +1,183 @@
+"""What is asked of whole runs: two schedulers compared, a workload over time, how many more of a pod fit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from algorithmprovider import VIEWS
+from clusterstate.errors import ConfigError, DecodeError, InputError
+from clusterstate.manifests.documents import Item
+from clusterstate.manifests.encode import encode_object
+from clusterstate.objects import Pod
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.cluster_entries import key_of
+from kubescheduler.api.engine_choice import described, gates_text
+from kubescheduler.api.given_objects import flat, found_in, is_text
+from kubescheduler.api.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from kubescheduler.comparison.comparison import Comparison
+    from kubescheduler.engine.spec import EngineSpec
+    from kubescheduler.simulation.room import Room
+    from kubescheduler.simulation.simulation_report import Report
+    from kubescheduler.simulation.workload import Workload
+    from kubescheduler.translate.translating import Translation
+
+
+def compare(
+    cluster: Cluster,
+    pods: Any = None,
+    *,
+    old: Any = "",
+    new: Any,
+    mode: str = "independent",
+    preempt: bool = False,
+    names: Sequence[str] | None = None,
+) -> Comparison:
+    """Decides pods by an old and a new scheduler, or several, and explains every pod that goes elsewhere.
+
+    pods: as for ``Cluster.pods_from``, by default the pending ones. old, new: text like
+    ``"release=1.36,config=scheduler.yaml"``, or a dict of a Scheduler's arguments and ``release``; what does not name a
+    release is of the cluster's; new may be a list of several. The cluster is read again for the newest of the releases.
+    mode: ``"independent"``, each pod on the same cluster, or ``"sequence"``, each scheduler running on from its own
+    choices. preempt: a pod that fits nowhere takes the place of lower ones. names: of the columns, the old one first.
+
+    Raises ConfigError with every fault of every configuration, DecodeError for wrong pods.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> cluster = Cluster(release="1.16").node("a", cpu=4).node("b", cpu=8)
+    >>> found = compare(cluster, pod("web", cpu=1), new={"provider": "ClusterAutoscalerProvider"})
+    >>> [outcome.host for outcome in found.pods[0].outcomes]
+    ['b', 'a']
+    """
+    from kubescheduler.comparison.comparing import compare as run
+
+    specs = _sides(cluster, old, new)
+    newest = max((spec.release for spec in specs), key=list(VIEWS).index)
+    seen = cluster.for_release(newest)
+    decided = seen.pending() if pods is None else seen.pods_from(pods)
+    objects = without(seen, decided)
+    return run(objects, decided, specs[0], specs[1:], mode=mode, preempt=preempt, names=names)
+
+
+def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
+    """The old description and the new ones. Raises ConfigError with the faults of all."""
+    specs: list[EngineSpec] = []
+    problems: list[str] = []
+    news = new if isinstance(new, list | tuple) else [new]
+    for side, given in (("old", old), *(("new", each) for each in news)):
+        try:
+            specs.append(described(given, cluster.release))
+        except InputError as error:
+            problems += (f"{side}: {problem}" for problem in error.problems)
+    if problems:
+        raise ConfigError(problems)
+    return specs
+
+
+def without(cluster: Cluster, pods: Sequence[Pod]) -> list[Any]:
+    """The cluster's objects but for pods that may be pending in it."""
+    keys = {key_of(pod) for pod in pods}
+    return [obj for obj in cluster if not (isinstance(obj, Pod) and key_of(obj) in keys)]
+
+
+def simulate(
+    cluster: Cluster, workload: Any, *, preempt: bool = False, grace: float = 0.0, pending: bool = False, **options: Any
+) -> Report:
+    """Runs a workload on a virtual clock, through the release's queue with its back-off.
+
+    workload: file names (.csv: a trace), manifests or texts: pods, controllers with a pod template, nodes that join.
+    Annotations say when a pod comes and how long it stays: ``kubescheduler/arrives-after`` and
+    ``kubescheduler/duration``. preempt: pods take the place of lower ones, which leave ``grace`` seconds later.
+    pending: the cluster's pending pods come too. options: a Scheduler's. Raises DecodeError and ConfigError.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> short = pod("job", cpu=3, annotations={"kubescheduler/duration": "60"})
+    >>> report = simulate(Cluster().node("a", cpu=4), short)
+    >>> report.counts()["finished"], report.end
+    (1, 60.0)
+    """
+    from kubescheduler.simulation.simulation import Simulation
+
+    found, _ = workload_of(cluster, workload, pending=pending)
+    scheduler = Scheduler(cluster, **options)
+    return Simulation(scheduler.running, found, preempt=preempt, grace=grace).run()
+
+
+def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workload, list[str]]:
+    """A workload for a cluster, and notes on what was left out. Raises DecodeError with every fault."""
+    from kubescheduler.simulation.openb_trace import is_trace
+    from kubescheduler.simulation.workload_files import workload_in
+
+    things = list(flat(given))
+    traces = [os.fspath(each) for each in things if isinstance(each, str | os.PathLike) and is_trace(os.fspath(each))]
+    found = found_in([each for each in things if each not in traces], what="workload", kind="Pod")
+    items = [*found.items, *(Item("", encode_object(obj)) for obj in found.objects)]
+    return workload_in(items, found.problems, cluster, traces=traces, pending=pending, release=cluster.release)
+
+
+def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options: Any) -> Room:
+    """How many more of a pod fit, one after another, and what stops the next one.
+
+    pod: as for ``Scheduler.decide``. limit: no more than so many are placed. options: a Scheduler's.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> room = capacity(Cluster().node("a", cpu=4).node("b", cpu=2), pod("web", cpu=1))
+    >>> room.count, room.stopped.message
+    (6, '0/2 nodes are available: 2 Insufficient cpu.')
+    """
+    from kubescheduler.simulation.room import room_for
+
+    pods = cluster.pods_from(pod, "pod")
+    if len(pods) > 1:
+        raise DecodeError(f"capacity takes one pod, found {', '.join(key_of(each)[1] for each in pods)}")
+    return room_for(pods[0], Scheduler(cluster, **options).running, limit=limit)
+
+
+def migrate(
+    policy: Any = None,
+    *,
+    provider: str | None = None,
+    release: str = "1.16",
+    to: str = "1.36",
+    gates: Mapping[str, bool] | str | None = None,
+    hard_pod_affinity_symmetric_weight: int | None = None,
+    keep_emphasis: bool = False,
+) -> Translation:
+    """A Policy or a provider of one release as the KubeSchedulerConfiguration of a later one, with notes.
+
+    policy: a file name, a dict, or text. keep_emphasis: where packing of nodes would be outweighed, with the weights
+    that keep it on top. Raises ConfigError with every fault.
+
+    >>> translation = migrate(provider="ClusterAutoscalerProvider", to="1.36")
+    >>> translation.exact, translation.plain()["kind"]
+    (False, 'KubeSchedulerConfiguration')
+    """
+    from kubescheduler.config.gates import parse_gates
+    from kubescheduler.translate.translating import policy_source, provider_source, translate
+
+    if (policy is None) == (provider is None):
+        raise ConfigError("say what to translate: either a policy or provider=")
+    known = parse_gates(release, gates_text(gates))
+    if provider is not None:
+        source = provider_source(provider, release, known, hard_pod_affinity_symmetric_weight)
+    else:
+        document, name = _policy(policy)
+        source = policy_source(document, release, known, name, hard_pod_affinity_symmetric_weight)
+    return translate(source, to, keep_emphasis=keep_emphasis)
+
+
+def _policy(given: Any) -> tuple[Mapping[str, Any], str]:
+    """The document of a policy, and its name in errors. Raises ConfigError."""
+    from pathlib import Path
+
+    from kubescheduler.config.config_text import read_text
+    from kubescheduler.translate.translating import read_policy_text
+
+    if isinstance(given, Mapping):
+        return given, "policy"
+    if is_text(given):
+        return read_policy_text(given if isinstance(given, str) else given.decode(), "policy"), "policy"
+    return read_policy_text(read_text(Path(given)), os.fspath(given)), os.fspath(given)

@@ -1,0 +1,166 @@
+"""The front door's scheduler: what it decides by, what it takes, what it remembers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
+from clusterstate.view_records import VIEW_1_16
+from kubescheduler import RELEASES, Cluster, Scheduler, pod
+from kubescheduler.engine.spec import EngineSpec
+
+POLICY = {
+    "kind": "Policy",
+    "apiVersion": "v1",
+    "predicates": [{"name": "GeneralPredicates"}],
+    "priorities": [{"name": "MostRequestedPriority", "weight": 1}],
+}
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "NodeResourcesFit"}]}}}],
+}
+
+
+def two(release: str) -> Cluster:
+    """A node that is half full, and an empty one."""
+    return Cluster(release=release).node("a", cpu=4).node("b", cpu=4).pod("db", node="a", cpu=2)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_next_decision_sees_what_was_bound(release: str) -> None:
+    """A pod goes to the emptier node; once it runs there, the next one goes to the other."""
+    scheduler = Scheduler(two(release))
+    first = scheduler.decide(pod("web-1", cpu=3))
+    assert first.host == "b"
+    scheduler.bind(first)
+    assert scheduler.decide(pod("web-2", cpu=2)).host == "a"
+    assert scheduler.decide(pod("web-3", cpu=3)).host is None
+    assert [each.node_name for each in scheduler.cluster.pods] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(lambda _: POLICY, id="dict"),
+        pytest.param(lambda _: json.dumps(POLICY), id="text"),
+        pytest.param(lambda path: path, id="path"),
+        pytest.param(str, id="file name"),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
+def test_a_policy_in_every_form(release: str, given: Any, tmp_path: Path) -> None:
+    """A Policy decides alike as a file, a dict and text."""
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(POLICY))
+    assert Scheduler(two(release), policy=given(file)).decide(pod("web", cpu=1)).host == "a"
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_configuration_in_python(as_text: bool) -> None:
+    """A KubeSchedulerConfiguration may be a dict or text."""
+    config = json.dumps(CONFIG) if as_text else CONFIG
+    assert Scheduler(two("1.36"), config=config).decide(pod("web", cpu=8)).host is not None
+
+
+@pytest.mark.parametrize(
+    ("release", "arguments", "texts"),
+    [
+        pytest.param("1.16", {"provider": "DefaultProvidr"}, ["did you mean DefaultProvider"], id="provider"),
+        pytest.param("1.16", {"config": CONFIG}, ["--config: release 1.16 has no profiles"], id="config"),
+        pytest.param("1.36", {"policy": POLICY}, ["--policy-config-file: release 1.36 has none"], id="policy"),
+        pytest.param("1.16", {"tie_break": "last"}, ["tie_break: 'last' is not known"], id="tie"),
+        pytest.param("1.16", {"gates": {"Nope": True}}, ["Nope"], id="gate"),
+        pytest.param("1.16", {"policy": 5}, ["policy: expected a file name"], id="policy type"),
+        pytest.param("1.36", {"plugins": 5}, ["plugins: "], id="plugins"),
+        pytest.param("1.36", {"plugins": "nope:Nope"}, ["there is no module nope"], id="plugin"),
+        pytest.param(
+            "1.16",
+            {"policy": {**POLICY, "predicates": [{"name": "A"}], "priorities": [{"name": "B", "weight": 1}]}},
+            ["policy: predicates[0]", "policy: priorities[0]"],
+            id="all faults",
+        ),
+    ],
+)
+def test_wrong_arguments_say_what_to_do(release: str, arguments: dict[str, Any], texts: list[str]) -> None:
+    """Everything that is wrong with a scheduler's description is one ConfigError."""
+    with pytest.raises(ConfigError) as caught:
+        Scheduler(two(release), **arguments)
+    assert all(text in str(caught.value) for text in texts)
+
+
+def test_a_cluster_of_another_release_is_refused() -> None:
+    """An engine takes the clusters of its own release; the error says how to get one."""
+    engine = EngineSpec("1.36").engine(lambda _: None)
+    with pytest.raises(ConfigError, match=r'cluster\.for_release\("1\.36"\)'):
+        Scheduler.of_engine(engine, two("1.16"))
+    assert Scheduler.of_engine(engine, two("1.16").for_release("1.36")).release == "1.36"
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.20", "1.36"])
+def test_an_engine_checks_the_view_of_a_cache(release: str) -> None:
+    """A cache that was made with another release's view is not decided on."""
+    cache = ClusterCache.of(two("1.16").objects, VIEW_1_16)
+    with pytest.raises(ConfigError, match="make it with the view of the engine"):
+        EngineSpec(release).engine(lambda _: None).scheduler(cache)
+
+
+def test_gates_change_the_view() -> None:
+    """Overhead counts under its gate, also in what runs already."""
+    cluster = Cluster().node("a", cpu=4).pod("big", node="a", cpu=1, spec={"overhead": {"cpu": "3"}})
+    assert Scheduler(cluster).decide(pod("web", cpu=1)).host == "a"
+    assert Scheduler(cluster, gates={"PodOverhead": True}).decide(pod("web", cpu=1)).host is None
+
+
+def test_pods_by_name() -> None:
+    """A pending pod of the cluster is named; one that runs, or was bound, is not decided again."""
+    scheduler = Scheduler(two("1.16").pod("web", cpu=1))
+    decision = scheduler.decide("web")
+    assert decision.host == scheduler.decide("default/web").host == "b"
+    scheduler.bind(decision)
+    assert scheduler.pending() == []
+    with pytest.raises(DecodeError, match="it runs on b, to which it was bound"):
+        scheduler.decide("web")
+    with pytest.raises(DecodeError, match="it runs on a"):
+        scheduler.decide("db")
+
+
+def test_no_node_no_binding() -> None:
+    """A decision without a host cannot be bound, and its message says why."""
+    scheduler = Scheduler(two("1.16"))
+    with pytest.raises(ClusterStateError, match=r"Pod default/web has no node to be bound to: 0/2 nodes"):
+        scheduler.bind(scheduler.decide(pod("web", cpu=9)))
+
+
+def test_run_places_what_is_pending_in_the_queues_order() -> None:
+    """The pod with the higher priority comes first; each decision is in the answer."""
+    cluster = Cluster().node("a", cpu=2).pod("low", cpu=2).pod("high", cpu=2, priority=10)
+    hosts = {key: decision.host for key, decision in Scheduler(cluster).run().items()}
+    assert list(hosts.items()) == [("default/high", "a"), ("default/low", None)]
+
+
+def test_preemption_is_told_when_asked_for() -> None:
+    """With preempt the decision says who would have to go."""
+    cluster = Cluster().node("a", cpu=2).pod("low", node="a", cpu=2)
+    found = Scheduler(cluster).decide(pod("high", cpu=2, priority=10), preempt=True).preemption
+    assert found is not None
+    assert [each.key for each in found.candidates["a"].pods] == ["default/low"]
+
+
+def test_ties_by_seed() -> None:
+    """A seed makes random choices repeatable; without one of the two other ways the first by name is taken."""
+    cluster = Cluster()
+    for number in range(9):
+        cluster = cluster.node(f"n{number}")
+    assert Scheduler(cluster).decide(pod("web")).host == "n0"
+    hosts = {seed: Scheduler(cluster, tie_break="random", seed=seed).decide(pod("web")).host for seed in range(20)}
+    assert len(set(hosts.values())) > 1
+    assert all(
+        Scheduler(cluster, tie_break="random", seed=seed).decide(pod("web")).host == host
+        for seed, host in hosts.items()
+    )
