@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from algorithmprovider import RELEASES, registry
-from docs.generate import plugin_texts, rule_texts
+from docs.generate import rule_texts
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
 from docs.generate.reference_tables import (
@@ -30,7 +30,7 @@ from docs.generate.reference_tables import (
 )
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.types import PredicateArgs
 from tests.conftest import vectors_dir
@@ -153,7 +153,9 @@ def test_every_plugin_is_described() -> None:
         texts = {plugins[name].description.strip() for plugins in IN_TREE.values() if name in plugins}
         assert len(texts) == 1, name
         assert texts != {""}, name
-    assert set(plugin_texts.ARGS) == {*ARGS_KEYS["1.20"], *ARGS_KEYS["1.36"]}
+    for name in {*ARGS_KEYS["1.20"], *ARGS_KEYS["1.36"]}:
+        kinds = [args_types(release)[name] for release in IN_TREE if name in args_types(release)]
+        assert len({kind.description.strip() for kind in kinds} - {""}) == 1, name
 
 
 @pytest.mark.parametrize("release", IN_TREE)

@@ -11,10 +11,8 @@ from typing import Any
 
 import attrs
 
-from docs.generate import plugin_texts
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
-from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import default_sets
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
@@ -25,11 +23,11 @@ from kubescheduler.framework.profiles.default_plugins import (
     AUTOSCALER_PROVIDER,
     DEFAULT_PROVIDER,
 )
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, args_keys, args_types
 
 NONE = "–"
 OLD, NEW = "1.20", "1.36"
-ARGS_KEYS = {OLD: ARGS_KEYS_1_20, NEW: ARGS_KEYS_1_36}
+ARGS_KEYS = {release: args_keys(release) for release in (OLD, NEW)}
 
 
 def plugin_tables() -> dict[str, str]:
@@ -116,7 +114,7 @@ def _at(old: PluginReason | None, new: PluginReason | None) -> str:
 def _footer(name: str) -> str:
     """Where the plugin is written, and where its args are described."""
     code = dict.fromkeys(code_link(IN_TREE[release][name].make) for release in (OLD, NEW) if name in IN_TREE[release])
-    args = f" [Its args](plugin-args.md#{name.lower()}args)." if name in plugin_texts.ARGS else ""
+    args = f" [Its args](plugin-args.md#{name.lower()}args)." if _newest(name).args or name in ARGS_KEYS[OLD] else ""
     return f"Code: {', '.join(code)}.{args}"
 
 
@@ -162,12 +160,13 @@ def version_differences() -> str:
 
 
 def _args_sections() -> Iterator[str]:
-    for name in sorted({*ARGS_KEYS_1_20, *ARGS_KEYS_1_36}):
+    for name in sorted({*ARGS_KEYS[OLD], *ARGS_KEYS[NEW]}):
         keys = {
             release: _keys(ARGS_KEYS[release].get(name), default_args(release, name), skipped=_is_affinity)
             for release in (OLD, NEW)
         }
-        yield f"### {name}Args\n\n{text_blocks(plugin_texts.ARGS[name])}\n\n{_beside(keys)}"
+        kind = args_types(NEW).get(name) or args_types(OLD)[name]
+        yield f"### {name}Args\n\n{text_blocks(kind.description)}\n\n{_beside(keys)}"
 
 
 def _is_affinity(path: str) -> bool:

@@ -27,10 +27,10 @@ from kubescheduler.config.policy.policy_1_20_source import (
 )
 from kubescheduler.engine.engines import ALL_NODES, Engine, LegacyEngine, framework_engine
 from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_from_document, algorithm_from_files
-from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import SchedulerConfig
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36, PluginPoints
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from kubescheduler.config.policy.policy_1_20_names import PRIORITIES, priority_name
-from kubescheduler.framework.args.plugin_args import ScoringStrategy
+from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.translate.added_affinity import NODE_AFFINITY, NodeScore, node_score
 from kubescheduler.translate.notes import PRIORITIES_1_36, SCALE, UNKNOWN, note
 from kubescheduler.translate.policy_entries import Item

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import attrs
 
-from kubescheduler.framework.args.plugin_args import CPU_AND_MEMORY, ScoringStrategy
+from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
+from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.translate.policy_entries import Item
 from kubescheduler.translate.translation_model import Note, NoteKind, Role, origin
 

@@ -10,9 +10,9 @@ import attrs
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND, NATIVE
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
-from kubescheduler.framework.args.plugin_args import PodTopologySpreadArgs
 from kubescheduler.framework.contract.points import POINTS_1_20, Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
+from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
 from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, note

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement, TopologySpreadConstraint
-from kubescheduler.framework.args import plugin_args as a
+from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
+from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
+from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 
 REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
@@ -24,21 +27,21 @@ TERM_LITERAL = (
 )
 
 
-def required(*terms: NodeSelectorTerm) -> a.NodeAffinityArgs:
-    return a.NodeAffinityArgs(a.AddedAffinity(terms))
+def required(*terms: NodeSelectorTerm) -> NodeAffinityArgs:
+    return NodeAffinityArgs(AddedAffinity(terms))
 
 
-def preferred(*terms: PreferredSchedulingTerm) -> a.NodeAffinityArgs:
-    return a.NodeAffinityArgs(a.AddedAffinity(None, terms))
+def preferred(*terms: PreferredSchedulingTerm) -> NodeAffinityArgs:
+    return NodeAffinityArgs(AddedAffinity(None, terms))
 
 
 def constraint(skew: int = 1, key: str = "zone", action: str = "DoNotSchedule", **keys: Any) -> Any:
     return TopologySpreadConstraint(skew, key, action, **keys)
 
 
-def spread(*constraints: TopologySpreadConstraint, kind: str = "List") -> a.PodTopologySpreadArgs:
-    return a.PodTopologySpreadArgs(constraints, kind)
+def spread(*constraints: TopologySpreadConstraint, kind: str = "List") -> PodTopologySpreadArgs:
+    return PodTopologySpreadArgs(constraints, kind)
 
 
-def fit(kind: str = "LeastAllocated", *resources: tuple[str, int], **keys: Any) -> a.NodeResourcesFitArgs:
-    return a.NodeResourcesFitArgs(scoring_strategy=a.ScoringStrategy(kind, resources or a.CPU_AND_MEMORY, **keys))
+def fit(kind: str = "LeastAllocated", *resources: tuple[str, int], **keys: Any) -> NodeResourcesFitArgs:
+    return NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(kind, resources or CPU_AND_MEMORY, **keys))

@@ -10,10 +10,13 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import NodeSelectorTerm, Pod, Requirement
 from clusterstate.objects.resource import ResourceClaim
-from kubescheduler.framework.args.plugin_args import DynamicResourcesArgs
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.plugins.dynamic_resources import DynamicResources, dynamic_resources_1_36
+from kubescheduler.framework.plugins.dynamic_resources import (
+    DynamicResources,
+    DynamicResourcesArgs,
+    dynamic_resources_1_36,
+)
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from tests.support.build import make_node
 from tests.support.devices import READING, allocated, gpu, make_claim, make_class, make_slice

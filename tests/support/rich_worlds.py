@@ -44,9 +44,11 @@ from clusterstate.objects import (
 )
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
-from kubescheduler.framework.args.plugin_args import NodeLabelArgs, RequestedToCapacityRatioArgs, ServiceAffinityArgs
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, factories
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from tests.support.build import labels, make_node, make_pod, resources

@@ -21,12 +21,11 @@ from kubescheduler.config.component.config_checks import (
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.config.extender_checks import extender_errors
-from kubescheduler.framework.args.args_checks_1_36 import CHECKED_WHEN_BUILT, args_errors_1_36
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
-from kubescheduler.framework.args.plugin_args import ARGS_1_36
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36
 
 GONE_IN_V1 = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 """Plugins that v1 refuses by name at every point."""
@@ -83,11 +82,11 @@ def _profile_errors(profile: Profile, version: str) -> Iterator[FieldError]:
 
 
 def _args_errors(name: str, args: Any) -> Iterator[FieldError]:
-    kind = ARGS_1_36.get(name)
-    if kind is None or name == CHECKED_WHEN_BUILT:
+    kind = PLUGINS_1_36[name].args if name in PLUGINS_1_36 else None
+    if kind is None or not kind.checked_with_config:
         return
-    if isinstance(args, kind):
-        yield from args_errors_1_36(name, args)
+    if isinstance(args, kind.record):
+        yield from kind.errors(args)
     else:
         yield FieldError("", "has to match plugin args", INVALID, _json(args))
 

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from algorithmprovider.registry import nearest
 from kubescheduler.config.component.config_versions import GONE
 from kubescheduler.config.component.written_config import MULTI_POINT, WrittenProfile
-from kubescheduler.framework.args.args_checks_1_20 import args_errors_1_20
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
+from kubescheduler.framework.profiles.in_tree_plugins import args_errors
 
 
 def construction_problems(
@@ -75,7 +75,7 @@ def _needed_args(before: WrittenProfile, after: Profile, path: str) -> Iterator[
     given = {entry.name for entry in before.plugin_config}
     for name, args in after.plugin_config:
         if name not in given:
-            yield from (f"{path}.pluginConfig: {name} needs args: {error}" for error in args_errors_1_20(name, args))
+            yield from (f"{path}.pluginConfig: {name} needs args: {error}" for error in args_errors("1.20", name, args))
 
 
 def _list_problems(profile: Profile, path: str) -> Iterator[str]:

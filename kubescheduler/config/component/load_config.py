@@ -10,7 +10,6 @@ import attrs
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.args_schema import ARGS_KEYS_1_36
 from kubescheduler.config.component.config_checks_1_20 import validate_1_20
 from kubescheduler.config.component.config_checks_1_36 import validate_1_36
 from kubescheduler.config.component.config_defaults import complete
@@ -19,14 +18,12 @@ from kubescheduler.config.component.config_versions import GONE, version_errors,
 from kubescheduler.config.component.construction_faults import construction_problems, unused_notes
 from kubescheduler.config.component.decode_config import DecodedConfig, read_written
 from kubescheduler.config.component.duplicate_keys import duplicate_keys
-from kubescheduler.config.component.profiles_1_20 import args_keys_1_20, finish_1_20, provider_error
+from kubescheduler.config.component.profiles_1_20 import finish_1_20, provider_error
 from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
 from kubescheduler.config.component.type_meta import version_of
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.config_text import document_format, parse_document, read_text
-from kubescheduler.framework.args.args_checks_1_20 import args_errors_1_20
-from kubescheduler.framework.args.args_checks_1_36 import CHECKED_WHEN_BUILT, args_errors_1_36
 from kubescheduler.framework.args.field_errors import FieldError, aggregate
 from kubescheduler.framework.contract.profile import SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import (
@@ -36,6 +33,7 @@ from kubescheduler.framework.profiles.default_plugins import (
     PROVIDERS_1_20,
     PluginPoints,
 )
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types
 
 OLD = "1.20"
 IN_TREE: dict[str, PluginPoints] = {OLD: POINTS_BY_PLUGIN_1_20, "1.36": POINTS_BY_PLUGIN_1_36}
@@ -53,8 +51,7 @@ class _Rules:
     gates: Mapping[str, bool]
 
     def read(self, document: Mapping[str, Any]) -> DecodedConfig:
-        keys = args_keys_1_20(self.gates) if self.release == OLD else ARGS_KEYS_1_36
-        return read_written(document, self.release, self.version, keys)
+        return read_written(document, self.release, self.version, args_keys(self.release, self.gates))
 
     def complete(self, written: Written) -> SchedulerConfig:
         """As it is validated: 1.36 merges before that."""
@@ -198,13 +195,12 @@ def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
 
 def _args_errors(config: SchedulerConfig) -> Iterator[FieldError]:
     """What the release checks only when it builds the plugins."""
+    kinds = {name: kind for name, kind in args_types(config.release).items() if not kind.checked_with_config}
     for at, profile in enumerate(config.profiles):
         for number, (name, args) in enumerate(profile.plugin_config):
-            path = f"profiles[{at}].pluginConfig[{number}].args"
-            if config.release == OLD:
-                yield from (error.under(path) for error in args_errors_1_20(name, args))
-            elif name == CHECKED_WHEN_BUILT:
-                yield from (error.under(path) for error in args_errors_1_36(name, args))
+            if name in kinds and args is not None:
+                path = f"profiles[{at}].pluginConfig[{number}].args"
+                yield from (error.under(path) for error in kinds[name].errors(args))
 
 
 def _is_faulty(path: str, faulty: Iterable[str]) -> bool:

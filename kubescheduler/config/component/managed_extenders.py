@@ -9,8 +9,8 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.args.plugin_args import NodeResourcesFitArgs
 from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 
 FIT = "NodeResourcesFit"
 

@@ -8,20 +8,15 @@ import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_WITHOUT_SYSTEM
 from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_20
 from kubescheduler.config.component.merge_1_20 import merged_plugins
-from kubescheduler.framework.args.document_schema import Struct
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20, provider_plugins_1_20
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys
 
 SYSTEM_SPREAD = "DefaultPodTopologySpread"
 """The feature gate of System defaulting; off, the providers have SelectorSpread."""
-
-
-def args_keys_1_20(feature_gates: Mapping[str, bool]) -> Mapping[str, Struct]:
-    return ARGS_KEYS_1_20 if feature_gates.get(SYSTEM_SPREAD, True) else ARGS_KEYS_WITHOUT_SYSTEM
 
 
 def provider_error(provider: str) -> str | None:
@@ -39,7 +34,7 @@ def finish_1_20(config: SchedulerConfig, provider: str, feature_gates: Mapping[s
     defaults = provider_plugins_1_20(provider, selector_spread=not feature_gates.get(SYSTEM_SPREAD, True))
     extenders = ordered(config.extenders)
     ignored = ignored_resources(extenders)
-    keys = args_keys_1_20(feature_gates)
+    keys = args_keys("1.20", feature_gates)
 
     def finish(profile: Profile) -> Profile:
         plugins = merged_plugins(defaults, profile.sets)

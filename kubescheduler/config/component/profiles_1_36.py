@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import attrs
 
-from kubescheduler.config.component.args_schema import ARGS_KEYS_1_36
 from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.config_versions import merged_with_defaults
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_36
@@ -14,15 +13,18 @@ from kubescheduler.config.component.multipoint import expanded
 from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys
 
 
 def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]) -> SchedulerConfig:
     """Merges the sets and fills in args: what the release then validates."""
 
+    keys = args_keys("1.36", feature_gates)
+
     def merge(profile: Profile) -> Profile:
         sets = merged_with_defaults(profile.sets, version, feature_gates)
         names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
-        return with_default_args(attrs.evolve(profile, sets=sets), names, ARGS_KEYS_1_36)
+        return with_default_args(attrs.evolve(profile, sets=sets), names, keys)
 
     return attrs.evolve(config, profiles=tuple(map(merge, config.profiles)))
 

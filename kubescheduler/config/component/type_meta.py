@@ -10,8 +10,8 @@ import msgspec
 from algorithmprovider.registry import nearest
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
 from kubescheduler.config.component.config_schema import GROUP, KIND, NATIVE, READ
+from kubescheduler.framework.profiles.in_tree_plugins import args_types
 
 TYPE_KEYS = ("kind", "apiVersion")
 
@@ -42,8 +42,7 @@ def is_registered(version: str, kind: str, release: str) -> bool:
     """Whether the release knows a type of this version and kind."""
     if release == "1.20" and (version, kind) == _POLICY:
         return True
-    args = ARGS_KEYS_1_20 if release == "1.20" else ARGS_KEYS_1_36
-    names = (KIND, *(struct.name for struct in args.values()))
+    names = (KIND, *(args.record.__name__ for args in args_types(release).values()))
     return version in READ[release] and kind in names
 
 

@@ -30,16 +30,14 @@ from kubescheduler.config.policy.policy_1_20_names import (
 )
 from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.args.plugin_args import (
-    InterPodAffinityArgs,
-    NodeLabelArgs,
-    NodeResourcesFitArgs,
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
-    ServiceAffinityArgs,
-)
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
+from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 
 BESIDE_FILTER: dict[str, tuple[Point, ...]] = {
     "NodeResourcesFit": (Point.PRE_FILTER,),

@@ -13,8 +13,8 @@ from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import read_policy_configmap, read_policy_file
 from kubescheduler.framework.args.field_errors import invalid, required
-from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20, provider_plugins_1_20
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.status import Status
-from kubescheduler.framework.args.plugin_args import DefaultPreemptionArgs
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import INT32, Field
+from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.eviction import Evictions, Spawn, evict_1_20
@@ -23,6 +25,16 @@ NAME = "DefaultPreemption"
 POINTS_1_20 = frozenset({Point.POST_FILTER})
 POINTS_1_36 = POINTS_1_20 | {Point.PRE_ENQUEUE}
 BUSY = "waiting for the preemption for this pod to be finished"
+
+
+@attrs.frozen
+class DefaultPreemptionArgs:
+    """How many candidates are enough: the larger of the two numbers."""
+
+    min_candidate_nodes_percentage: int = 10
+    """Of all nodes."""
+    min_candidate_nodes_absolute: int = 100
+    """Nodes."""
 
 
 def in_a_thread(work: Callable[[], None]) -> None:
@@ -89,6 +101,43 @@ def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) 
     return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.36"], handle, spawn=spawn)
 
 
+# --- args --------------------------------------------------------------------------------------
+
+
+def _errors_1_20(args: DefaultPreemptionArgs) -> Iterator[FieldError]:
+    if args.min_candidate_nodes_percentage not in PERCENT:
+        yield plain("minCandidateNodesPercentage is not in the range [0, 100]")
+    elif args.min_candidate_nodes_absolute < 0:
+        yield plain("minCandidateNodesAbsolute is not in the range [0, inf)")
+    elif args.min_candidate_nodes_percentage == 0 == args.min_candidate_nodes_absolute:
+        yield plain("both minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be zero")
+
+
+def _errors_1_36(args: DefaultPreemptionArgs) -> Iterator[FieldError]:
+    percentage, absolute = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
+    if args.min_candidate_nodes_percentage not in PERCENT:
+        yield invalid(percentage, args.min_candidate_nodes_percentage, "not in valid range [0, 100]")
+    if args.min_candidate_nodes_absolute < 0:
+        yield invalid(absolute, args.min_candidate_nodes_absolute, "not in valid range [0, inf)")
+    if args.min_candidate_nodes_percentage == 0 == args.min_candidate_nodes_absolute:
+        yield invalid(percentage, 0, f"cannot be zero at the same time as {absolute}")
+        yield invalid(absolute, 0, f"cannot be zero at the same time as {percentage}")
+
+
+ARGS_1_20 = ArgsType(
+    DefaultPreemptionArgs,
+    (
+        Field("minCandidateNodesPercentage", "min_candidate_nodes_percentage", INT32),
+        Field("minCandidateNodesAbsolute", "min_candidate_nodes_absolute", INT32),
+    ),
+    """
+How many candidates are enough: the larger of the two numbers. kubescheduler tries every node; see
+[deviations](../explanation/deviations.md).""",
+    errors=_errors_1_20,
+)
+ARGS_1_36 = attrs.evolve(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
+
+
 # --- what it is in each release ---------------------------------------------------------------
 
 
@@ -113,5 +162,7 @@ REASONS_1_36 = (
 )
 EVENTS = (Registered(POD, Action.DELETE, never),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, DESCRIPTION)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, default_preemption_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, DESCRIPTION, args=ARGS_1_20)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS_1_36, default_preemption_1_36, DESCRIPTION, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
+)

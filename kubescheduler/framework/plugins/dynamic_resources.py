@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import attrs
 import numpy as np
 
+from clusterstate.api_names import go_quote
 from clusterstate.devices.device_demand import Timer, unlimited
 from clusterstate.devices.resource_claims import ClaimError, own_claims, resolve_claims
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.plugin_args import DynamicResourcesArgs
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import GO_DURATION, Field
+from kubescheduler.framework.args.field_errors import INVALID, FieldError
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
+from kubescheduler.framework.contract.go_durations import SECOND, format_duration
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deallocated
@@ -43,6 +48,16 @@ POINTS = frozenset(
         Point.PRE_BIND,
     }
 )
+
+
+@attrs.frozen
+class DynamicResourcesArgs:
+    """1.36; durations in nanoseconds."""
+
+    filter_timeout: int = 10 * SECOND
+    """How long Filter may take for one node; 0: as long as it takes."""
+    binding_timeout: int = 600 * SECOND
+    """How long PreBind waits."""
 
 
 def timer_of(clock: Callable[[], float], nanoseconds: int) -> Timer:
@@ -156,6 +171,32 @@ def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
     return DynamicResources(given, handle)
 
 
+# --- args --------------------------------------------------------------------------------------
+
+
+def _errors(args: DynamicResourcesArgs) -> Iterator[FieldError]:
+    if args.filter_timeout < 0:
+        yield _invalid_duration("filterTimeout", args.filter_timeout, "must be zero or positive")
+    if args.binding_timeout < SECOND:
+        yield _invalid_duration("bindingTimeout", args.binding_timeout, "must be at least 1 second")
+
+
+def _invalid_duration(path: str, nanoseconds: int, text: str) -> FieldError:
+    return FieldError(path, text, INVALID, go_quote(format_duration(nanoseconds)))
+
+
+ARGS = ArgsType(
+    DynamicResourcesArgs,
+    (
+        Field("filterTimeout", "filter_timeout", GO_DURATION),
+        Field("bindingTimeout", "binding_timeout", GO_DURATION),
+    ),
+    "How long one node may take to find devices, 0: as long as it takes; how long PreBind waits.",
+    errors=_errors,
+    checked_with_config=True,
+)
+
+
 # --- what it is in each release ---------------------------------------------------------------
 
 DESCRIPTION = """
@@ -189,6 +230,7 @@ PLUGIN_1_36 = InTreePlugin(
     POINTS,
     dynamic_resources_1_36,
     DESCRIPTION,
+    args=ARGS,
     reasons=REASONS,
     default_weight=2,
     gate="DynamicResourceAllocation",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import attrs
+
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import term_namespaces
-from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
-from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
+from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -25,10 +30,20 @@ NAME = "InterPodAffinity"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
 
 
+@attrs.frozen
+class InterPodAffinityArgs:
+    """What running pods' own terms count."""
+
+    hard_pod_affinity_weight: int = 1
+    """The weight, 0-100, of a running pod's required affinity to the new pod."""
+    ignore_preferred_terms_of_existing_pods: bool = False
+    """1.36: nothing is scored for pods without preferred terms."""
+
+
 def inter_pod_affinity_1_20(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for a weight outside 0..100."""
     args = args or InterPodAffinityArgs()
-    validate_args_1_20(NAME, args)
+    refuse(_errors_1_20(args))
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
@@ -50,6 +65,38 @@ def inter_pod_affinity_1_36(args: InterPodAffinityArgs | None, _: Handle) -> Col
         filter_alone='reading "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
     )
+
+
+# --- args --------------------------------------------------------------------------------------
+
+
+def _errors_1_20(args: InterPodAffinityArgs) -> Iterator[FieldError]:
+    if args.hard_pod_affinity_weight not in PERCENT:
+        yield invalid("hardPodAffinityWeight", args.hard_pod_affinity_weight, "not in valid range [0-100]")
+
+
+def _errors_1_36(args: InterPodAffinityArgs) -> Iterator[FieldError]:
+    if args.hard_pod_affinity_weight not in PERCENT:
+        yield invalid("hardPodAffinityWeight", args.hard_pod_affinity_weight, "not in valid range [0, 100]")
+
+
+ARGS_1_20 = ArgsType(
+    InterPodAffinityArgs,
+    (Field("hardPodAffinityWeight", "hard_pod_affinity_weight", INT32),),
+    """
+What a running pod's required affinity to the new pod counts, 0–100. With `ignorePreferredTermsOfExistingPods` nothing
+is scored for pods without preferred terms of their own.""",
+    errors=_errors_1_20,
+)
+ARGS_1_36 = attrs.evolve(
+    ARGS_1_20,
+    fields=(
+        *ARGS_1_20.fields,
+        Field("ignorePreferredTermsOfExistingPods", "ignore_preferred_terms_of_existing_pods", BOOL),
+    ),
+    errors=_errors_1_36,
+    checked_with_config=True,
+)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -89,7 +136,9 @@ REASONS = (
 REASONS_1_20 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS)
 EVENTS = (Registered(POD, Action.ADD | Action.POD_LABEL | Action.DELETE, may_satisfy_affinity), NEW_OR_LABELLED)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, inter_pod_affinity_1_20, DESCRIPTION, reasons=REASONS_1_20, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(
+    NAME, POINTS, inter_pod_affinity_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
+)
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, inter_pod_affinity_1_36, DESCRIPTION, reasons=REASONS, default_weight=2, events=EVENTS
+    NAME, POINTS, inter_pod_affinity_1_36, DESCRIPTION, args=ARGS_1_36, reasons=REASONS, default_weight=2, events=EVENTS
 )

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import attrs
+
 from clusterstate.changes import Reads
-from clusterstate.errors import ConfigError
+from clusterstate.manifests.encode_parts import encode_term, encode_terms, present
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import selects_nodes
 from clusterstate.selectors.term_errors import (
-    aggregate,
     node_selector_error_1_20,
     node_selector_errors_1_36,
     preferred_error_1_20,
     preferred_errors_1_36,
 )
 from clusterstate.snapshot import Snapshot
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import INT32, Field, ListOf, Struct
+from kubescheduler.framework.args.field_errors import INVALID, FieldError, refuse
 from kubescheduler.framework.args.go_literals import node_selector, preferred_terms
-from kubescheduler.framework.args.plugin_args import AddedAffinity, NodeAffinityArgs
+from kubescheduler.framework.args.selector_fields import requirements
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -36,16 +40,37 @@ NAME = "NodeAffinity"
 POINTS_1_20 = frozenset({Point.FILTER, Point.SCORE})
 POINTS_1_36 = POINTS_1_20 | {Point.PRE_FILTER, Point.PRE_SCORE}
 
-REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+NO_TERM = NodeSelectorTerm()
+
+
+@attrs.frozen
+class AddedAffinity:
+    """Node affinity that every pod of the profile has besides its own."""
+
+    required: tuple[NodeSelectorTerm, ...] | None = None
+    """None when absent, () matches no node."""
+    preferred: tuple[PreferredSchedulingTerm, ...] = ()
+    """Each with its weight."""
+
 
 NO_ADDED_AFFINITY = AddedAffinity()
 
 
+@attrs.frozen
+class NodeAffinityArgs:
+    """The profile's own node affinity."""
+
+    added_affinity: AddedAffinity | None = None
+    """None: pods have just their own."""
+
+
 def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for added terms that cannot be parsed."""
-    added = _added(args)
-    _refuse(faults_1_20(added))
+    args = args or NodeAffinityArgs()
+    refuse(_errors_1_20(args))
+    added = args.added_affinity or NO_ADDED_AFFINITY
     return ColumnPlugin(
         NAME,
         POINTS_1_20,
@@ -69,8 +94,9 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
 
 def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for added terms that cannot be parsed."""
-    added = _added(args)
-    _refuse(faults_1_36(added))
+    args = args or NodeAffinityArgs()
+    refuse(_errors_1_36(args))
+    added = args.added_affinity or NO_ADDED_AFFINITY
 
     def pre_score(pod: PodInfo, _: Snapshot) -> bool:
         return has_preference(added.preferred, pod)
@@ -98,10 +124,6 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
     )
 
 
-def _added(args: NodeAffinityArgs | None) -> AddedAffinity:
-    return (args or NodeAffinityArgs()).added_affinity or NO_ADDED_AFFINITY
-
-
 def _applies(required: tuple[NodeSelectorTerm, ...] | None) -> Any:
     def applies(_: PodInfo) -> bool:
         return True
@@ -109,35 +131,77 @@ def _applies(required: tuple[NodeSelectorTerm, ...] | None) -> Any:
     return selects_nodes if required is None else applies
 
 
-# --- validation ----------------------------------------------------------------------------
+# --- args --------------------------------------------------------------------------------------
 
 
-def _refuse(faults: Iterable[str]) -> None:
-    if text := aggregate(faults):
-        raise ConfigError(text)
-
-
-def faults_1_20(added: AddedAffinity) -> list[str]:
-    """What is wrong with added terms, the value as a Go literal. Upstream: 1.20 ValidateNodeAffinityArgs."""
-    faults = []
+def _errors_1_20(args: NodeAffinityArgs) -> Iterator[FieldError]:
+    """The value is shown as a Go literal. Upstream: 1.20 ValidateNodeAffinityArgs."""
+    added = args.added_affinity or NO_ADDED_AFFINITY
     if error := node_selector_error_1_20(added.required or ()):
-        faults.append(f"{REQUIRED}: Invalid value: {node_selector(added.required or ())}: {error}")
+        yield FieldError(f"addedAffinity.{REQUIRED}", error, INVALID, node_selector(added.required or ()))
     if error := preferred_error_1_20(added.preferred):
-        faults.append(f"{PREFERRED}: Invalid value: {preferred_terms(added.preferred)}: {error}")
-    return faults
+        yield FieldError(f"addedAffinity.{PREFERRED}", error, INVALID, preferred_terms(added.preferred))
 
 
-def faults_1_36(added: AddedAffinity, path: str = "") -> list[str]:
-    """What is wrong with added terms, each fault under its own path. Upstream: 1.36 ValidateNodeAffinityArgs.
+def _errors_1_36(args: NodeAffinityArgs) -> Iterator[FieldError]:
+    """Each fault is at its own path. Upstream: 1.36 ValidateNodeAffinityArgs."""
+    added = args.added_affinity or NO_ADDED_AFFINITY
+    texts = (
+        *node_selector_errors_1_36(added.required or (), f"addedAffinity.{REQUIRED}"),
+        *preferred_errors_1_36(added.preferred, f"addedAffinity.{PREFERRED}"),
+    )
+    for text in texts:
+        path, _, fault = text.partition(": ")
+        kind, _, detail = fault.partition(": ")
+        yield FieldError(path, detail, kind)
 
-    path: that of the args, with a dot at its end; empty where the plugin is made.
+
+def _terms(terms: tuple[NodeSelectorTerm, ...] = ()) -> tuple[NodeSelectorTerm, ...]:
+    return terms
+
+
+def _preferred(weight: int = 0, preference: NodeSelectorTerm = NO_TERM) -> PreferredSchedulingTerm:
+    return PreferredSchedulingTerm(weight, preference)
+
+
+_TERM = Struct(
+    "NodeSelectorTerm",
+    NodeSelectorTerm,
+    (
+        Field("matchExpressions", "match_expressions", requirements("NodeSelectorRequirement")),
+        Field("matchFields", "match_fields", requirements("NodeSelectorRequirement")),
+    ),
+)
+_SELECTOR = Struct("NodeSelector", _terms, (Field("nodeSelectorTerms", "terms", ListOf(_TERM)),))
+_PREFERRED_TERM = Struct(
+    "PreferredSchedulingTerm",
+    _preferred,
+    (Field("weight", "weight", INT32), Field("preference", "preference", _TERM)),
+)
+_AFFINITY = Struct(
+    "NodeAffinity",
+    AddedAffinity,
+    (Field(REQUIRED, "required", _SELECTOR), Field(PREFERRED, "preferred", ListOf(_PREFERRED_TERM))),
+)
+
+
+def _written(added: AddedAffinity | None) -> Mapping[str, Any] | None:
+    if added is None:
+        return None
+    preferred = [{"weight": term.weight, "preference": encode_term(term.preference)} for term in added.preferred]
+    required = None if added.required is None else encode_terms(added.required)
+    return present({REQUIRED: required, PREFERRED: preferred or None})
+
+
+ARGS_1_20 = ArgsType(
+    NodeAffinityArgs,
+    (Field("addedAffinity", "added_affinity", _AFFINITY),),
     """
-    required: tuple[NodeSelectorTerm, ...] = added.required or ()
-    preferred: tuple[PreferredSchedulingTerm, ...] = added.preferred
-    return [
-        *node_selector_errors_1_36(required, f"{path}{REQUIRED}"),
-        *preferred_errors_1_36(preferred, f"{path}{PREFERRED}"),
-    ]
+Node affinity that every pod of the profile has besides its own. Keys are those of `spec.affinity.nodeAffinity`.""",
+    writers={"addedAffinity": _written},
+    errors=_errors_1_20,
+)
+ARGS_1_36 = attrs.evolve(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -156,7 +220,16 @@ REASONS_1_36 = (
 )
 EVENTS = (NEW_OR_LABELLED,)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_affinity_1_20, DESCRIPTION, reasons=REASONS_1_20, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(
+    NAME, POINTS_1_20, node_affinity_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
+)
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, node_affinity_1_36, DESCRIPTION, reasons=REASONS_1_36, default_weight=2, events=EVENTS
+    NAME,
+    POINTS_1_36,
+    node_affinity_1_36,
+    DESCRIPTION,
+    args=ARGS_1_36,
+    reasons=REASONS_1_36,
+    default_weight=2,
+    events=EVENTS,
 )

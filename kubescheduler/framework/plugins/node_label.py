@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+
+import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
-from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.plugin_args import NodeLabelArgs
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
+from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -24,11 +27,24 @@ NAME = "NodeLabel"
 POINTS = frozenset({Point.FILTER, Point.SCORE})
 
 
+@attrs.frozen
+class NodeLabelArgs:
+    """1.20: keys of labels."""
+
+    present_labels: tuple[str, ...] = ()
+    """A node must have them."""
+    absent_labels: tuple[str, ...] = ()
+    """A node must not have them."""
+    present_labels_preference: tuple[str, ...] = ()
+    """A node is better that has them."""
+    absent_labels_preference: tuple[str, ...] = ()
+    """A node is better that does not have them."""
+
+
 def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for a label that is to be both there and not there."""
     args = args or NodeLabelArgs()
-    _refuse_both(args.present_labels, args.absent_labels)
-    _refuse_both(args.present_labels_preference, args.absent_labels_preference)
+    refuse(_errors(args))
 
     def check(_: PodInfo, snapshot: Snapshot) -> Verdict:
         return check_node_labels(args.present_labels, args.absent_labels, snapshot)
@@ -47,11 +63,34 @@ def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
     )
 
 
-def _refuse_both(present: Sequence[str], absent: Sequence[str]) -> None:
-    both = next((label for label in absent if label in present), None)
-    if both is not None:
-        lists = f"the present([{' '.join(present)}]) and absent([{' '.join(absent)}]) label list"
-        raise ConfigError(f"detecting at least one label (e.g., {go_quote(both)}) that exist in both {lists}")
+# --- args --------------------------------------------------------------------------------------
+
+
+def _errors(args: NodeLabelArgs) -> Iterator[FieldError]:
+    """The first label that is on both sides."""
+    pairs = (
+        (args.present_labels, args.absent_labels),
+        (args.present_labels_preference, args.absent_labels_preference),
+    )
+    for present, absent in pairs:
+        both = next((label for label in absent if label in present), None)
+        if both is not None:
+            lists = f"the present([{' '.join(present)}]) and absent([{' '.join(absent)}]) label list"
+            yield plain(f"detecting at least one label (e.g., {go_quote(both)}) that exist in both {lists}")
+            return
+
+
+ARGS = ArgsType(
+    NodeLabelArgs,
+    (
+        Field("presentLabels", "present_labels", ListOf(TEXT)),
+        Field("absentLabels", "absent_labels", ListOf(TEXT)),
+        Field("presentLabelsPreference", "present_labels_preference", ListOf(TEXT)),
+        Field("absentLabelsPreference", "absent_labels_preference", ListOf(TEXT)),
+    ),
+    "Labels that must be there, that must not, and the same as preferences. None may be on both sides.",
+    errors=_errors,
+)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -61,4 +100,4 @@ From args: labels that a node must have, or must not have, whatever their values
 preferences."""
 REASONS = (PluginReason("node(s) didn't have the requested labels", UNRESOLVABLE),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, DESCRIPTION, reasons=REASONS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, DESCRIPTION, args=ARGS, reasons=REASONS)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-from kubescheduler.framework.args.plugin_args import NodeResourcesBalancedAllocationArgs
+import attrs
+
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.field_errors import FieldError, duplicate, invalid
+from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, RESOURCES, Resources, written_resources
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -15,6 +20,14 @@ from priorities.types import PriorityConfig
 NAME = "NodeResourcesBalancedAllocation"
 POINTS_1_20 = frozenset({Point.SCORE})
 POINTS_1_36 = frozenset({Point.PRE_SCORE, Point.SCORE})
+
+
+@attrs.frozen
+class NodeResourcesBalancedAllocationArgs:
+    """1.36."""
+
+    resources: Resources = CPU_AND_MEMORY
+    """(resource, 1)."""
 
 
 def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlugin:
@@ -32,6 +45,34 @@ def node_resources_balanced_allocation_1_36(
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring)
 
 
+# --- args --------------------------------------------------------------------------------------
+
+
+def _build(resources: Resources = ()) -> NodeResourcesBalancedAllocationArgs:
+    return NodeResourcesBalancedAllocationArgs(resources or CPU_AND_MEMORY)
+
+
+def _errors(args: NodeResourcesBalancedAllocationArgs) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for at, (name, weight) in enumerate(args.resources):
+        if name in seen:
+            yield duplicate(f"resources[{at}].name", name)
+        seen.add(name)
+        if weight != 1:
+            yield invalid(f"resources[{at}].weight", weight, "must be 1")
+
+
+ARGS = ArgsType(
+    NodeResourcesBalancedAllocationArgs,
+    (RESOURCES,),
+    "The resources to balance. Weights must be 1.",
+    build=_build,
+    writers={"resources": written_resources},
+    errors=_errors,
+    checked_with_config=True,
+)
+
+
 # --- what it is in each release ---------------------------------------------------------------
 
 DESCRIPTION = """
@@ -45,4 +86,6 @@ from plain requests, without any default for containers that do not ask; nothing
 of the resources."""
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_20, DESCRIPTION, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, DESCRIPTION, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, DESCRIPTION, args=ARGS, default_weight=1
+)

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import attrs
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.extended_resources import delegated_resources
+from clusterstate.manifests.encode_parts import present
+from clusterstate.name_errors import worded_1_20, worded_1_36
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
-from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
-from kubescheduler.framework.args.args_checks_1_36 import validate_args_1_36
-from kubescheduler.framework.args.plugin_args import NodeResourcesFitArgs, ScoringStrategy
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf, Struct
+from kubescheduler.framework.args.field_errors import (
+    PERCENT,
+    FieldError,
+    forbidden,
+    invalid,
+    label_name_errors,
+    refuse,
+    required,
+    unsupported,
+)
+from kubescheduler.framework.args.weighted_resources import (
+    CPU_AND_MEMORY,
+    RESOURCES,
+    SCORES,
+    SHAPE,
+    Resources,
+    Shape,
+    written_resources,
+    written_shape,
+)
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -38,6 +64,30 @@ UNPREPARED = 'error reading "PreFilterNodeResourcesFit" from cycleState: not fou
 PLAIN = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
 
 
+@attrs.frozen
+class ScoringStrategy:
+    """1.36: which node is best by what is in use."""
+
+    type: str = "LeastAllocated"
+    """LeastAllocated, MostAllocated or RequestedToCapacityRatio."""
+    resources: Resources = CPU_AND_MEMORY
+    """(resource, weight 1-100)."""
+    shape: Shape | None = None
+    """(utilization 0-100, score 0-10) points; None when the configuration has no requestedToCapacityRatio."""
+
+
+@attrs.frozen
+class NodeResourcesFitArgs:
+    """Which resources are not tested, and how nodes are scored."""
+
+    ignored_resources: tuple[str, ...] = ()
+    """Extended resources that are not tested."""
+    ignored_resource_groups: tuple[str, ...] = ()
+    """What stands before the ``/`` of those that are not tested."""
+    scoring_strategy: ScoringStrategy | None = ScoringStrategy()
+    """1.36; None when the configuration takes it away."""
+
+
 def _ignored(args: NodeResourcesFitArgs) -> Ignored:
     return Ignored(frozenset(args.ignored_resources), frozenset(args.ignored_resource_groups))
 
@@ -45,7 +95,7 @@ def _ignored(args: NodeResourcesFitArgs) -> Ignored:
 def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for ignored names that cannot be those of resources or groups."""
     args = args or NodeResourcesFitArgs()
-    validate_args_1_20(NAME, args)
+    refuse(_ignored_errors(args, worded_1_20))
     check = FitPredicate(NAME, partial(rule.node_resources_fit_1_20, ignored=_ignored(args)), amounts=True)
     return ColumnPlugin(NAME, POINTS_1_20, check, filter_alone=UNPREPARED)
 
@@ -61,7 +111,7 @@ def node_resources_fit_1_36(
     devices: how many devices stand for an extended resource while nodes are scored. Raises ConfigError for faulty args.
     """
     args = args or NodeResourcesFitArgs()
-    validate_args_1_36(NAME, args)
+    refuse(_errors_1_36(args))
     backed = provided_by_class if handle.feature_gates.get("DRAExtendedResource", True) else rule.by_no_class
     ignored = _ignored(args)
     check = FitPredicate(
@@ -104,6 +154,108 @@ def _strategy(strategy: ScoringStrategy, devices: Devices) -> Map:
     return partial(requested_to_capacity_ratio_1_36, table, strategy.resources, devices=devices)
 
 
+# --- args --------------------------------------------------------------------------------------
+
+
+RATIO = "RequestedToCapacityRatio"
+STRATEGIES = ("LeastAllocated", "MostAllocated", RATIO)
+WEIGHTS = range(1, 101)
+
+
+def _ignored_errors(args: NodeResourcesFitArgs, worded: Callable[[str], str]) -> Iterator[FieldError]:
+    """worded: a text about a name as the release has it."""
+    for at, name in enumerate(args.ignored_resources):
+        yield from label_name_errors(f"ignoredResources[{at}]", name, worded)
+    for at, group in enumerate(args.ignored_resource_groups):
+        path = f"ignoredResourceGroups[{at}]"
+        if "/" in group:
+            yield invalid(path, group, "resource group name can't contain '/'")
+        yield from label_name_errors(path, group, worded)
+
+
+def _errors_1_36(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
+    yield from _ignored_errors(args, worded_1_36)
+    if args.scoring_strategy is None:
+        yield required("scoringStrategy", "ScoringStrategy field is required")
+    else:
+        yield from (error.under("scoringStrategy") for error in _strategy_errors(args.scoring_strategy))
+
+
+def _strategy_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
+    if strategy.type not in STRATEGIES:
+        yield unsupported("type", strategy.type, STRATEGIES)
+    for at, (name, weight) in enumerate(strategy.resources):
+        if weight not in WEIGHTS:
+            text = f"resource weight of {name} not in valid range (0, 100]"
+            yield invalid(f"resources[{at}].weight", weight, text)
+    if strategy.type == RATIO and strategy.shape is None:
+        yield required("requestedToCapacityRatio", f"must be specified when type is {RATIO}")
+    elif strategy.type != RATIO and strategy.shape is not None:
+        yield forbidden("requestedToCapacityRatio", f"must be nil when type is not {RATIO}")
+    elif strategy.shape is not None:
+        yield from (error.under("shape") for error in _shape_errors(strategy.shape))
+
+
+def _shape_errors(shape: Sequence[tuple[int, int]]) -> Iterator[FieldError]:
+    """The faults of a curve of (utilization, score) points, paths beginning at the list."""
+    if not shape:
+        yield required("", "at least one point must be specified")
+        return
+    for at, ((before, _), (here, _)) in enumerate(pairwise(shape), start=1):
+        if before >= here:
+            yield invalid(f"[{at}].utilization", here, "values must be sorted in increasing order")
+            break
+    for at, (utilization, score) in enumerate(shape):
+        if utilization not in PERCENT:
+            yield invalid(f"[{at}].utilization", utilization, "not in valid range [0, 100]")
+        if score not in SCORES:
+            yield invalid(f"[{at}].score", score, "not in valid range [0, 10]")
+
+
+def _shape(shape: Shape = ()) -> Shape:
+    return shape
+
+
+def _scoring(type: str = "", resources: Resources = (), shape: Shape | None = None) -> ScoringStrategy:  # noqa: A002
+    return ScoringStrategy(type, resources or CPU_AND_MEMORY, shape)
+
+
+_RATIO = Struct("RequestedToCapacityRatioParam", _shape, (SHAPE,))
+_SCORING = Struct(
+    "ScoringStrategy",
+    _scoring,
+    (Field("type", "type", TEXT), RESOURCES, Field("requestedToCapacityRatio", "shape", _RATIO)),
+)
+
+
+def _written(strategy: ScoringStrategy | None) -> Mapping[str, Any] | None:
+    if strategy is None:
+        return None
+    ratio = None if strategy.shape is None else {"shape": written_shape(strategy.shape)}
+    resources = written_resources(strategy.resources)
+    return present({"type": strategy.type, "resources": resources, "requestedToCapacityRatio": ratio})
+
+
+ARGS_1_20 = ArgsType(
+    NodeResourcesFitArgs,
+    (
+        Field("ignoredResources", "ignored_resources", ListOf(TEXT)),
+        Field("ignoredResourceGroups", "ignored_resource_groups", ListOf(TEXT)),
+    ),
+    """
+Extended resources that are not tested, by name or by what stands before the `/`. In 1.36 `scoringStrategy` says what
+is best: type LeastAllocated, MostAllocated or RequestedToCapacityRatio. Only the last has, and needs, a `shape`; its
+points rise in utilisation, within 0–100, with scores 0–10. Weights are 1–100.""",
+    errors=partial(_ignored_errors, worded=worded_1_20),
+)
+ARGS_1_36 = attrs.evolve(
+    ARGS_1_20,
+    fields=(*ARGS_1_20.fields, Field("scoringStrategy", "scoring_strategy", _SCORING)),
+    writers={"scoringStrategy": _written},
+    errors=_errors_1_36,
+)
+
+
 # --- what it is in each release ---------------------------------------------------------------
 
 DESCRIPTION = """
@@ -124,7 +276,16 @@ EVENTS = (
     Registered(DEVICE_CLASS, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_fit_1_20, DESCRIPTION, reasons=REASONS_1_20)
+PLUGIN_1_20 = InTreePlugin(
+    NAME, POINTS_1_20, node_resources_fit_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20
+)
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, node_resources_fit_1_36, DESCRIPTION, reasons=REASONS_1_36, default_weight=1, events=EVENTS
+    NAME,
+    POINTS_1_36,
+    node_resources_fit_1_36,
+    DESCRIPTION,
+    args=ARGS_1_36,
+    reasons=REASONS_1_36,
+    default_weight=1,
+    events=EVENTS,
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
-from kubescheduler.framework.args.plugin_args import NodeResourcesLeastAllocatedArgs
+import attrs
+
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
+from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, RESOURCES, Resources, written_resources
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -17,12 +21,51 @@ NAME = "NodeResourcesLeastAllocated"
 POINTS = frozenset({Point.SCORE})
 
 
+@attrs.frozen
+class NodeResourcesLeastAllocatedArgs:
+    """1.20."""
+
+    resources: Resources = CPU_AND_MEMORY
+    """(resource, weight 1-100)."""
+
+
 def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for a weight outside 1-100."""
     args = args or NodeResourcesLeastAllocatedArgs()
-    validate_args_1_20(NAME, args)
+    refuse(weight_errors(args.resources))
     scoring = PriorityConfig(NAME, partial(least_allocated_1_20, args.resources))
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- args --------------------------------------------------------------------------------------
+
+
+MOST_WEIGHT = 100
+
+
+def weight_errors(resources: Resources) -> Iterator[FieldError]:
+    """The first weight that is out of range. Upstream: 1.20 validateResources."""
+    for name, weight in resources:
+        if weight <= 0:
+            yield plain(f"resource Weight of {name} should be a positive value, got {weight}")
+            return
+        if weight > MOST_WEIGHT:
+            yield plain(f"resource Weight of {name} should be less than {MOST_WEIGHT}, got {weight}")
+            return
+
+
+def _build(resources: Resources = ()) -> NodeResourcesLeastAllocatedArgs:
+    return NodeResourcesLeastAllocatedArgs(resources or CPU_AND_MEMORY)
+
+
+ARGS = ArgsType(
+    NodeResourcesLeastAllocatedArgs,
+    (RESOURCES,),
+    "Weights are 1–100.",
+    build=_build,
+    writers={"resources": written_resources},
+    errors=lambda args: weight_errors(args.resources),
+)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -33,4 +76,4 @@ what the node has. A container that does not ask counts as 100 millicores and 20
 and its weight counts; one with T > A scores {1}."""
 DESCRIPTION = ALLOCATED.format("100·(A - T)/A", "0")
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, DESCRIPTION, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, DESCRIPTION, args=ARGS, default_weight=1)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
-from kubescheduler.framework.args.plugin_args import NodeResourcesMostAllocatedArgs
+import attrs
+
+from kubescheduler.framework.args.field_errors import refuse
+from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, Resources
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.plugins.node_resources_least_allocated import ALLOCATED
+from kubescheduler.framework.plugins.node_resources_least_allocated import ALLOCATED, weight_errors
+from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import most_allocated_1_20
 from priorities.types import PriorityConfig
@@ -18,16 +21,34 @@ NAME = "NodeResourcesMostAllocated"
 POINTS = frozenset({Point.SCORE})
 
 
+@attrs.frozen
+class NodeResourcesMostAllocatedArgs:
+    """1.20."""
+
+    resources: Resources = CPU_AND_MEMORY
+    """(resource, weight 1-100)."""
+
+
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for a weight outside 1-100."""
     args = args or NodeResourcesMostAllocatedArgs()
-    validate_args_1_20(NAME, args)
+    refuse(weight_errors(args.resources))
     scoring = PriorityConfig(NAME, partial(most_allocated_1_20, args.resources))
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- args --------------------------------------------------------------------------------------
+
+
+def _build(resources: Resources = ()) -> NodeResourcesMostAllocatedArgs:
+    return NodeResourcesMostAllocatedArgs(resources or CPU_AND_MEMORY)
+
+
+ARGS = attrs.evolve(LEAST_ALLOCATED_ARGS, record=NodeResourcesMostAllocatedArgs, build=_build)
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
 DESCRIPTION = ALLOCATED.format("100·T/A", "100")
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, DESCRIPTION, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, DESCRIPTION, args=ARGS, default_weight=1)

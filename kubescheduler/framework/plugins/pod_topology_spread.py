@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from clusterstate.objects import Pod
+import attrs
+
+from clusterstate.manifests.encode_pod import encode_spread_constraint
+from clusterstate.name_errors import worded_1_20, worded_1_36
+from clusterstate.objects import NO_LABELS, Labels, LabelSelector, Pod, Requirement, TopologySpreadConstraint
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
-from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
-from kubescheduler.framework.args.plugin_args import PodTopologySpreadArgs
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct
+from kubescheduler.framework.args.field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    label_name_errors,
+    refuse,
+    required,
+    unsupported,
+)
+from kubescheduler.framework.args.selector_fields import requirements
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -21,13 +37,25 @@ NAME = "PodTopologySpread"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
 DEFAULTING_GATE = "DefaultPodTopologySpread"
 LIST, SYSTEM = "List", "System"
+ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+
+Constraints = tuple[TopologySpreadConstraint, ...]
+
+
+@attrs.frozen
+class PodTopologySpreadArgs:
+    """The constraints of a pod that has none."""
+
+    default_constraints: Constraints = ()
+    """Without selectors; those are made of the pod's services and controllers."""
+    defaulting_type: str = SYSTEM
+    """System: the built-in constraints; List: ``default_constraints``."""
 
 
 def pod_topology_spread_1_20(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
     """Raises ConfigError for args that are not valid."""
-    if args is None:
-        args = PodTopologySpreadArgs(defaulting_type=_defaulting_type(handle.feature_gates))
-    validate_args_1_20(NAME, args)
+    args = args or _build_with(handle.feature_gates)()
+    refuse(_errors_1_20(args))
     rules = spread_rules_1_20(args.default_constraints, args.defaulting_type)
     return ColumnPlugin(
         name=NAME,
@@ -52,8 +80,147 @@ def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> C
     )
 
 
-def _defaulting_type(gates: Mapping[str, bool]) -> str:
-    return SYSTEM if gates.get(DEFAULTING_GATE, True) else LIST
+# --- args --------------------------------------------------------------------------------------
+
+
+def _build_1_20(default_constraints: Constraints = (), defaulting_type: str = "") -> PodTopologySpreadArgs:
+    """The built-in constraints are for those that name none."""
+    return PodTopologySpreadArgs(default_constraints, defaulting_type or (LIST if default_constraints else SYSTEM))
+
+
+def _build_without_system(default_constraints: Constraints = (), defaulting_type: str = "") -> PodTopologySpreadArgs:
+    return PodTopologySpreadArgs(default_constraints, defaulting_type or LIST)
+
+
+def _build_with(feature_gates: Mapping[str, bool]) -> Callable[..., PodTopologySpreadArgs]:
+    return _build_1_20 if feature_gates.get(DEFAULTING_GATE, True) else _build_without_system
+
+
+def _build_1_36(default_constraints: Constraints = (), defaulting_type: str = "") -> PodTopologySpreadArgs:
+    return PodTopologySpreadArgs(default_constraints, defaulting_type or SYSTEM)
+
+
+@attrs.frozen
+class SpreadTexts:
+    """What the releases say differently of the args."""
+
+    unknown_type: Callable[[str], FieldError]
+    """Of a defaultingType that there is not."""
+    low_skew: str
+    """Of a maxSkew of 0 or less."""
+    worded: Callable[[str], str]
+    """A text about a name as the release has it."""
+
+
+TEXTS_1_20 = SpreadTexts(
+    lambda value: invalid("defaultingType", value, 'must be one of {"System", "List"}'),
+    "must be greater than zero",
+    worded_1_20,
+)
+TEXTS_1_36 = SpreadTexts(
+    lambda value: unsupported("defaultingType", value, (SYSTEM, LIST)), "not in valid range (0, inf)", worded_1_36
+)
+
+
+def _errors_1_20(args: PodTopologySpreadArgs) -> Iterator[FieldError]:
+    return _errors(args, TEXTS_1_20)
+
+
+def _errors_1_36(args: PodTopologySpreadArgs) -> Iterator[FieldError]:
+    return _errors(args, TEXTS_1_36)
+
+
+def _errors(args: PodTopologySpreadArgs, texts: SpreadTexts) -> Iterator[FieldError]:
+    if args.defaulting_type not in (SYSTEM, LIST):
+        yield texts.unknown_type(args.defaulting_type)
+    elif args.defaulting_type == SYSTEM and args.default_constraints:
+        yield invalid("defaultingType", SYSTEM, "when .defaultConstraints are not empty")
+    seen: set[tuple[str, str]] = set()
+    for at, constraint in enumerate(args.default_constraints):
+        path = f"defaultConstraints[{at}]"
+        yield from _constraint_errors(constraint, path, texts)
+        pair = (constraint.topology_key, constraint.when_unsatisfiable)
+        if pair in seen:
+            yield duplicate(path, f"{{{', '.join(pair)}}}")
+        seen.add(pair)
+
+
+def _constraint_errors(constraint: TopologySpreadConstraint, path: str, texts: SpreadTexts) -> Iterator[FieldError]:
+    if constraint.max_skew <= 0:
+        yield invalid(f"{path}.maxSkew", constraint.max_skew, texts.low_skew)
+    if not constraint.topology_key:
+        yield required(f"{path}.topologyKey", "can not be empty")
+    else:
+        yield from label_name_errors(f"{path}.topologyKey", constraint.topology_key, texts.worded)
+    if not constraint.when_unsatisfiable:
+        yield required(f"{path}.whenUnsatisfiable", "can not be empty")
+    elif constraint.when_unsatisfiable not in ACTIONS:
+        yield unsupported(f"{path}.whenUnsatisfiable", constraint.when_unsatisfiable, ACTIONS)
+    if constraint.label_selector is not None:
+        text = "constraint must not define a selector, as they deduced for each pod"
+        yield forbidden(f"{path}.labelSelector", text)
+
+
+def _selector(match_labels: Labels = NO_LABELS, expressions: tuple[Requirement, ...] = ()) -> LabelSelector:
+    return LabelSelector(match_labels, expressions)
+
+
+def _constraint(
+    max_skew: int = 0, topology_key: str = "", when_unsatisfiable: str = "", **given: Any
+) -> TopologySpreadConstraint:
+    return TopologySpreadConstraint(max_skew, topology_key, when_unsatisfiable, **given)
+
+
+_SELECTOR = Struct(
+    "LabelSelector",
+    _selector,
+    (
+        Field("matchLabels", "match_labels", MapOf(TEXT)),
+        Field("matchExpressions", "expressions", requirements("LabelSelectorRequirement")),
+    ),
+)
+_CONSTRAINT_1_20 = (
+    Field("maxSkew", "max_skew", INT32),
+    Field("topologyKey", "topology_key", TEXT),
+    Field("whenUnsatisfiable", "when_unsatisfiable", TEXT),
+    Field("labelSelector", "label_selector", _SELECTOR),
+)
+_CONSTRAINT_1_36 = (
+    *_CONSTRAINT_1_20,
+    Field("minDomains", "min_domains", INT32),
+    Field("nodeAffinityPolicy", "node_affinity_policy", TEXT),
+    Field("nodeTaintsPolicy", "node_taints_policy", TEXT),
+    Field("matchLabelKeys", "match_label_keys", ListOf(TEXT)),
+)
+
+
+def _fields(constraint: tuple[Field, ...]) -> tuple[Field, ...]:
+    constraints = ListOf(Struct("TopologySpreadConstraint", _constraint, constraint))
+    return (
+        Field("defaultConstraints", "default_constraints", constraints),
+        Field("defaultingType", "defaulting_type", TEXT),
+    )
+
+
+ARGS_1_20 = ArgsType(
+    PodTopologySpreadArgs,
+    _fields(_CONSTRAINT_1_20),
+    """
+With defaultingType System pods without constraints get the built-in ones and `defaultConstraints` must be empty; with
+List they get `defaultConstraints`, which have no selector. In 1.20 the type is List as soon as constraints are
+given.""",
+    build_with=_build_with,
+    writers={"defaultConstraints": lambda constraints: [*map(encode_spread_constraint, constraints)] or None},
+    errors=_errors_1_20,
+)
+ARGS_1_36 = attrs.evolve(
+    ARGS_1_20,
+    fields=_fields(_CONSTRAINT_1_36),
+    build=_build_1_36,
+    build_with=None,
+    errors=_errors_1_36,
+    checked_with_config=True,
+)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -93,7 +260,16 @@ EVENTS = (
     Registered(NODE, Action.ADD | Action.DELETE | Action.NODE_LABEL | Action.NODE_TAINT),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, DESCRIPTION, reasons=REASONS, default_weight=2)
+PLUGIN_1_20 = InTreePlugin(
+    NAME, POINTS, pod_topology_spread_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS, default_weight=2
+)
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, pod_topology_spread_1_36, DESCRIPTION, reasons=REASONS, default_weight=2, events=EVENTS
+    NAME,
+    POINTS,
+    pod_topology_spread_1_36,
+    DESCRIPTION,
+    args=ARGS_1_36,
+    reasons=REASONS,
+    default_weight=2,
+    events=EVENTS,
 )

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
-from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
-from kubescheduler.framework.args.plugin_args import RequestedToCapacityRatioArgs
+import attrs
+
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.field_errors import PERCENT, FieldError, plain, refuse
+from kubescheduler.framework.args.weighted_resources import (
+    CPU_AND_MEMORY,
+    RESOURCES,
+    SCORES,
+    SHAPE,
+    Resources,
+    Shape,
+    written_resources,
+    written_shape,
+)
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -18,12 +32,71 @@ NAME = "RequestedToCapacityRatio"
 POINTS = frozenset({Point.SCORE})
 
 
+@attrs.frozen
+class RequestedToCapacityRatioArgs:
+    """1.20."""
+
+    shape: Shape = ()
+    """(utilization 0-100, score 0-10) points."""
+    resources: Resources = CPU_AND_MEMORY
+    """(resource, weight of at least 1)."""
+
+
 def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
     """Raises ConfigError for a faulty shape, none at all included, and for a weight below 1."""
     args = args or RequestedToCapacityRatioArgs()
-    validate_args_1_20(NAME, args)
+    refuse(_errors(args))
     scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(scaled(args.shape)), dict(args.resources)))
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
+# --- args --------------------------------------------------------------------------------------
+
+
+def _build(shape: Shape = (), resources: Resources = ()) -> RequestedToCapacityRatioArgs:
+    return RequestedToCapacityRatioArgs(shape, resources or CPU_AND_MEMORY)
+
+
+def _errors(args: RequestedToCapacityRatioArgs) -> Iterator[FieldError]:
+    if error := shape_error_1_20(args.shape):
+        yield plain(error)
+        return
+    for name, weight in args.resources:
+        if weight < 1:
+            yield plain(f"resource {name} weight {weight} must not be less than 1")
+            return
+
+
+def shape_error_1_20(shape: Sequence[tuple[int, int]]) -> str | None:
+    """The first fault of a curve of (utilization, score) points."""
+    if not shape:
+        return "at least one point must be specified"
+    for at, ((before, _), (here, _)) in enumerate(pairwise(shape)):
+        if before >= here:
+            return f"utilization values must be sorted. Utilization[{at}]=={before} >= Utilization[{at + 1}]=={here}"
+    ranges = (
+        ("utilization values", "Utilization", 0, PERCENT[-1]),
+        ("score values", "Score", 1, SCORES[-1]),
+    )
+    for at, point in enumerate(shape):
+        for what, member, which, most in ranges:
+            value = point[which]
+            if value < 0:
+                return f"{what} must not be less than 0. {member}[{at}]=={value}"
+            if value > most:
+                return f"{what} must not be greater than {most}. {member}[{at}]=={value}"
+    return None
+
+
+ARGS = ArgsType(
+    RequestedToCapacityRatioArgs,
+    (SHAPE, RESOURCES),
+    """
+Needs a `shape`. Points rise in utilisation, within 0–100, with scores 0–10; weights are at least 1.""",
+    build=_build,
+    writers={"shape": written_shape, "resources": written_resources},
+    errors=_errors,
+)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -32,4 +105,4 @@ DESCRIPTION = """
 A curve of utilisation (0–100 %) gives 0–10 points to each resource; the weighted mean of those above 0, times ten, is
 rounded, halves up. In 1.36 a strategy of NodeResourcesFit."""
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, DESCRIPTION)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, DESCRIPTION, args=ARGS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import attrs
+
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.plugin_args import ServiceAffinityArgs
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -20,6 +23,16 @@ NAME = "ServiceAffinity"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.SCORE})
 READS = Reads.NODE | Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
 UNPREPARED = 'error reading "PreFilterServiceAffinity" from cycleState: not found'
+
+
+@attrs.frozen
+class ServiceAffinityArgs:
+    """1.20: keys of node labels."""
+
+    affinity_labels: tuple[str, ...] = ()
+    """The pods of a service are on nodes with equal values of these."""
+    anti_affinity_labels_preference: tuple[str, ...] = ()
+    """The pods of a service spread over the values of these."""
 
 
 def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> ColumnPlugin:
@@ -44,6 +57,19 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
     )
 
 
+# --- args --------------------------------------------------------------------------------------
+
+
+ARGS = ArgsType(
+    ServiceAffinityArgs,
+    (
+        Field("affinityLabels", "affinity_labels", ListOf(TEXT)),
+        Field("antiAffinityLabelsPreference", "anti_affinity_labels_preference", ListOf(TEXT)),
+    ),
+    "Labels that pods of a service share, and labels over whose values they spread.",
+)
+
+
 # --- what it is in each release ---------------------------------------------------------------
 
 DESCRIPTION = """
@@ -51,4 +77,4 @@ From args: pods of a service stay on nodes with equal values of `affinityLabels`
 and spread over the values of `antiAffinityLabelsPreference`."""
 REASONS = (PluginReason("node(s) didn't match service affinity", UNSCHEDULABLE),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, DESCRIPTION, reasons=REASONS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, DESCRIPTION, args=ARGS, reasons=REASONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import attrs
@@ -19,8 +19,10 @@ from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
 from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, PodVolumes, bindings_for
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.args_checks_1_20 import validate_args_1_20
-from kubescheduler.framework.args.plugin_args import VolumeBindingArgs
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import INT64, Field
+from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
+from kubescheduler.framework.args.weighted_resources import SHAPE, Shape, written_shape
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
@@ -49,6 +51,16 @@ POLL_SECONDS = 1.0
 
 Wait = Callable[[Cancellation, float], object]
 """Waits for some seconds, or until the work is to stop."""
+
+
+@attrs.frozen
+class VolumeBindingArgs:
+    """How long PreBind waits, and how storage is scored."""
+
+    bind_timeout_seconds: int = 600
+    """How long PreBind waits for claims to be bound."""
+    shape: Shape = ()
+    """1.36: (utilization 0-100, score 0-10) points; () for the default."""
 
 
 @attrs.frozen
@@ -184,13 +196,13 @@ def volume_binding_1_20(
     args: VolumeBindingArgs | None, handle: Handle, wait: Wait = Cancellation.wait
 ) -> VolumeBinding:
     """Raises ConfigError for a timeout that is not positive. ``wait``: see ``VolumeBinding``."""
-    validate_args_1_20(NAME, args)
+    args = args or VolumeBindingArgs()
+    refuse(_errors_1_20(args))
     gates = handle.feature_gates
     rule = attrs.evolve(VOLUME_BINDING_1_20, plugins=plugins_1_20(gate for gate, on in gates.items() if on))
     if gates.get(CAPACITY_GATE_1_20, False):
         rule = attrs.evolve(rule, rules=RULES_1_20_WITH_CAPACITY)
-    timeout = (args or VolumeBindingArgs()).bind_timeout_seconds
-    return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_20, timeout, wait=wait)
+    return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait)
 
 
 def volume_binding_1_36(
@@ -218,6 +230,41 @@ def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
 
 NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips)
 """Without the gate PreScore always skips."""
+
+
+# --- args --------------------------------------------------------------------------------------
+
+
+def _errors_1_20(args: VolumeBindingArgs) -> Iterator[FieldError]:
+    if args.bind_timeout_seconds <= 0:
+        yield plain(f"invalid BindTimeoutSeconds: {args.bind_timeout_seconds}, must be positive integer")
+
+
+def _errors_1_36(args: VolumeBindingArgs) -> Iterator[FieldError]:
+    if args.bind_timeout_seconds < 0:
+        text = "invalid BindTimeoutSeconds, should not be a negative value"
+        yield invalid("bindTimeoutSeconds", args.bind_timeout_seconds, text)
+    if args.shape:
+        points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape)
+        text = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+        yield FieldError("shape", text, INVALID, f"[{points}]")
+
+
+ARGS_1_20 = ArgsType(
+    VolumeBindingArgs,
+    (Field("bindTimeoutSeconds", "bind_timeout_seconds", INT64),),
+    """
+How long PreBind waits for claims to be bound. `shape` needs feature gate StorageCapacityScoring. 1.20 refuses 0
+seconds, too.""",
+    errors=_errors_1_20,
+)
+ARGS_1_36 = attrs.evolve(
+    ARGS_1_20,
+    fields=(*ARGS_1_20.fields, SHAPE),
+    writers={"shape": lambda shape: written_shape(shape) or None},
+    errors=_errors_1_36,
+    checked_with_config=True,
+)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -264,5 +311,7 @@ EVENTS = (
     Registered(CSI_CAPACITY, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, DESCRIPTION, reasons=REASONS_1_20)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(
+    NAME, POINTS_1_36, volume_binding_1_36, DESCRIPTION, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
+)

@@ -6,7 +6,11 @@ A new one is a file in ``framework/plugins`` that ends with its records, and the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from kubescheduler.framework.args.args_type import NO_GATES, ArgsType
+from kubescheduler.framework.args.document_schema import Struct
+from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins import (
@@ -126,3 +130,22 @@ def points_by_plugin(release: str) -> dict[str, frozenset[Point]]:
 def events_by_plugin(plugins: Mapping[str, InTreePlugin]) -> dict[str, tuple[Registered, ...]]:
     """Plugin → the events that it registers; those that register nothing are left out."""
     return {name: plugin.events for name, plugin in plugins.items() if plugin.events is not None}
+
+
+# --- args --------------------------------------------------------------------------------------
+
+
+def args_types(release: str) -> dict[str, ArgsType]:
+    """Plugin → its args; plugins without args of a type of their own are left out."""
+    return {name: plugin.args for name, plugin in IN_TREE[release].items() if plugin.args is not None}
+
+
+def args_keys(release: str, feature_gates: Mapping[str, bool] = NO_GATES) -> dict[str, Struct]:
+    """Plugin → the object that a configuration gives as its args; gates not named have the release's default."""
+    return {name: kind.keys(feature_gates) for name, kind in args_types(release).items()}
+
+
+def args_errors(release: str, name: str, args: Any) -> list[FieldError]:
+    """What the release finds wrong with the args of a plugin, paths beginning at the args; None has no fault."""
+    kind = args_types(release).get(name)
+    return [] if kind is None or args is None else list(kind.errors(args))

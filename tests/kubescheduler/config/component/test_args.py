@@ -13,8 +13,21 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.config.component.args_schema import ARGS_KEYS_1_20, ARGS_KEYS_1_36
-from kubescheduler.framework.args import plugin_args as a
+from kubescheduler.config.go_decoding import Decoder
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
+from kubescheduler.framework.plugins.dynamic_resources import DynamicResourcesArgs
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
+from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
+from kubescheduler.framework.plugins.node_resources_least_allocated import NodeResourcesLeastAllocatedArgs
+from kubescheduler.framework.plugins.node_resources_most_allocated import NodeResourcesMostAllocatedArgs
+from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
+from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, args_keys, args_types
 from tests.support.component_build import args_of, document, entry, read
 
 TWO = (("cpu", 1), ("memory", 1))
@@ -25,42 +38,42 @@ POINTS = ((0, 10), (100, 0))
 SSD = {"key": "disk", "operator": "In", "values": ["ssd"]}
 SSD_TERM = NodeSelectorTerm((Requirement("disk", "In", ("ssd",)),))
 CASES: list[Any] = [
-    pytest.param("1.20", "DefaultPreemption", {}, a.DefaultPreemptionArgs(10, 100), id="preemption"),
+    pytest.param("1.20", "DefaultPreemption", {}, DefaultPreemptionArgs(10, 100), id="preemption"),
     pytest.param(
         "1.36",
         "DefaultPreemption",
         {"minCandidateNodesPercentage": 0},
-        a.DefaultPreemptionArgs(0, 100),
+        DefaultPreemptionArgs(0, 100),
         id="preemption-zero",
     ),
-    pytest.param("1.20", "InterPodAffinity", {}, a.InterPodAffinityArgs(1, False), id="interpod"),
+    pytest.param("1.20", "InterPodAffinity", {}, InterPodAffinityArgs(1, False), id="interpod"),
     pytest.param(
         "1.36",
         "InterPodAffinity",
         {"hardPodAffinityWeight": 0, "ignorePreferredTermsOfExistingPods": True},
-        a.InterPodAffinityArgs(0, True),
+        InterPodAffinityArgs(0, True),
         id="interpod-zero",
     ),
-    pytest.param("1.20", "NodeResourcesFit", {}, a.NodeResourcesFitArgs(), id="fit-1.20"),
+    pytest.param("1.20", "NodeResourcesFit", {}, NodeResourcesFitArgs(), id="fit-1.20"),
     pytest.param(
         "1.20",
         "NodeResourcesFit",
         {"ignoredResources": ["a.b/c"], "ignoredResourceGroups": ["d.e"]},
-        a.NodeResourcesFitArgs(("a.b/c",), ("d.e",)),
+        NodeResourcesFitArgs(("a.b/c",), ("d.e",)),
         id="fit-ignored",
     ),
     pytest.param(
         "1.36",
         "NodeResourcesFit",
         {},
-        a.NodeResourcesFitArgs(scoring_strategy=a.ScoringStrategy("LeastAllocated", TWO)),
+        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("LeastAllocated", TWO)),
         id="fit-1.36",
     ),
     pytest.param(
         "1.36",
         "NodeResourcesFit",
         {"scoringStrategy": {"type": "MostAllocated", "resources": []}},
-        a.NodeResourcesFitArgs(scoring_strategy=a.ScoringStrategy("MostAllocated", TWO)),
+        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("MostAllocated", TWO)),
         id="fit-empty-list",
     ),
     pytest.param(
@@ -73,8 +86,8 @@ CASES: list[Any] = [
                 "requestedToCapacityRatio": SHAPE,
             }
         },
-        a.NodeResourcesFitArgs(
-            scoring_strategy=a.ScoringStrategy("RequestedToCapacityRatio", (("a.b/c", 1), ("cpu", 3)), POINTS)
+        NodeResourcesFitArgs(
+            scoring_strategy=ScoringStrategy("RequestedToCapacityRatio", (("a.b/c", 1), ("cpu", 3)), POINTS)
         ),
         id="fit-ratio",
     ),
@@ -82,44 +95,44 @@ CASES: list[Any] = [
         "1.36",
         "NodeResourcesBalancedAllocation",
         {},
-        a.NodeResourcesBalancedAllocationArgs(TWO),
+        NodeResourcesBalancedAllocationArgs(TWO),
         id="balanced",
     ),
     pytest.param(
         "1.36",
         "NodeResourcesBalancedAllocation",
         {"resources": [{"name": "a.b/c"}]},
-        a.NodeResourcesBalancedAllocationArgs((("a.b/c", 1),)),
+        NodeResourcesBalancedAllocationArgs((("a.b/c", 1),)),
         id="balanced-weight",
     ),
-    pytest.param("1.20", "NodeResourcesLeastAllocated", {}, a.NodeResourcesLeastAllocatedArgs(TWO), id="least"),
+    pytest.param("1.20", "NodeResourcesLeastAllocated", {}, NodeResourcesLeastAllocatedArgs(TWO), id="least"),
     pytest.param(
         "1.20",
         "NodeResourcesMostAllocated",
         {"resources": [{"name": "cpu"}, {"name": "memory", "weight": 100}]},
-        a.NodeResourcesMostAllocatedArgs((("cpu", 1), ("memory", 100))),
+        NodeResourcesMostAllocatedArgs((("cpu", 1), ("memory", 100))),
         id="most",
     ),
-    pytest.param("1.20", "RequestedToCapacityRatio", SHAPE, a.RequestedToCapacityRatioArgs(POINTS, TWO), id="ratio"),
-    pytest.param("1.20", "PodTopologySpread", {}, a.PodTopologySpreadArgs((), "System"), id="spread-1.20"),
+    pytest.param("1.20", "RequestedToCapacityRatio", SHAPE, RequestedToCapacityRatioArgs(POINTS, TWO), id="ratio"),
+    pytest.param("1.20", "PodTopologySpread", {}, PodTopologySpreadArgs((), "System"), id="spread-1.20"),
     pytest.param(
         "1.20",
         "PodTopologySpread",
         {"defaultConstraints": [ZONE]},
-        a.PodTopologySpreadArgs((ZONE_CONSTRAINT,), "List"),
+        PodTopologySpreadArgs((ZONE_CONSTRAINT,), "List"),
         id="spread-list",
     ),
-    pytest.param("1.36", "PodTopologySpread", {}, a.PodTopologySpreadArgs((), "System"), id="spread-1.36"),
+    pytest.param("1.36", "PodTopologySpread", {}, PodTopologySpreadArgs((), "System"), id="spread-1.36"),
     pytest.param(
         "1.36",
         "PodTopologySpread",
         {"defaultConstraints": [{**ZONE, "minDomains": 2, "matchLabelKeys": ["a"]}], "defaultingType": "List"},
-        a.PodTopologySpreadArgs(
+        PodTopologySpreadArgs(
             (TopologySpreadConstraint(2, "zone", "DoNotSchedule", min_domains=2, match_label_keys=("a",)),), "List"
         ),
         id="spread-more",
     ),
-    pytest.param("1.20", "NodeAffinity", {}, a.NodeAffinityArgs(), id="affinity"),
+    pytest.param("1.20", "NodeAffinity", {}, NodeAffinityArgs(), id="affinity"),
     pytest.param(
         "1.36",
         "NodeAffinity",
@@ -131,38 +144,38 @@ CASES: list[Any] = [
                 ],
             }
         },
-        a.NodeAffinityArgs(a.AddedAffinity((SSD_TERM,), (PreferredSchedulingTerm(3, SSD_TERM),))),
+        NodeAffinityArgs(AddedAffinity((SSD_TERM,), (PreferredSchedulingTerm(3, SSD_TERM),))),
         id="affinity-added",
     ),
     pytest.param(
         "1.20",
         "NodeAffinity",
         {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}},
-        a.NodeAffinityArgs(a.AddedAffinity(())),
+        NodeAffinityArgs(AddedAffinity(())),
         id="affinity-no-terms",
     ),
-    pytest.param("1.20", "VolumeBinding", {}, a.VolumeBindingArgs(600), id="binding"),
-    pytest.param("1.36", "VolumeBinding", {"bindTimeoutSeconds": 0}, a.VolumeBindingArgs(0), id="binding-zero"),
+    pytest.param("1.20", "VolumeBinding", {}, VolumeBindingArgs(600), id="binding"),
+    pytest.param("1.36", "VolumeBinding", {"bindTimeoutSeconds": 0}, VolumeBindingArgs(0), id="binding-zero"),
     pytest.param(
         "1.20",
         "NodeLabel",
         {"presentLabels": ["a"], "absentLabelsPreference": ["b"]},
-        a.NodeLabelArgs(("a",), (), (), ("b",)),
+        NodeLabelArgs(("a",), (), (), ("b",)),
         id="label",
     ),
     pytest.param(
         "1.20",
         "ServiceAffinity",
         {"affinityLabels": ["a"], "antiAffinityLabelsPreference": ["b"]},
-        a.ServiceAffinityArgs(("a",), ("b",)),
+        ServiceAffinityArgs(("a",), ("b",)),
         id="service",
     ),
-    pytest.param("1.36", "DynamicResources", {}, a.DynamicResourcesArgs(10 * 10**9, 600 * 10**9), id="dynamic"),
+    pytest.param("1.36", "DynamicResources", {}, DynamicResourcesArgs(10 * 10**9, 600 * 10**9), id="dynamic"),
     pytest.param(
         "1.36",
         "DynamicResources",
         {"filterTimeout": "0s", "bindingTimeout": "1m30s"},
-        a.DynamicResourcesArgs(0, 90 * 10**9),
+        DynamicResourcesArgs(0, 90 * 10**9),
         id="dynamic-given",
     ),
 ]
@@ -213,13 +226,24 @@ def test_user_entries_first() -> None:
     ]
 
 
-@pytest.mark.parametrize(("release", "table"), [("1.20", a.ARGS_1_20), ("1.36", a.ARGS_1_36)], ids=["1.20", "1.36"])
-def test_types(release: str, table: dict[str, type[Any]]) -> None:
-    """Every args type has keys, and builds the record of the table."""
-    keys = ARGS_KEYS_1_20 if release == "1.20" else ARGS_KEYS_1_36
-    assert keys.keys() == table.keys()
+@pytest.mark.parametrize("release", IN_TREE)
+def test_types(release: str) -> None:
+    """Every args type builds its record, and is named after its plugin."""
+    kinds, keys = args_types(release), args_keys(release)
     for name, struct in keys.items():
-        assert type(struct.build()) is table[name]
-        assert struct.name == f"{name}Args" == table[name].__name__
+        assert type(struct.build()) is kinds[name].record
+        assert struct.name == f"{name}Args" == kinds[name].record.__name__
     for name, args in default_config(release).profiles[0].plugin_config:
         assert args == keys[name].build()
+
+
+@pytest.mark.parametrize("release", IN_TREE)
+def test_what_is_written_is_read(release: str) -> None:
+    """The keys that a default record is written with are those that are read, and give the same record."""
+    for name, kind in args_types(release).items():
+        keys = kind.keys()
+        written = kind.document(keys.build())
+        assert written.keys() <= {field.key for field in keys.fields}
+        decoder = Decoder()
+        assert decoder.decode(keys, written) == keys.build(), name
+        assert (decoder.faults, decoder.unknown) == ([], [])

@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 from kubescheduler.config.gates import gates_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_PREDICATES, DEFAULT_PRIORITIES, PREDICATES, PRIORITIES
-from kubescheduler.framework.args.plugin_args import (
-    InterPodAffinityArgs,
-    NodeLabelArgs,
-    NodeResourcesFitArgs,
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
-    ServiceAffinityArgs,
-)
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
+from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20
 
 POLICY: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}

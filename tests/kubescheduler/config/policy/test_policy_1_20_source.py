@@ -16,8 +16,8 @@ from kubescheduler.config.policy.policy_1_20_source import (
     profile_for_provider_1_20,
     refuse_policy_beside,
 )
-from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 
 GATES = gates_from("1.20", {})
 

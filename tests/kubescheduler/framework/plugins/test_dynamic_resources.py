@@ -12,7 +12,6 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.core.status import Status
-from kubescheduler.framework.args.plugin_args import NodeAffinityArgs
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.plugins.dynamic_resources import (
     NAME,
@@ -20,6 +19,7 @@ from kubescheduler.framework.plugins.dynamic_resources import (
     dynamic_resources_1_36,
     timer_of,
 )
+from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_36
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.dynamic_resources import NOT_AVAILABLE

@@ -10,9 +10,12 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
-from kubescheduler.framework.args.plugin_args import InterPodAffinityArgs
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.plugins.inter_pod_affinity import inter_pod_affinity_1_20, inter_pod_affinity_1_36
+from kubescheduler.framework.plugins.inter_pod_affinity import (
+    InterPodAffinityArgs,
+    inter_pod_affinity_1_20,
+    inter_pod_affinity_1_36,
+)
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 HANDLE = SimpleNamespace(feature_gates={})

@@ -8,10 +8,14 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
-from kubescheduler.framework.args.plugin_args import AddedAffinity, NodeAffinityArgs
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.plugins.node_affinity import node_affinity_1_20, node_affinity_1_36
+from kubescheduler.framework.plugins.node_affinity import (
+    AddedAffinity,
+    NodeAffinityArgs,
+    node_affinity_1_20,
+    node_affinity_1_36,
+)
 from predicates.types import GO_ON, PreFiltered
 from priorities.types import PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.snapshot import PodChange
-from kubescheduler.framework.args.plugin_args import AddedAffinity, NodeAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.plugins import (
     node_affinity,
@@ -25,6 +24,9 @@ from kubescheduler.framework.plugins import (
     service_affinity,
     taint_toleration,
 )
+from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
+from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from tests.predicates.test_laws import POD_PARTS, clusters
 from tests.support.build import Cluster, make_pod
 from tests.support.node_plugins import HANDLE, check_of, scores, scoring_of, verdict

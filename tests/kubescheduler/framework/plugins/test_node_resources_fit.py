@@ -13,9 +13,13 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap, ObjectMeta
 from clusterstate.objects.resource import DeviceClass
 from clusterstate.view_records import VIEW_1_20, VIEW_1_36
-from kubescheduler.framework.args.plugin_args import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.plugins.node_resources_fit import node_resources_fit_1_20, node_resources_fit_1_36
+from kubescheduler.framework.plugins.node_resources_fit import (
+    NodeResourcesFitArgs,
+    ScoringStrategy,
+    node_resources_fit_1_20,
+    node_resources_fit_1_36,
+)
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.node_plugins import HANDLE, check_of, refused, scores, scoring_of
 

@@ -12,9 +12,12 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import LabelSelector, ObjectMeta, Service, TopologySpreadConstraint
 from clusterstate.topology.spread_constraints import HOSTNAME
-from kubescheduler.framework.args.plugin_args import PodTopologySpreadArgs
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.plugins.pod_topology_spread import pod_topology_spread_1_20, pod_topology_spread_1_36
+from kubescheduler.framework.plugins.pod_topology_spread import (
+    PodTopologySpreadArgs,
+    pod_topology_spread_1_20,
+    pod_topology_spread_1_36,
+)
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 HANDLE = SimpleNamespace(feature_gates={})

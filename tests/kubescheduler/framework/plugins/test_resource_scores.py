@@ -10,22 +10,26 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerImage, Pod
 from clusterstate.view_records import VIEW_1_20, VIEW_1_36
-from kubescheduler.framework.args.plugin_args import (
-    NodeResourcesBalancedAllocationArgs,
-    NodeResourcesLeastAllocatedArgs,
-    NodeResourcesMostAllocatedArgs,
-    RequestedToCapacityRatioArgs,
-)
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.image_locality import image_locality_1_20, image_locality_1_36
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
+    NodeResourcesBalancedAllocationArgs,
     node_resources_balanced_allocation_1_20,
     node_resources_balanced_allocation_1_36,
 )
-from kubescheduler.framework.plugins.node_resources_least_allocated import node_resources_least_allocated_1_20
-from kubescheduler.framework.plugins.node_resources_most_allocated import node_resources_most_allocated_1_20
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import requested_to_capacity_ratio_1_20
+from kubescheduler.framework.plugins.node_resources_least_allocated import (
+    NodeResourcesLeastAllocatedArgs,
+    node_resources_least_allocated_1_20,
+)
+from kubescheduler.framework.plugins.node_resources_most_allocated import (
+    NodeResourcesMostAllocatedArgs,
+    node_resources_most_allocated_1_20,
+)
+from kubescheduler.framework.plugins.requested_to_capacity_ratio import (
+    RequestedToCapacityRatioArgs,
+    requested_to_capacity_ratio_1_20,
+)
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.node_plugins import HANDLE, scores, scoring_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import ObjectMeta, Service
-from kubescheduler.framework.args.plugin_args import ServiceAffinityArgs
-from kubescheduler.framework.plugins.service_affinity import service_affinity_1_20
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs, service_affinity_1_20
 from predicates.service_affinity_1_20 import AFFINITY_VIOLATED
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.node_plugins import HANDLE, check_of, refused, scores

@@ -26,12 +26,12 @@ from clusterstate.objects import (
 from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.plugin_args import VolumeBindingArgs
 from kubescheduler.framework.contract.cancellation import Cancellation, CancelledError
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.volume_binding import (
     VolumeBinding,
+    VolumeBindingArgs,
     volume_binding_1_20,
     volume_binding_1_36,
 )

@@ -6,8 +6,17 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import PreferredSchedulingTerm
-from kubescheduler.framework.args import plugin_args as a
-from kubescheduler.framework.args.args_checks_1_20 import shape_error_1_20, validate_args_1_20
+from kubescheduler.framework.args.field_errors import refuse
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
+from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.node_resources_least_allocated import NodeResourcesLeastAllocatedArgs
+from kubescheduler.framework.plugins.node_resources_most_allocated import NodeResourcesMostAllocatedArgs
+from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs, shape_error_1_20
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
+from kubescheduler.framework.profiles.in_tree_plugins import args_errors
 from tests.support.args_build import (
     BAD_FIELD,
     NO_REQUIREMENTS,
@@ -26,7 +35,7 @@ ROWS_1_20: list[Any] = [
     *(
         pytest.param(
             "DefaultPreemption",
-            a.DefaultPreemptionArgs(percentage, -1),
+            DefaultPreemptionArgs(percentage, -1),
             "minCandidateNodesPercentage is not in the range [0, 100]",
             id=f"percentage-{percentage}",
         )
@@ -34,20 +43,20 @@ ROWS_1_20: list[Any] = [
     ),
     pytest.param(
         "DefaultPreemption",
-        a.DefaultPreemptionArgs(100, -1),
+        DefaultPreemptionArgs(100, -1),
         "minCandidateNodesAbsolute is not in the range [0, inf)",
         id="absolute",
     ),
     pytest.param(
         "DefaultPreemption",
-        a.DefaultPreemptionArgs(0, 0),
+        DefaultPreemptionArgs(0, 0),
         "both minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be zero",
         id="both-zero",
     ),
     *(
         pytest.param(
             "InterPodAffinity",
-            a.InterPodAffinityArgs(weight),
+            InterPodAffinityArgs(weight),
             f"hardPodAffinityWeight: Invalid value: {weight}: not in valid range [0-100]",
             id=f"hard-weight-{weight}",
         )
@@ -56,8 +65,8 @@ ROWS_1_20: list[Any] = [
     *(
         pytest.param(f"NodeResources{kind}Allocated", record((("cpu", weight),)), text, id=f"{kind}-{weight}")
         for kind, record in (
-            ("Least", a.NodeResourcesLeastAllocatedArgs),
-            ("Most", a.NodeResourcesMostAllocatedArgs),
+            ("Least", NodeResourcesLeastAllocatedArgs),
+            ("Most", NodeResourcesMostAllocatedArgs),
         )
         for weight, text in (
             (0, "resource Weight of cpu should be a positive value, got 0"),
@@ -67,17 +76,17 @@ ROWS_1_20: list[Any] = [
     ),
     pytest.param(
         "RequestedToCapacityRatio",
-        a.RequestedToCapacityRatioArgs(),
+        RequestedToCapacityRatioArgs(),
         "at least one point must be specified",
         id="no-shape",
     ),
     pytest.param(
         "RequestedToCapacityRatio",
-        a.RequestedToCapacityRatioArgs(((0, 0),), (("a.b/c", 1), ("cpu", 0))),
+        RequestedToCapacityRatioArgs(((0, 0),), (("a.b/c", 1), ("cpu", 0))),
         "resource cpu weight 0 must not be less than 1",
         id="ratio-weight",
     ),
-    pytest.param("RequestedToCapacityRatio", a.RequestedToCapacityRatioArgs(((0, 0),)), None, id="ratio-fine"),
+    pytest.param("RequestedToCapacityRatio", RequestedToCapacityRatioArgs(((0, 0),)), None, id="ratio-fine"),
     pytest.param(
         "PodTopologySpread",
         spread(kind="X"),
@@ -115,11 +124,11 @@ ROWS_1_20: list[Any] = [
         '"Exists" is not a valid node field selector operator',
         id="preferred",
     ),
-    pytest.param("NodeAffinity", a.NodeAffinityArgs(), None, id="affinity-none"),
+    pytest.param("NodeAffinity", NodeAffinityArgs(), None, id="affinity-none"),
     *(
         pytest.param(
             "VolumeBinding",
-            a.VolumeBindingArgs(seconds),
+            VolumeBindingArgs(seconds),
             f"invalid BindTimeoutSeconds: {seconds}, must be positive integer",
             id=f"timeout-{seconds}",
         )
@@ -134,12 +143,12 @@ ROWS_1_20: list[Any] = [
             id=name,
         )
         for name, record in (
-            ("labels", a.NodeLabelArgs(("a", "b"), ("c", "b"))),
-            ("label-preferences", a.NodeLabelArgs(("b",), (), ("a", "b"), ("c", "b"))),
+            ("labels", NodeLabelArgs(("a", "b"), ("c", "b"))),
+            ("label-preferences", NodeLabelArgs(("b",), (), ("a", "b"), ("c", "b"))),
         )
     ),
-    pytest.param("NodeLabel", a.NodeLabelArgs(("a",), ("b",), ("b",), ("a",)), None, id="labels-fine"),
-    pytest.param("ServiceAffinity", a.ServiceAffinityArgs(("a",), ("a",)), None, id="service"),
+    pytest.param("NodeLabel", NodeLabelArgs(("a",), ("b",), ("b",), ("a",)), None, id="labels-fine"),
+    pytest.param("ServiceAffinity", ServiceAffinityArgs(("a",), ("a",)), None, id="service"),
     pytest.param("Mine", {"a": 1}, None, id="own"),
     pytest.param("NodeLabel", None, None, id="no-args"),
 ]
@@ -149,10 +158,10 @@ ROWS_1_20: list[Any] = [
 def test_1_20(name: str, args: Any, text: str | None) -> None:
     """1.20 refuses to build a plugin with such args."""
     if text is None:
-        validate_args_1_20(name, args)
+        refuse(args_errors("1.20", name, args))
         return
     with pytest.raises(ConfigError) as caught:
-        validate_args_1_20(name, args)
+        refuse(args_errors("1.20", name, args))
     assert str(caught.value) == text
 
 

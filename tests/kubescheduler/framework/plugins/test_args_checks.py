@@ -6,9 +6,9 @@ import pytest
 
 from clusterstate.objects import LabelSelector
 from kubescheduler.config.component import default_config
-from kubescheduler.framework.args import plugin_args as a
-from kubescheduler.framework.args.args_checks_1_20 import args_errors_1_20
-from kubescheduler.framework.args.args_checks_1_36 import args_errors_1_36
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
+from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, args_errors
 from tests.support.args_build import NAME_RULE, constraint, spread
 
 SPREADS: list[Any] = [
@@ -55,21 +55,21 @@ SPREADS: list[Any] = [
 ]
 IGNORED: list[Any] = [
     pytest.param(
-        a.NodeResourcesFitArgs(("a.b/c", "a b")),
+        NodeResourcesFitArgs(("a.b/c", "a b")),
         [f'ignoredResources[1]: Invalid value: "a b": {NAME_RULE}'],
         id="resource",
     ),
     pytest.param(
-        a.NodeResourcesFitArgs((), ("a.b/c",)),
+        NodeResourcesFitArgs((), ("a.b/c",)),
         ["ignoredResourceGroups[0]: Invalid value: \"a.b/c\": resource group name can't contain '/'"],
         id="group",
     ),
     pytest.param(
-        a.NodeResourcesFitArgs((), ("a b",)),
+        NodeResourcesFitArgs((), ("a b",)),
         [f'ignoredResourceGroups[0]: Invalid value: "a b": {NAME_RULE}'],
         id="group-name",
     ),
-    pytest.param(a.NodeResourcesFitArgs(("a.b/c",), ("a.b",)), [], id="ignored-fine"),
+    pytest.param(NodeResourcesFitArgs(("a.b/c",), ("a.b",)), [], id="ignored-fine"),
 ]
 
 
@@ -78,24 +78,21 @@ def texts(errors: list[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(("args", "expected"), SPREADS)
-def test_spread_of_both(args: a.PodTopologySpreadArgs, expected: list[str]) -> None:
+def test_spread_of_both(args: PodTopologySpreadArgs, expected: list[str]) -> None:
     """Default constraints are checked alike."""
-    assert texts(args_errors_1_20("PodTopologySpread", args)) == expected
-    assert texts(args_errors_1_36("PodTopologySpread", args)) == expected
+    assert texts(args_errors("1.20", "PodTopologySpread", args)) == expected
+    assert texts(args_errors("1.36", "PodTopologySpread", args)) == expected
 
 
 @pytest.mark.parametrize(("args", "expected"), IGNORED)
-def test_ignored_of_both(args: a.NodeResourcesFitArgs, expected: list[str]) -> None:
+def test_ignored_of_both(args: NodeResourcesFitArgs, expected: list[str]) -> None:
     """Names of ignored resources are checked alike."""
-    assert texts(args_errors_1_20("NodeResourcesFit", args)) == expected
-    assert texts(args_errors_1_36("NodeResourcesFit", args)) == expected
+    assert texts(args_errors("1.20", "NodeResourcesFit", args)) == expected
+    assert texts(args_errors("1.36", "NodeResourcesFit", args)) == expected
 
 
-@pytest.mark.parametrize(
-    ("release", "errors"), [("1.20", args_errors_1_20), ("1.36", args_errors_1_36)], ids=["1.20", "1.36"]
-)
-def test_defaults_are_fine(release: str, errors: Any) -> None:
+@pytest.mark.parametrize("release", IN_TREE)
+def test_defaults_are_fine(release: str) -> None:
     """Default args have no fault."""
-    assert [
-        errors(name, args) for name, args in default_config(release).profiles[0].plugin_config if errors(name, args)
-    ] == []
+    for name, args in default_config(release).profiles[0].plugin_config:
+        assert args_errors(release, name, args) == [], name

@@ -6,8 +6,15 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
-from kubescheduler.framework.args import plugin_args as a
-from kubescheduler.framework.args.args_checks_1_36 import args_errors_1_36, validate_args_1_36
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
+from kubescheduler.framework.plugins.dynamic_resources import DynamicResourcesArgs
+from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
+from kubescheduler.framework.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, args_errors, args_types
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from tests.support.args_build import (
     BAD_FIELD,
     NO_VALUES,
@@ -20,6 +27,7 @@ from tests.support.args_build import (
     required,
     spread,
 )
+from tests.support.build import cache_of
 
 SHAPE = "scoringStrategy.shape"
 RATIO = "RequestedToCapacityRatio"
@@ -28,7 +36,7 @@ ROWS_1_36: list[Any] = [
     *(
         pytest.param(
             "DefaultPreemption",
-            a.DefaultPreemptionArgs(percentage, -1),
+            DefaultPreemptionArgs(percentage, -1),
             [
                 f"minCandidateNodesPercentage: Invalid value: {percentage}: not in valid range [0, 100]",
                 "minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)",
@@ -39,7 +47,7 @@ ROWS_1_36: list[Any] = [
     ),
     pytest.param(
         "DefaultPreemption",
-        a.DefaultPreemptionArgs(0, 0),
+        DefaultPreemptionArgs(0, 0),
         [
             f"minCandidateNodesPercentage: Invalid value: 0: {BOTH_ZERO} minCandidateNodesAbsolute",
             f"minCandidateNodesAbsolute: Invalid value: 0: {BOTH_ZERO} minCandidateNodesPercentage",
@@ -49,7 +57,7 @@ ROWS_1_36: list[Any] = [
     *(
         pytest.param(
             "InterPodAffinity",
-            a.InterPodAffinityArgs(weight),
+            InterPodAffinityArgs(weight),
             [f"hardPodAffinityWeight: Invalid value: {weight}: not in valid range [0, 100]"],
             id=f"hard-weight-{weight}",
         )
@@ -57,7 +65,7 @@ ROWS_1_36: list[Any] = [
     ),
     pytest.param(
         "NodeResourcesBalancedAllocation",
-        a.NodeResourcesBalancedAllocationArgs((("cpu", 1), ("memory", 2), ("cpu", 1))),
+        NodeResourcesBalancedAllocationArgs((("cpu", 1), ("memory", 2), ("cpu", 1))),
         [
             "resources[1].weight: Invalid value: 2: must be 1",
             'resources[2].name: Duplicate value: "cpu"',
@@ -88,11 +96,11 @@ ROWS_1_36: list[Any] = [
         [f'{PREFERRED}[1].matchFields[0].operator: Unsupported value: "Exists": supported values: "In", "NotIn"'],
         id="preferred",
     ),
-    pytest.param("NodeAffinity", a.NodeAffinityArgs(), [], id="affinity-none"),
-    pytest.param("VolumeBinding", a.VolumeBindingArgs(0), [], id="timeout-zero"),
+    pytest.param("NodeAffinity", NodeAffinityArgs(), [], id="affinity-none"),
+    pytest.param("VolumeBinding", VolumeBindingArgs(0), [], id="timeout-zero"),
     pytest.param(
         "VolumeBinding",
-        a.VolumeBindingArgs(-1, ((0, 1),)),
+        VolumeBindingArgs(-1, ((0, 1),)),
         [
             "bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value",
             'shape: Invalid value: [{"Utilization":0,"Score":1}]: '
@@ -102,17 +110,17 @@ ROWS_1_36: list[Any] = [
     ),
     pytest.param(
         "DynamicResources",
-        a.DynamicResourcesArgs(-1, 999_000_000),
+        DynamicResourcesArgs(-1, 999_000_000),
         [
             'filterTimeout: Invalid value: "-1ns": must be zero or positive',
             'bindingTimeout: Invalid value: "999ms": must be at least 1 second',
         ],
         id="dynamic",
     ),
-    pytest.param("DynamicResources", a.DynamicResourcesArgs(0, 10**9), [], id="dynamic-least"),
+    pytest.param("DynamicResources", DynamicResourcesArgs(0, 10**9), [], id="dynamic-least"),
     pytest.param(
         "NodeResourcesFit",
-        a.NodeResourcesFitArgs(scoring_strategy=None),
+        NodeResourcesFitArgs(scoring_strategy=None),
         ["scoringStrategy: Required value: ScoringStrategy field is required"],
         id="no-strategy",
     ),
@@ -174,13 +182,15 @@ ROWS_1_36: list[Any] = [
 @pytest.mark.parametrize(("name", "args", "expected"), ROWS_1_36)
 def test_1_36(name: str, args: Any, expected: list[str]) -> None:
     """1.36 tells every fault with its path."""
-    assert [str(error) for error in args_errors_1_36(name, args)] == expected
+    assert [str(error) for error in args_errors("1.36", name, args)] == expected
 
 
 def test_when_1_36_builds_plugins() -> None:
     """1.36 refuses to build NodeResourcesFit with such args; those of others it has checked before."""
+    handle = FrameworkHandle(Services("1.36", cache_of()), "default-scheduler")
     with pytest.raises(ConfigError) as caught:
-        validate_args_1_36("NodeResourcesFit", fit("Least", ("cpu", 0)))
+        PLUGINS_1_36["NodeResourcesFit"].make(fit("Least", ("cpu", 0)), handle)
     assert str(caught.value).startswith('[scoringStrategy.type: Unsupported value: "Least": ')
-    validate_args_1_36("NodeResourcesFit", fit())
-    validate_args_1_36("VolumeBinding", a.VolumeBindingArgs(-1))
+    PLUGINS_1_36["NodeResourcesFit"].make(fit(), handle)
+    PLUGINS_1_36["VolumeBinding"].make(VolumeBindingArgs(-1), handle)
+    assert [name for name, kind in args_types("1.36").items() if not kind.checked_with_config] == ["NodeResourcesFit"]
