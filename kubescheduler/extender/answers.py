@@ -30,16 +30,18 @@ class ExtenderError(SchedulingError):
 
 @attrs.frozen
 class FilterResult:
-    """``nodes``: names in the answer's order, doubles kept. ``failed``: node → message (a node may be in both).
+    """
 
     ``objects`` are the answered nodes as JSON, one per name, when the answer came as node objects; else None.
-    ``unresolvable``: node → message where taking pods away cannot help; goes before ``failed``. Upstream: 1.36.
     """
 
     nodes: tuple[str, ...]
+    """Names in the answer's order, doubles kept."""
     failed: dict[str, str] = attrs.Factory(dict)
+    """Node → message (a node may be in both)."""
     objects: tuple[msgspec.Raw, ...] | None = attrs.field(default=None, repr=False)
     unresolvable: dict[str, str] = attrs.Factory(dict)
+    """Node → message where taking pods away cannot help; goes before ``failed``. Upstream: 1.36."""
 
     @property
     def as_objects(self) -> bool:

@@ -67,9 +67,11 @@ class BudgetSocket:
         return getattr(self._sock, name)
 
     def settimeout(self, seconds: float | None) -> None:
+        """Starts the budget anew with so many seconds; None: without an end."""
         self._budget.grant(seconds)
 
     def sendall(self, data: bytes) -> None:
+        """Sends all bytes within what is left of the budget."""
         view = memoryview(data)
         while view:
             self._sock.settimeout(self._budget.left())
@@ -90,13 +92,16 @@ class BudgetReader(io.RawIOBase):
         self._raw = sock.makefile("rb", buffering=0)
 
     def readable(self) -> bool:
+        """Always true; see io.RawIOBase."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
+        """Reads into a buffer within what is left of the budget."""
         self._sock.settimeout(self._budget.left())
         return self._raw.readinto(buffer)
 
     def close(self) -> None:
+        """Closes the reader and what it reads from."""
         self._raw.close()
         super().close()
 
@@ -110,6 +115,7 @@ class BudgetHTTPConnection(HTTPConnection):
         return _connect(self._dns_host, self.port, self._budget)
 
     def connect(self) -> None:
+        """Connects; from then on every read and write counts against the budget."""
         super().connect()
         self.sock = cast(socket.socket, BudgetSocket(self.sock, self._budget))
 

@@ -24,35 +24,33 @@ VictimsByNode = Mapping[str, tuple[Sequence[Pod], int]]
 
 @attrs.frozen
 class WireFormat:
-    """One release's side of the conversation.
-
-    ``sends_names``: whether a nodeCacheCapable extender is sent, and may answer, node names.
-    ``url(url_prefix, verb)``: the address of a call.
-    ``pod(manifest)``: the pod as the release writes it.
-    ``arguments(pod, nodes, names)``: the body of filter and prioritize; one of nodes and names is None.
-    ``preemption(pod, victims, meta)``: the body of preempt; victims by node, as uids if ``meta``.
-    ``status_fault(verb, url, status)``: the text of a refused status, None when the body is read.
-    ``document(body)``: the JSON value of a body; raises ExtenderError.
-    ``refusal(error)``: the text that an answer's ``error`` becomes.
-    ``unknown_node(url_prefix, name)``: the text for an answered name that is no node.
-    ``takes_only_asked``: answered names have to be among those sent; else any node of the cluster will do.
-    ``knows_unresolvable``: a filter may tell of nodes that taking pods away cannot mend.
-    ``counts_violations``: the number of violated budgets in a preempt answer counts; else it is 0.
-    """
+    """How one release talks to extenders."""
 
     release: str
     sends_names: bool
+    """Whether a nodeCacheCapable extender is sent, and may answer, node names."""
     url: Callable[[str, str], str]
+    """``url(url_prefix, verb)``: the address of a call."""
     pod: Callable[[dict[str, Any]], dict[str, Any]]
+    """``pod(manifest)``: the pod as the release writes it."""
     arguments: Callable[[msgspec.Raw, Raws | None, Sequence[str] | None], bytes]
+    """``arguments(pod, nodes, names)``: the body of filter and prioritize; one of nodes and names is None."""
     preemption: Callable[[msgspec.Raw, VictimsByNode, bool], bytes]
+    """``preemption(pod, victims, meta)``: the body of preempt; victims by node, as uids if ``meta``."""
     status_fault: Callable[[str, str, int], str | None]
+    """``status_fault(verb, url, status)``: the text of a refused status, None when the body is read."""
     document: Callable[[bytes], msgspec.Raw]
+    """``document(body)``: the JSON value of a body; raises ExtenderError."""
     refusal: Callable[[str], str]
+    """``refusal(error)``: the text that an answer's ``error`` becomes."""
     unknown_node: Callable[[str, str], str]
+    """``unknown_node(url_prefix, name)``: the text for an answered name that is no node."""
     takes_only_asked: bool = False
+    """Whether answered names have to be among those sent; otherwise any node of the cluster is accepted."""
     knows_unresolvable: bool = False
+    """Whether a filter may name nodes on which preemption cannot help."""
     counts_violations: bool = False
+    """Whether the number of violated budgets in a preempt answer is read; otherwise it is 0."""
 
 
 # --- 1.4 -------------------------------------------------------------------------------------

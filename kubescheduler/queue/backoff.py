@@ -59,10 +59,12 @@ class BackoffRecords:
         return None if record is None else record[1] + backoff_seconds(record[0])
 
     def is_waiting(self, key: str, now: float) -> bool:
+        """Whether the pod of this key is still in back-off."""
         expiry = self.expiry(key)
         return expiry is not None and expiry > now
 
     def forget(self, key: str) -> None:
+        """Drops the record of a pod: its next failure is its first."""
         self._records.pop(key, None)
 
     def _forget_idle(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What happens in a cluster, as 1.36 tells its queue: a resource, what was done to it, the object before and after."""
+"""Changes in a cluster, as 1.36 reports them to its queue: a resource, an action, the object before and after."""
 
 from __future__ import annotations
 
@@ -41,17 +41,18 @@ class Action(enum.IntFlag):
 
 @attrs.frozen(eq=False)
 class ClusterEvent:
-    """One event. old, new: the object before and after, None where there is none.
-
-    own: key of the pod that it alone concerns, empty for all. up_to: it concerns pods of no higher priority; None: all.
-    """
+    """A change of one object."""
 
     resource: str
     action: Action
     old: Any = None
+    """The object before the change; None when it is new."""
     new: Any = None
+    """The object after the change; None when it is gone."""
     own: str = ""
+    """The key of the only pod that it concerns; empty for all."""
     up_to: int | None = None
+    """The highest priority of pods that it concerns; None: all."""
 
     @property
     def everything(self) -> bool:
@@ -59,6 +60,7 @@ class ClusterEvent:
         return self.resource == ANYTHING and self.action is Action.ALL
 
     def concerns(self, pod: Pod) -> bool:
+        """Whether the event can matter to this pod."""
         if self.own:
             return self.own == pod.key
         return self.up_to is None or pod.priority <= self.up_to
@@ -109,7 +111,7 @@ def pod_actions(old: Pod, new: Pod) -> list[Action]:
 
 
 def _asks_for_less(old: Pod, new: Pod) -> bool:
-    """Some request is lower, or gone. Containers are told apart by their place: a pod's are never moved."""
+    """Some request is lower, or gone. Containers are identified by their index: a pod's are never moved."""
     before, after = ([p.spec.resources, *(c.requests for c in _containers(p))] for p in (old, new))
     return any(_less(some, others) for some, others in zip(before, after, strict=False))
 

@@ -1,4 +1,4 @@
-"""What the queues of the framework releases hold, and what they are told."""
+"""What the queues of the framework releases hold, and what is reported to them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from kubescheduler.queue.heap import Rank
 
 
 class Failed(Protocol):
-    """A failed attempt. rejectors: the plugins for which it failed; pending: those of them whose event has the pod
-    tried at once. None of either: an error gave the attempt up."""
+    """A failed attempt; without rejectors and pending ones an error ended it."""
 
     @property
-    def rejectors(self) -> frozenset[str]: ...
+    def rejectors(self) -> frozenset[str]:
+        """The plugins that rejected the pod."""
+
     @property
-    def pending(self) -> frozenset[str]: ...
+    def pending(self) -> frozenset[str]:
+        """Those of the rejectors whose event has the pod tried at once."""
 
 
 class Refusal(Protocol):
     """Why a PreEnqueue plugin does not let a pod in."""
 
     @property
-    def plugin(self) -> str: ...
+    def plugin(self) -> str:
+        """The plugin's name."""
+
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        """The plugin's text."""
 
 
 PreEnqueue = Callable[[Pod, str], Any]
@@ -37,7 +42,7 @@ PreEnqueue = Callable[[Pod, str], Any]
 
 @attrs.frozen
 class Rejection:
-    """A Failed."""
+    """A failed attempt that plugins rejected."""
 
     rejectors: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
@@ -56,24 +61,25 @@ BACKOFF = Backoff()
 
 @attrs.define(eq=False)
 class QueueEntry:
-    """A pod of the queue, which alone changes it. Times are seconds on the queue's clock.
-
-    timestamp: when it last came into the queue: new, or back from an attempt. attempts: how often it was popped.
-    backoff_until: until when it waits after its last failure. rejectors: the plugins that the last attempt, or a gate,
-    failed for; pending: likewise, those whose event has it tried at once. rejections: attempts that plugins rejected;
-    errors: those in a row that erred (1.36).
-    gate: why it is held back from the queue, None when it is not.
-    """
+    """A pod of the queue, which alone changes it. Times are seconds on the queue's clock."""
 
     pod: Pod
     timestamp: float
+    """When it last came into the queue: new, or back from an attempt."""
     attempts: int = 0
+    """How often it was popped."""
     backoff_until: float = -math.inf
+    """Until when it waits after its last failure."""
     rejectors: frozenset[str] = frozenset()
+    """The plugins that rejected the last attempt, or hold the pod back."""
     pending: frozenset[str] = frozenset()
+    """Those of the rejectors whose event has it tried at once."""
     rejections: int = 0
+    """How many attempts plugins rejected."""
     errors: int = 0
+    """How many attempts in a row ended in an error (1.36)."""
     gate: Refusal | None = None
+    """Why it is held back from the queue, None when it is not."""
 
     @property
     def erred(self) -> bool:
@@ -82,6 +88,7 @@ class QueueEntry:
 
     @property
     def gated_by(self) -> str:
+        """The PreEnqueue plugin that holds the pod back; empty for none."""
         return "" if self.gate is None else self.gate.plugin
 
 

@@ -1,4 +1,4 @@
-"""The queue of release 1.4: first come, first served, and a wait of its own for every pod that fitted nowhere."""
+"""The queue of release 1.4: first come, first served, and a separate back-off for every pod that fitted nowhere."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class FIFOQueue:
 
     @property
     def cycle(self) -> int:
+        """How many pods have been popped."""
         return self._cycle
 
     @property
@@ -59,6 +60,7 @@ class FIFOQueue:
         return pod.key in self._active or pod.key in self._waiting
 
     def pending(self) -> list[Pod]:
+        """Every pod of the queue: the active ones, then those that wait."""
         waiting = (entry.pod for entry in self._waiting if entry.pod.key not in self._active)
         return [*(entry.pod for entry in self._active.values()), *waiting]
 
@@ -68,6 +70,7 @@ class FIFOQueue:
         self._active[pod.key] = QueuedPod(pod, self._clock() if known is None else known.since)
 
     def pop(self) -> QueuedPod | None:
+        """The pod that has been here longest; None when none is active."""
         if not self._active:
             return None
         self._cycle += 1
@@ -85,6 +88,7 @@ class FIFOQueue:
         self._waiting.put(pod.key, _Waiting(pod, now, now + wait), (now + wait,))
 
     def put_back(self, entry: QueuedPod, pod: Pod, failure: Failed) -> None:  # noqa: ARG002
+        """A pod whose attempt failed waits for its back-off."""
         self.add_unschedulable(pod, self._cycle)
 
     def done(self, pod: Pod) -> None:
@@ -95,9 +99,11 @@ class FIFOQueue:
         return ""
 
     def update(self, old: Pod, new: Pod) -> None:  # noqa: ARG002
+        """A pod changed: it is queued as it is now."""
         self.add(new)
 
     def delete(self, pod: Pod) -> None:
+        """A pod is gone from the cluster, or bound by somebody else."""
         self._active.pop(pod.key, None)
         self._waiting.remove(pod.key)
 
@@ -135,6 +141,7 @@ class FIFOQueue:
                 self._active[entry.pod.key] = QueuedPod(entry.pod, now)
 
     def next_flush(self) -> float | None:
+        """When the next back-off ends; None when no pod waits."""
         rank = self._waiting.lowest()
         return None if rank is None else rank[0]
 

@@ -20,7 +20,7 @@ from kubescheduler.queue.resting import Beat
 
 
 class FrameworkQueue(ABC):
-    """Pods to schedule; told apart by namespace and name.
+    """Pods to schedule, identified by namespace and name.
 
     Nothing here waits or locks: a caller with a clock calls ``flush_due`` at the ticks of 1 and 30 seconds, and one
     with threads sees to it that only one of them is in here. order: of active pods.
@@ -169,13 +169,16 @@ class FrameworkQueue(ABC):
         """A placed pod is gone, or a pod gave its place back; all pods but one may fit now."""
 
     @abstractmethod
-    def node_added(self, node: Node) -> None: ...
+    def node_added(self, node: Node) -> None:
+        """A node is new."""
 
     @abstractmethod
-    def node_updated(self, old: Node, new: Node) -> None: ...
+    def node_updated(self, old: Node, new: Node) -> None:
+        """A node changed."""
 
     @abstractmethod
-    def node_deleted(self, node: Node) -> None: ...
+    def node_deleted(self, node: Node) -> None:
+        """A node is gone."""
 
     # --- time --------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ class KeyedHeap(Generic[T]):
         return (item for _, _, item in self._alive.values())
 
     def get(self, key: str) -> T | None:
+        """The entry of a key; None when there is none."""
         found = self._alive.get(key)
         return None if found is None else found[2]
 
@@ -61,6 +62,7 @@ class KeyedHeap(Generic[T]):
         return self._heap[0][0] if self._heap else None
 
     def peek(self) -> T | None:
+        """The entry of the lowest rank, which stays; None when there is none."""
         self._drop_removed()
         return self._alive[self._heap[0][2]][2] if self._heap else None
 

@@ -11,8 +11,11 @@ from clusterstate.objects import Pod
 class Nominations(Protocol):
     """Where nominations are kept and read by the scheduler: a ClusterCache."""
 
-    def nominate(self, pod: Pod, node_name: str) -> None: ...
-    def nominated(self) -> Mapping[str, Sequence[Pod]]: ...
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """Records that a pod is to run on a node once there is room."""
+
+    def nominated(self) -> Mapping[str, Sequence[Pod]]:
+        """The pods nominated to each node, by the node's name."""
 
 
 def note_nomination(record: Nominations, pod: Pod, node_name: str = "") -> None:

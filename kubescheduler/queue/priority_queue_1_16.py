@@ -40,7 +40,7 @@ class QueuedPod:
 class SchedulingQueue:
     """Pods to schedule: active, waiting out a back-off, or unschedulable until something happens.
 
-    Pods are told apart by namespace and name. Nothing here waits: a caller with a clock calls ``flush_backoff`` every
+    Pods are identified by namespace and name. Nothing here waits: a caller with a clock calls ``flush_backoff`` every
     BACKOFF_TICK and ``flush_unschedulable`` every UNSCHEDULABLE_TICK seconds. Upstream: 1.16 PriorityQueue.
     """
 
@@ -168,15 +168,19 @@ class SchedulingQueue:
         self._move([entry for entry in self._unschedulable.values() if wants_to_be_near(entry.pod, pod)])
 
     def assigned_pod_added(self, pod: Pod) -> None:
+        """A pod was bound: pods that want to be near it are tried again."""
         self.assigned_pod_changed(pod)
 
     def assigned_pod_updated(self, old: Pod, new: Pod) -> None:  # noqa: ARG002
+        """A bound pod changed: pods that want to be near it are tried again."""
         self.assigned_pod_changed(new)
 
     def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None = None) -> None:  # noqa: ARG002
+        """A bound pod is gone: every unschedulable pod is tried again."""
         self.move_all()
 
     def node_added(self, node: Node) -> None:  # noqa: ARG002
+        """A node is new: every unschedulable pod is tried again."""
         self.move_all()
 
     def node_updated(self, old: Node, new: Node) -> None:

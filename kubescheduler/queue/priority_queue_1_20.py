@@ -32,6 +32,7 @@ class Queue120(FrameworkQueue):
             raise ClusterStateError(f"pod {key} is already present in the backoff queue")
 
     def failed(self, entry: QueueEntry, now: float) -> None:
+        """Notes a failed attempt and how long the pod backs off."""
         wait = backoff_seconds_1_20(entry.attempts, self._backoff.initial, self._backoff.longest)
         entry.timestamp, entry.backoff_until = now, now + wait
 
@@ -70,12 +71,15 @@ class Queue120(FrameworkQueue):
         self._move([entry for entry in self._unschedulable.values() if wants_to_be_near(entry.pod, pod)])
 
     def assigned_pod_updated(self, old: Pod, new: Pod) -> None:  # noqa: ARG002
+        """A bound pod changed: as if it were new."""
         self.assigned_pod_added(new)
 
     def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None = None) -> None:  # noqa: ARG002
+        """A bound pod is gone: every unschedulable pod is tried again, ``excluding`` apart."""
         self._move([e for e in self._unschedulable.values() if excluding is None or e.pod.key != excluding.key])
 
     def node_added(self, node: Node) -> None:  # noqa: ARG002
+        """A node is new: every unschedulable pod is tried again."""
         self.move_all()
 
     def node_updated(self, old: Node, new: Node) -> None:
@@ -94,6 +98,7 @@ class Queue120(FrameworkQueue):
     # --- time --------------------------------------------------------------------------------
 
     def flush_unschedulable(self) -> None:
+        """Tries pods again that have been unschedulable for too long."""
         now = self._clock()
         old = [entry for entry in self._unschedulable.values() if now - entry.timestamp > self.lies_for]
         if old:
@@ -101,16 +106,20 @@ class Queue120(FrameworkQueue):
 
     @property
     def lies_for(self) -> float:
+        """Seconds after which an unschedulable pod is tried again whatever happens."""
         return UNSCHEDULABLE_SECONDS
 
     def backs_off(self, entry: QueueEntry, now: float) -> bool:
+        """Whether the pod's back-off is not over at ``now``."""
         return entry.backoff_until > now
 
     def ready(self, entry: QueueEntry) -> float:
+        """The tick at which the pod's back-off is found to be over."""
         return float(math.ceil(entry.backoff_until))
 
     @property
     def beat(self) -> Beat:
+        """How regularly pods that wait for long are tried."""
         return Beat(int(self.flush_of(0.0)), None, self._backoff.longest)
 
     def _wait(self, entry: QueueEntry) -> None:

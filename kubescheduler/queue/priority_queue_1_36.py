@@ -112,6 +112,7 @@ class Queue136(FrameworkQueue):
         self._hoping(entry, hope)
 
     def activate(self, pods: Sequence[Pod]) -> None:
+        """Tries these pods at once; those that are being tried are tried again afterwards."""
         super().activate(pods)
         for pod in pods:
             if pod.key in self._missed:
@@ -141,6 +142,7 @@ class Queue136(FrameworkQueue):
             self.add(new)
 
     def delete(self, pod: Pod) -> None:
+        """A pod is gone from the cluster, and so is its nomination."""
         super().delete(pod)
         self._give_up_nomination(pod, None)
 
@@ -153,23 +155,29 @@ class Queue136(FrameworkQueue):
     # --- what happens elsewhere --------------------------------------------------------------
 
     def assigned_pod_added(self, pod: Pod) -> None:
+        """A pod was bound: plugins are asked whom that may help."""
         self._happened(ClusterEvent(ASSIGNED_POD, Action.ADD, None, pod))
 
     def assigned_pod_updated(self, old: Pod, new: Pod) -> None:
+        """A bound pod changed: plugins are asked whom each of the changes may help."""
         for action in pod_actions(old, new):
             self._happened(ClusterEvent(ASSIGNED_POD, action, old, new))
 
     def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None = None) -> None:
+        """A bound pod is gone: plugins are asked whom that may help, ``excluding`` apart."""
         self._happened(ClusterEvent(ASSIGNED_POD, Action.DELETE, pod), excluding)
 
     def node_added(self, node: Node) -> None:
+        """A node is new: plugins are asked whom that may help."""
         self._happened(ClusterEvent(NODE, Action.ADD, None, node))
 
     def node_updated(self, old: Node, new: Node) -> None:
+        """A node changed: plugins are asked whom each of the changes may help."""
         for action in node_actions(old, new):
             self._happened(ClusterEvent(NODE, action, old, new))
 
     def node_deleted(self, node: Node) -> None:
+        """A node is gone: plugins are asked whom that may help."""
         self._happened(ClusterEvent(NODE, Action.DELETE, node))
 
     def _happened(self, event: ClusterEvent, excluding: Pod | None = None) -> None:
@@ -200,19 +208,24 @@ class Queue136(FrameworkQueue):
 
     @property
     def lies_for(self) -> float:
+        """Seconds after which an unschedulable pod is tried again whatever happens."""
         return self._lies_for
 
     def backs_off(self, entry: QueueEntry, now: float) -> bool:
+        """Whether the pod's back-off is not over at ``now``, which counts in whole seconds."""
         return entry.backoff_until >= math.floor(now)
 
     def ready(self, entry: QueueEntry) -> float:
+        """When the pod's back-off is found to be over."""
         return entry.backoff_until + 1.0
 
     @property
     def beat(self) -> Beat:
+        """How regularly pods that wait for long are tried."""
         return Beat(int(self.flush_of(0.0)), int(self._backoff.longest) + 1, self._backoff.longest)
 
     def resting(self) -> list[Pod] | None:
+        """The pods that can be left alone until something happens; None while some are in back-off."""
         return None if len(self._waiting) else super().resting()
 
     # --- inside ------------------------------------------------------------------------------

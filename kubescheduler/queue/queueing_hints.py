@@ -87,7 +87,7 @@ class Hopes:
 
 
 def _with_taints(registered: tuple[Registered, ...]) -> Iterator[Registered]:
-    """A plugin that wants to know new nodes is told of changed taints too: they may have kept a node from it."""
+    """A plugin that registers for new nodes gets changed taints too: they may have kept a node from it."""
     yield from registered
     nodes = [r for r in registered if r.resource == NODE]
     if any(r.action & Action.ADD for r in nodes) and not any(r.action & Action.NODE_TAINT for r in nodes):

@@ -12,17 +12,17 @@ from kubescheduler.queue.entry import QueueEntry
 
 @attrs.frozen
 class Beat:
-    """How regularly pods are tried that wait for long, in whole seconds.
-
-    lying: unschedulable ones. erring: those that errors keep in back-off; None: these are unschedulable too. longest:
-    the longest back-off.
-    """
+    """How often pods are tried that have waited for long, in seconds."""
 
     lying: int
+    """Of unschedulable ones."""
     erring: int | None
+    """Of those that errors keep in back-off; None: these count as unschedulable, too."""
     longest: float
+    """The longest back-off."""
 
     def of(self, entry: QueueEntry) -> int:
+        """After how many seconds the pod of this entry is tried again."""
         return self.lying if self.erring is None or not entry.erred else self.erring
 
     def settled(self, entry: QueueEntry, waits: bool) -> bool:

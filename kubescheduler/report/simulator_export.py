@@ -226,12 +226,14 @@ def configuration_of(engine: Engine) -> Mapping[str, Any]:
 
 @attrs.define(eq=False)
 class Results:
-    """Notes decisions as they are made. pods: namespace/name → the manifest with its results."""
+    """Collects decisions as they are made."""
 
     scheduler: Scheduler
     pods: dict[str, dict[str, Any]] = attrs.field(factory=dict)
+    """Namespace/name → the manifest with its results."""
 
     def note(self, decision: Decision) -> None:
+        """Adds a decision to the results of its pod."""
         ran = Ran.of(self.scheduler, decision.pod)
         self.pods[decision.pod.key] = annotated(decision, ran, self.pods.get(decision.pod.key))
 

@@ -32,15 +32,14 @@ _FINISHED = ("Succeeded", "Failed")
 
 @attrs.frozen
 class ClusterInput:
-    """What was read: objects in the order of the input, and notes on what was left out.
-
-    sources: the file of each object, parallel to ``objects``; items likewise what it was read from, if that is kept.
-    """
+    """What was read: objects in the order of the input, and notes on what was left out."""
 
     objects: list[ClusterObject]
     notes: list[str]
     sources: list[str]
+    """The file of each object, parallel to ``objects``."""
     items: list[Item] = attrs.field(factory=list)
+    """What each object was read from, parallel to ``objects``; empty if that is not kept."""
 
     def with_sources(self) -> Iterator[tuple[str, ClusterObject]]:
         """(file, object) pairs."""

@@ -57,11 +57,13 @@ def packed(files: Iterable[str]) -> dict[str, bytes]:
 
 @attrs.frozen
 class Placed:
-    """Where files are on this machine. paths: name as given → path; empty: every file is where its name says."""
+    """Where files are on this machine."""
 
     paths: Mapping[str, str]
+    """The name as given → path; empty: every file is where its name says."""
 
     def path(self, name: str) -> str:
+        """Where the file of this name is."""
         return self.paths.get(name, name)
 
     def told(self, text: str) -> str:

@@ -28,10 +28,12 @@ FILE_FIELDS = ("policy_file", "policy_configmap", "config_file")
 
 @attrs.frozen
 class Snapshot:
-    """One cluster. name: as it was given. files: of the manifests, in the order they are read."""
+    """A cluster of a sweep."""
 
     name: str
+    """As it was given."""
     files: tuple[str, ...]
+    """The files of the manifests, in the order they are read."""
     digest: str
 
     @classmethod
@@ -43,11 +45,12 @@ class Snapshot:
 
 @attrs.frozen
 class Configuration:
-    """One configured scheduler. weights: priority, or Score plugin → weight; 0: it does not score."""
+    """A scheduler's configuration in a sweep."""
 
     label: str
     spec: EngineSpec
     weights: tuple[tuple[str, int], ...] = ()
+    """Priority or Score plugin → weight; 0: it does not score."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -66,30 +69,30 @@ class Configuration:
 
 @attrs.frozen
 class SweepOptions:
-    """What holds for all cases. pod_files: of the pods to schedule; empty: each snapshot's pending ones.
-
-    tie_break: random or upstream, where there is a seed. version: of the program that started the sweep.
-    """
+    """What holds for all cases."""
 
     pod_files: tuple[str, ...] = ()
+    """The files of the pods to schedule; empty: each snapshot's pending pods."""
     tie_break: str = "random"
+    """``random`` or ``upstream``, where there is a seed."""
     placements: bool = False
     timings: bool = False
     version: str = ""
+    """The version of the program that started the sweep."""
 
 
 @attrs.frozen
 class Case:
-    """One run. id: stable hash of the contents of snapshot and pods, of the configuration, and of the seed.
-
-    configured: the configuration's digest. seed: None: among equal totals the first node by name.
-    """
+    """One run."""
 
     id: str
+    """Stable hash of the contents of snapshot and pods, of the configuration, and of the seed."""
     snapshot: Snapshot
     configuration: Configuration
     configured: str
+    """The configuration's digest."""
     seed: int | None
+    """None: of equal totals the first node by name is chosen."""
     options: SweepOptions
 
     @property

@@ -20,10 +20,12 @@ REMEMBERED = 2
 
 @attrs.frozen
 class SweepInputs:
-    """objects: the cluster. pods: what to schedule, in order."""
+    """A cluster that was read, and its pods to schedule."""
 
     objects: tuple[ClusterObject, ...]
+    """The cluster."""
     pods: tuple[Pod, ...]
+    """What to schedule, in order."""
 
 
 class InputsReader:
@@ -80,7 +82,7 @@ def _runs(pod: Pod) -> str:
 
 
 def _same_uids(pods: list[Pod]) -> Iterator[str]:
-    """Pods are told apart by uid."""
+    """Pods are identified by uid."""
     seen: dict[str, Pod] = {}
     for pod in pods:
         first = seen.setdefault(pod.metadata.uid, pod)

@@ -25,10 +25,11 @@ AHEAD = 2
 
 @attrs.define
 class _Backlog:
-    """Cases to run. suspects: those under way when a process died; each is run alone, to tell which it was."""
+    """Cases to run."""
 
     fresh: deque[Case]
     suspects: deque[Case] = attrs.field(factory=deque)
+    """Cases under way when a process died; each is run alone, to find which one it was."""
     deaths: dict[str, int] = attrs.field(factory=dict)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""An engine whose weights are others than its configuration says."""
+"""An engine whose weights differ from those of its configuration."""
 
 from __future__ import annotations
 

@@ -13,10 +13,11 @@ Row = Mapping[str, Value]
 
 
 class Column(NamedTuple):
-    """kind: of its values, beside None; texts are never None."""
+    """A column of the table of results."""
 
     name: str
     kind: type[str] | type[int] | type[float]
+    """The type of its values, which may be None unless they are texts."""
 
 
 CASE, ERROR, PLACEMENTS, SECONDS = "case", "error", "placements", "seconds"

@@ -29,9 +29,14 @@ class Rows(Protocol):
     """rows: by the id of the case, the last one written; a file's first, then as they come."""
 
     @property
-    def rows(self) -> dict[str, Row]: ...
-    def append(self, row: Row) -> None: ...
-    def finish(self, order: Iterable[str]) -> None: ...
+    def rows(self) -> dict[str, Row]:
+        """The rows there are, by the id of their case."""
+
+    def append(self, row: Row) -> None:
+        """Writes a further row."""
+
+    def finish(self, order: Iterable[str]) -> None:
+        """Closes the file, with its rows in the order of these ids."""
 
 
 def open_rows(path: str, columns: Sequence[Column]) -> Rows:

@@ -38,10 +38,11 @@ _READER = InputsReader()
 
 @attrs.frozen
 class Outcome:
-    """notes: on the configuration, what a reader would not expect."""
+    """What running a case gave."""
 
     row: Row
     notes: tuple[str, ...] = ()
+    """Notes on what may be unexpected about the configuration."""
 
 
 def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.perf_counter) -> Outcome:

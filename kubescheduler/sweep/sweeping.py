@@ -17,19 +17,23 @@ Runner = Callable[[Sequence[Case]], Generator[Outcome]]
 the sweep is stopped."""
 
 Progress = Callable[[int, int], None]
-"""Told (cases that have a row, cases in all)."""
+"""Called with (cases that have a row, cases in all)."""
 
 Notice = Callable[[str], None]
 
 
 @attrs.frozen
 class SweepSummary:
-    """cases: in all. there: had a row before. new: were run now. failed: (case, error) of every row with an error."""
+    """How many cases were run, and which failed."""
 
     cases: int
+    """How many cases there are."""
     there: int
+    """How many had a row before."""
     new: int
+    """How many were run now."""
     failed: tuple[tuple[str, str], ...]
+    """(case, error) of every row with an error."""
 
 
 def pending_cases(cases: Sequence[Case], rows: Rows, *, retry_errors: bool = False) -> list[Case]:
@@ -50,7 +54,7 @@ def sweep(
 
     When all are there, and also when something stops the sweep, the rows are put in order: the file's rows of other
     cases first, then those of ``cases`` in their order. So the same cases give the same file whatever ran them.
-    notice: told once of what a reader would not expect of a configuration.
+    notice: called once for each thing that may be unexpected about a configuration.
     """
     todo = pending_cases(cases, rows, retry_errors=retry_errors)
     there = len(cases) - len(todo)

@@ -30,15 +30,14 @@ from kubescheduler.testing.arguments import (
 
 @attrs.frozen(eq=False, repr=False)
 class Cluster:
-    """A cluster that tests share; nothing changes it.
-
-    files: absolute paths. folders: where the names of further files are looked for.
-    """
+    """A cluster that tests share; nothing changes it."""
 
     files: tuple[str, ...] = ()
+    """The absolute paths of the manifests."""
     manifests: tuple[Any, ...] = ()
     given: tuple[ClusterObject, ...] = ()
     folders: tuple[Path, ...] = attrs.field(factory=lambda: (Path.cwd(),))
+    """The folders in which further files are looked for by name."""
     _read: dict[str, ClusterInput] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
@@ -109,7 +108,7 @@ def cluster_of(given: Any, folders: Sequence[Path]) -> Cluster:
 
 
 def identified(obj: Any) -> Any:
-    """An object as it is; a pod without a uid, by which pods are told apart, with its name for one."""
+    """An object as it is; a pod without a uid, by which pods are identified, gets its name as uid."""
     if isinstance(obj, Pod) and not obj.metadata.uid:
         return attrs.evolve(obj, metadata=attrs.evolve(obj.metadata, uid=key_of(obj)))
     return obj

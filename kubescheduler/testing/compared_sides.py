@@ -24,15 +24,18 @@ SIDES = ("old", "new")
 
 @attrs.frozen(eq=False)
 class Compared:
-    """objects: the cluster without ``pods``. specs: the old scheduler and the new one."""
+    """The two sides of a comparison."""
 
     objects: Sequence[ClusterObject]
+    """The cluster without ``pods``."""
     pods: Sequence[Pod]
     specs: Sequence[EngineSpec]
+    """The old scheduler and the new one."""
     mode: str
     tolerated: frozenset[Cause] = frozenset()
 
     def comparison(self, *, preempt: bool) -> Comparison:
+        """Compares the two schedulers on the pods."""
         old, new = self.specs
         return compare(self.objects, self.pods, old, [new], mode=self.mode, names=SIDES, preempt=preempt)
 

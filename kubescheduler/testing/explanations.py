@@ -1,4 +1,4 @@
-"""Why a pod did not go where somebody expected it, read off the decision; and a comparison told to people."""
+"""Why a pod did not go where somebody expected it, read off the decision; and a comparison in words."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _outscored(decision: Decision, expected: str, host: str) -> Iterator[str]:
 
 
 def _terms(decision: Decision, expected: str, host: str, ahead: int) -> Iterator[tuple[int, str]]:
-    """(what it adds to the host's lead, text) of each priority that tells the nodes apart."""
+    """(what it adds to the host's lead, text) of each priority by which the nodes differ."""
     for name in decision.scores:
         scores, weight = decision.score(name), decision.weights.get(name, 1)
         gain = (scores[host] - scores[expected]) * weight

@@ -62,6 +62,8 @@ def scheduler_for(request: pytest.FixtureRequest, cluster: Any) -> Placer:
 
 
 def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
+    """The fixture ``compare_placements`` for a test."""
+
     def compare(
         old: Any, new: Any, pods: Any, *, cluster: Any = None, mode: str = INDEPENDENT, preempt: bool = False
     ) -> Comparison:
@@ -76,6 +78,7 @@ def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
 
 
 def records_for(request: pytest.FixtureRequest, *, update: bool, notes: list[str]) -> PlacementRecords:
+    """The fixture ``placements`` for a test."""
     return PlacementRecords(
         file=request.path,
         test=".".join(names_of(request.node)),

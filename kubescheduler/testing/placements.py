@@ -28,7 +28,7 @@ class Placements(dict[str, str | None]):
         self.decisions = dict(decisions)
 
     def differences(self, expected: Mapping[Any, Any]) -> list[str]:
-        """What is otherwise than expected, explained by what the scheduler thought; several lines a pod."""
+        """What differs from the expected hosts, explained by the decisions; several lines a pod."""
         lines = []
         for key, host in expected.items():
             if key not in self:
@@ -41,11 +41,12 @@ class Placements(dict[str, str | None]):
 
 
 def shown(host: Any) -> str:
+    """A host as messages name it."""
     return "no node" if host is None else str(host)
 
 
 class Placer:
-    """A scheduler over a cluster of its own; ``place`` changes it, ``schedule`` does not.
+    """A scheduler with its own copy of a cluster; ``place`` changes it, ``schedule`` does not.
 
     spec, cluster: what it was made of. running: the scheduler itself, with its ``cache`` and ``algorithm``.
     notes: what its configuration had to say. Raises InputError with every fault of the configuration and the cluster.

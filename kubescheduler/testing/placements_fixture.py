@@ -22,17 +22,18 @@ _NAME = re.compile(r"[\w.-]+")
 
 @attrs.define(eq=False, repr=False)
 class PlacementRecords:
-    """The records of one test.
-
-    file, test: the test's file and name. typed: what selects the test on the command line. update: whether records
-    are written. notes: gets the files that were written.
-    """
+    """The records of one test."""
 
     file: Path
+    """The test's file."""
     test: str
+    """The test's name."""
     typed: str
+    """How the test is selected on the command line."""
     update: bool
+    """Whether records are written."""
     notes: list[str]
+    """Collects the files that were written."""
     _used: set[Path] = attrs.field(factory=set, init=False)
 
     def __repr__(self) -> str:
@@ -41,7 +42,7 @@ class PlacementRecords:
     def check(self, scheduler: Placer, pods: Any, *, name: str = "", exact: bool = False) -> Placements:
         """Has the scheduler place the pods, and fails if they go elsewhere than recorded; the message says why.
 
-        With ``--placements-update`` the record is written instead. name: tells the records of one test apart.
+        With ``--placements-update`` the record is written instead. name: distinguishes several records of one test.
         exact: totals, ties and messages have to be as recorded too. Raises pytest.UsageError with every fault.
         """
         __tracebackhide__ = True
@@ -57,7 +58,7 @@ class PlacementRecords:
             raise AssertionError(f"no placements are recorded in {shortest(path)}\nto record them: {command}")
         if lines:
             told = "\n".join(lines)
-            raise AssertionError(f"otherwise than {shortest(path)} has it\n\n{told}\n\nto accept this: {command}")
+            raise AssertionError(f"not as recorded in {shortest(path)}\n\n{told}\n\nto accept this: {command}")
         return placements
 
     def _path(self, name: str) -> Path:

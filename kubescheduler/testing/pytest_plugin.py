@@ -45,6 +45,7 @@ SESSION = pytest.StashKey[Session]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Of pytest: adds the option ``--placements-update``."""
     parser.getgroup("kubescheduler").addoption(
         "--placements-update",
         action="store_true",
@@ -58,6 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Of pytest: declares the markers and begins the session's notes."""
     config.stash[SESSION] = Session()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
@@ -112,6 +114,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Of pytest: notes tests that do not run, so that their records are not reported as unused."""
     for item in items:
         item.config.stash[SESSION].deselected.append(item)
 
@@ -146,6 +149,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Of pytest: lists the records that were written, and those that no test uses."""
     known = config.stash[SESSION]
     if not known.written and not known.unused:
         return

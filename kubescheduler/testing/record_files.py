@@ -26,7 +26,7 @@ def record_path(test_file: Path, test: str, name: str = "") -> Path:
 
 
 def _file_name(test: str) -> str:
-    """A test's name as that of a file; one that had to be changed gets a few digits that tell it apart."""
+    """A test's name as that of a file; one that had to be changed gets a few digits that make it unique."""
     plain = _ODD.sub("_", test)[:LONGEST]
     return plain if plain == test else f"{plain}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
 

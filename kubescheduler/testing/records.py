@@ -18,22 +18,26 @@ from kubescheduler.testing.placements import Placements, shown
 
 @attrs.frozen
 class Placed:
-    """One pod in a record. total: None where nothing was scored. tied: the nodes with that total."""
+    """A pod in a record."""
 
     pod: str
     host: str | None
     total: int | None = None
+    """The host's total; None where nothing was scored."""
     tied: tuple[str, ...] = ()
+    """The nodes with that total, the host among them."""
     message: str = ""
 
     @classmethod
     def of(cls, pod: str, decision: Decision) -> Placed:
+        """What a decision says of a pod."""
         if decision.host is None:
             return cls(pod, None, message=decision.message)
         return cls(pod, decision.host, decision.total().get(decision.host), tuple(decision.best()))
 
 
 def placed(placements: Placements) -> list[Placed]:
+    """The placements as they are recorded."""
     return [Placed.of(pod, decision) for pod, decision in placements.decisions.items()]
 
 
@@ -112,7 +116,7 @@ def _entry_faults(entry: Any) -> Iterator[str]:
 
 
 def differences(recorded: Mapping[str, Placed], placements: Placements, *, exact: bool) -> list[str]:
-    """What is otherwise than recorded, explained; several lines a pod. exact: totals, ties and messages count too."""
+    """What differs from the record, explained; several lines a pod. exact: totals, ties and messages count too."""
     lines: list[str] = []
     for now in placed(placements):
         before = recorded.get(now.pod)

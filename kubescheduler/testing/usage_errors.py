@@ -1,4 +1,4 @@
-"""Wrong input as pytest tells it: one message with every fault, at the line of the test that gave it."""
+"""Wrong input as pytest reports it: one message with every fault, at the line of the test that gave it."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_difference_is_explained(recorded: Project) -> None:
     recorded.write("cluster.json", [node("n1", "9"), *CLUSTER[1:]])
     recorded.write("pods.json", [pod("new"), pod("big", "7")])
     assert recorded.message(CHECK) == [
-        f"AssertionError: otherwise than {RECORD} has it",
+        f"AssertionError: not as recorded in {RECORD}",
         "",
         "default/new: not recorded, now n1",
         "default/big: recorded no node, now n1",
