@@ -18,12 +18,15 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from priorities.normalize import MAX_UTILIZATION, Point, curve, idiv, round_half_away
+from priorities.input_texts import resource_inputs
+from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
+from priorities.score_evidence import Calculation, Explain, RuleEvidence, added, one_row, priority_page
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityFactory
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
 DEFAULT_RESOURCES: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))
 DEFAULT_WEIGHT = 1
+UPSTREAM = "RequestedToCapacityRatioPriority"
 
 
 def shape_error(shape: Sequence[Point]) -> str | None:
@@ -61,17 +64,21 @@ def utilization(pod: PodInfo, snapshot: Snapshot, resource: str) -> IntArray:
 
     cpu and memory count with the defaults of pods that do not say. A name that is no resource is 100 everywhere.
     """
-    index = snapshot.resource(resource)
-    if index is None:
-        return np.full(len(snapshot), MAX_UTILIZATION, np.int64)
-    allocatable = snapshot.allocatable[index]
-    if resource in (CPU, MEMORY):
-        requested = snapshot.nonzero[index] + pod.usage.scored[index]
-    else:
-        requested = snapshot.requested[index] + pod.usage.used.get(resource, 0)
+    requested, allocatable = _amounts(pod, snapshot, resource)
     fits = (allocatable != 0) & (requested <= allocatable)
     unused = idiv((allocatable - requested) * MAX_UTILIZATION, np.where(fits, allocatable, 1))
     return np.where(fits, MAX_UTILIZATION - unused, MAX_UTILIZATION)
+
+
+def _amounts(pod: PodInfo, snapshot: Snapshot, resource: str) -> tuple[IntArray, IntArray]:
+    """((n,) requested with the pod, (n,) allocatable); 0 of a name that is no resource."""
+    index = snapshot.resource(resource)
+    if index is None:
+        return np.zeros(len(snapshot), np.int64), np.zeros(len(snapshot), np.int64)
+    allocatable = snapshot.allocatable[index]
+    if resource in (CPU, MEMORY):
+        return snapshot.nonzero[index] + pod.usage.scored[index], allocatable
+    return snapshot.requested[index] + pod.usage.used.get(resource, 0), allocatable
 
 
 def capacity_ratio(table: IntArray, weights: dict[str, int], pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -81,19 +88,55 @@ def capacity_ratio(table: IntArray, weights: dict[str, int], pod: PodInfo, snaps
     """
     scores, total = np.zeros(len(snapshot), np.int64), np.zeros(len(snapshot), np.int64)
     for resource, weight in weights.items():
-        score = table[np.clip(utilization(pod, snapshot, resource), 0, MAX_UTILIZATION)]
+        score = _on_curve(table, pod, snapshot, resource)
         scores += score * np.int64(weight)
         total += (score > 0) * np.int64(weight)
     some = total != 0
     return np.where(some, round_half_away(scores / np.where(some, total, 1)), 0)
 
 
+def _on_curve(table: IntArray, pod: PodInfo, snapshot: Snapshot, resource: str) -> IntArray:
+    """(n,) the score of one resource."""
+    scores: IntArray = table[np.clip(utilization(pod, snapshot, resource), 0, MAX_UTILIZATION)]
+    return scores
+
+
+def capacity_ratio_evidence(shape: Sequence[Point], weights: dict[str, int]) -> Explain:
+    """Of ``capacity_ratio`` with the curve of ``shape``."""
+    table = curve(shape)
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        row = one_row(snapshot, at)
+        inputs: dict[str, dict[str, str]] = {}
+        scores, counted = [], []
+        for resource, weight in weights.items():
+            requested, allocatable = _amounts(pod, row, resource)
+            inputs |= resource_inputs((resource,), requested, allocatable)
+            if _on_curve(table, pod, row, resource)[0] > 0:
+                used = _utilization_formula(int(requested[0]), int(allocatable[0]))
+                scores.append(f"{curve_formula(used, shape)} * {weight}")
+                counted.append(str(weight))
+        return Calculation(f"round(({added(scores)}) / ({added(counted)}))" if scores else "0", inputs)
+
+    return explain
+
+
+def _utilization_formula(requested: int, allocatable: int) -> str:
+    if not allocatable or requested > allocatable:
+        return f"{MAX_UTILIZATION}"
+    return f"{MAX_UTILIZATION} - ({allocatable} - {requested}) * {MAX_UTILIZATION} // {allocatable}"
+
+
 def capacity_ratio_factory(
-    name: str, shape: Sequence[Point] = DEFAULT_SHAPE, resources: Iterable[tuple[str, int]] = ()
+    name: str,
+    shape: Sequence[Point] = DEFAULT_SHAPE,
+    resources: Iterable[tuple[str, int]] = (),
+    heading: str = "argument-requestedtocapacityratioarguments",
 ) -> PriorityFactory:
     """The priority that a policy entry with ``requestedToCapacityRatioArguments`` builds under its own name.
 
-    shape: points of (utilization, score); resources: (name, weight). Raises ConfigError for a faulty shape.
+    shape: points of (utilization, score); resources: (name, weight); heading: where its page has it.
+    Raises ConfigError for a faulty shape.
     """
     error = shape_error(shape)
     if error:
@@ -106,13 +149,14 @@ def capacity_ratio_factory(
         def score(pod: PodInfo, snapshot: Snapshot) -> IntArray:
             return capacity_ratio(table, weights, pod, snapshot)
 
-        return PriorityConfig(name, score)
+        evidence = RuleEvidence(UPSTREAM, priority_page(heading), capacity_ratio_evidence(shape, weights))
+        return PriorityConfig(name, score, evidence=evidence)
 
     return make
 
 
 CAPACITY_RATIO: dict[str, PriorityConfigFactory] = {
     "RequestedToCapacityRatioPriority": PriorityConfigFactory(
-        capacity_ratio_factory("RequestedToCapacityRatioPriority")
+        capacity_ratio_factory(UPSTREAM, heading="requestedtocapacityratiopriority")
     )
 }

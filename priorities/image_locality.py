@@ -8,6 +8,7 @@ The framework releases go up to 100, and allow 1000 MiB for each container.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import ContainerImage, ImageVolume, Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from priorities.input_texts import size
+from priorities.score_evidence import Calculation, added, one_row, plugin_evidence, priority_evidence
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 MIB = 1024 * 1024
@@ -60,8 +63,33 @@ def no_container(pod: PodInfo) -> int | None:
 
 def _make_image_locality(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
-        "ImageLocalityPriority", image_locality, reads=Reads.NODE | Reads.ALL_NODES, constant=no_container
+        "ImageLocalityPriority",
+        image_locality,
+        reads=Reads.NODE | Reads.ALL_NODES,
+        constant=no_container,
+        evidence=priority_evidence("ImageLocalityPriority", explain_image_locality),
     )
+
+
+def _scaled_terms(images: Iterable[str], snapshot: Snapshot) -> tuple[list[str], dict[str, Any]]:
+    """What each image adds on a snapshot's only row, and the inputs: those of ``scaled_bytes``."""
+    terms: list[str] = []
+    inputs: dict[str, Any] = {}
+    for image in images:
+        name = normalized_image_name(image)
+        sizes, nodes = snapshot.image(name)
+        bytes_here, on = int(sizes[0]), int(nodes[0])
+        inputs[name] = {"size": size(bytes_here), "nodes that have it": on} if bytes_here else "not on the node"
+        if bytes_here:
+            terms.append(f"trunc({bytes_here} * ({on} / {max(1, snapshot.node_count)}))")
+    return terms, inputs | {"nodes": snapshot.node_count}
+
+
+def explain_image_locality(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``image_locality``."""
+    terms, inputs = _scaled_terms([c.image for c in pod.spec.containers], one_row(snapshot, at))
+    held = f"min(max({added(terms)}, {MIN_BYTES}), {MAX_BYTES})"
+    return Calculation(f"({held} - {MIN_BYTES}) * {MAX_PRIORITY} // ({MAX_BYTES} - {MIN_BYTES})", inputs)
 
 
 # --- 1.20 and 1.36 -------------------------------------------------------------------------
@@ -94,6 +122,33 @@ def _of_containers(held: IntArray, containers: int) -> IntArray:
     return scores
 
 
+def _explain_of_containers(images: Iterable[str], containers: int, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``_of_containers``."""
+    row = one_row(snapshot, at)
+    terms, inputs = _scaled_terms(images, row)
+    if not containers:
+        return Calculation(str(_of_containers(scaled_bytes(images, row), 0)[0]), inputs | {"containers": 0})
+    held = f"min(max({added(terms)}, {MIN_BYTES}), {MAX_BYTES} * {containers})"
+    span = f"({MAX_BYTES} * {containers} - {MIN_BYTES})"
+    return Calculation(f"({held} - {MIN_BYTES}) * {MAX_NODE_SCORE} // {span}", inputs)
+
+
+def explain_image_locality_1_20(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``image_locality_1_20``."""
+    images = [container.image for container in pod.spec.containers]
+    return _explain_of_containers(images, len(images), snapshot, at)
+
+
+def explain_image_locality_1_36(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``image_locality_1_36``."""
+    containers = len(pod.spec.init_containers) + len(pod.spec.containers)
+    return _explain_of_containers(images_1_36(pod), containers, snapshot, at)
+
+
+IMAGE_LOCALITY_1_20_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_20)
+IMAGE_LOCALITY_1_36_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_36)
+
+
 def no_image(pod: PodInfo) -> int | None:
     """0 for a pod without any image. Upstream: 1.36."""
     return None if images_1_36(pod) else 0
@@ -109,13 +164,20 @@ def images_of(node: Node) -> Images | None:
 
 def image_bytes_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) bytes of the pod's images on each node, each by the first entry that has exactly its name."""
-    names = [container.image for container in pod.spec.containers]
+    total = np.zeros(len(snapshot), np.int64)
+    for container in pod.spec.containers:
+        total += _bytes_of_1_4(container.image, snapshot)
+    return total
+
+
+def _bytes_of_1_4(name: str, snapshot: Snapshot) -> IntArray:
+    """(n,) bytes of one image on each node."""
 
     def held(images: Images | None) -> int:
-        return sum(next((i.size_bytes for i in images or () if name in i.names), 0) for name in names)
+        return next((i.size_bytes for i in images or () if name in i.names), 0)
 
-    total: IntArray = snapshot.spread(images_of, held, np.int64)
-    return total
+    out: IntArray = snapshot.spread(images_of, held, np.int64)
+    return out
 
 
 def image_locality_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -126,7 +188,27 @@ def image_locality_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
 
 def _make_image_locality_1_4(_: PriorityArgs) -> PriorityConfig:
-    return PriorityConfig("ImageLocalityPriority", image_locality_1_4, reads=Reads.NODE, constant=no_container)
+    return PriorityConfig(
+        "ImageLocalityPriority",
+        image_locality_1_4,
+        reads=Reads.NODE,
+        constant=no_container,
+        evidence=priority_evidence("ImageLocalityPriority", explain_image_locality_1_4),
+    )
+
+
+def explain_image_locality_1_4(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``image_locality_1_4``."""
+    row = one_row(snapshot, at)
+    names = [container.image for container in pod.spec.containers]
+    sizes = [int(_bytes_of_1_4(name, row)[0]) for name in names]
+    inputs = {name: size(held) if held else "not on the node" for name, held in zip(names, sizes, strict=True)}
+    if sum(sizes) < MIN_BYTES:
+        return Calculation("0", inputs | {"too little": f"below {size(MIN_BYTES)}"})
+    if sum(sizes) >= MAX_BYTES:
+        return Calculation(str(MAX_PRIORITY), inputs | {"more than enough": f"from {size(MAX_BYTES)} on"})
+    held = added([str(held) for held in sizes])
+    return Calculation(f"({held} - {MIN_BYTES}) * {MAX_PRIORITY} // ({MAX_BYTES} - {MIN_BYTES}) + 1", inputs)
 
 
 IMAGE_LOCALITY: dict[str, PriorityConfigFactory] = {

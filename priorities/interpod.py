@@ -6,10 +6,15 @@ and hi = max(0, highest) the score is 10·(sum - lo)/(hi - lo), truncated.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.growable import IntArray, constant_row
+from clusterstate.growable import IntArray, Mask, constant_row
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
@@ -23,6 +28,8 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
+from priorities.input_texts import domain_text, labels_text
+from priorities.score_evidence import Calculation, Explain, added, priority_evidence
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 
@@ -34,18 +41,30 @@ def affinity_sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArra
     Raises PriorityError for an invalid selector. Upstream: 1.16 CalculateInterPodAffinityPriority.
     """
     sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
-    own = [(w.term, w.weight) for w in pod.preferred_affinity]
-    own += [(w.term, -w.weight) for w in pod.preferred_anti_affinity]
+    own = _signed(pod)
     if error := _error(pod, snapshot, sorts):
         raise PriorityError(error)
     rule = ("affinity sums", hard_weight, pod.namespace, pod.labels, tuple(own))
     out: IntArray | None = None
-    for key in dict.fromkeys((*(term.topology_key for term, _ in own), *topology_keys(snapshot, *sorts))):
+    for key in _keys(pod, snapshot, sorts):
         tally = domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key))
         if snapshot.domain_sums(tally).any():
             counts = snapshot.counts(tally)
             out = counts if out is None else out + counts
     return constant_row(0, len(snapshot)) if out is None else out
+
+
+def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
+    """The preferred terms with their weight, negative for anti-affinity."""
+    return [(w.term, w.weight) for w in pod.preferred_affinity] + [
+        (w.term, -w.weight) for w in pod.preferred_anti_affinity
+    ]
+
+
+def _keys(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> list[str]:
+    """The distinct topology keys that terms of either side have."""
+    own = (term.topology_key for term, _ in _signed(pod))
+    return list(dict.fromkeys((*own, *topology_keys(snapshot, *sorts))))
 
 
 def _error(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> str | None:
@@ -59,9 +78,7 @@ def _error(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> str | No
 
 def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
     """What one running pod adds to its domain of ``key``."""
-    signed = [(w.term, w.weight) for w in pod.preferred_affinity]
-    signed += [(w.term, -w.weight) for w in pod.preferred_anti_affinity]
-    liked = [(compile_term(term, pod.namespace), w) for term, w in signed if term.topology_key == key]
+    liked = [(compile_term(term, pod.namespace), w) for term, w in _signed(pod) if term.topology_key == key]
 
     def weight(info: PodInfo) -> int:
         total = sum(w for matches, w in liked if matches(info))
@@ -80,12 +97,65 @@ def _back(info: PodInfo, pod: PodInfo, hard_weight: int, key: str) -> int:
 
 def normalize_sums(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
     """(n,) 0–10: ``sums`` stretched over the range from the lowest to the highest, 0 always being in it."""
-    low = min(0, int(sums.min(initial=0)))
-    high = max(0, int(sums.max(initial=0)))
+    low, high = _range(sums)
     if low == high:
         return np.zeros(len(sums), np.int64)
     scores: IntArray = (MAX_PRIORITY * ((sums - low) / (high - low))).astype(np.int64)
     return scores
+
+
+def _range(sums: IntArray) -> tuple[int, int]:
+    """(the lowest, the highest), 0 always being between them."""
+    return min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0)))
+
+
+# --- evidence ------------------------------------------------------------------------------
+
+
+def near_by_key(snapshot: Snapshot, at: int, key: str) -> tuple[str, Mask]:
+    """(a row's domain of a topology key as a text, (N,) bool: the rows of the whole cluster that share it)."""
+    codes = snapshot.whole().label_codes(key)[0]
+    code = snapshot.label_codes(key)[0][at]
+    return domain_text(snapshot, key, at), (codes == code) & (code != ABSENT)
+
+
+def explain_sums(domains: Iterable[tuple[str, Mask, Weight]], snapshot: Snapshot) -> Calculation:
+    """Pods times weights. domains: (its text, (N,) bool: its rows, what one running pod adds to it)."""
+    terms: list[str] = []
+    inputs: dict[str, Any] = {}
+    for name, rows, weight in domains:
+        found: dict[str, int] = {}
+        for info in snapshot.running():
+            each = weight(info)
+            pods = sum(count for row, count in info.rows.items() if rows[row]) if each else 0
+            if pods:
+                terms.append(f"{pods} * {each}")
+                text = f"pods of {info.namespace} with {labels_text(info.labels)}, {each} each"
+                found[text] = found.get(text, 0) + pods
+        inputs[name] = {**inputs.get(name, {}), **found}
+    return Calculation(added(terms), inputs)
+
+
+def _explain(hard_weight: int) -> Explain:
+    sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        keys = _keys(pod, snapshot, sorts)
+        domains = ((*near_by_key(snapshot, at, key), _weight(pod, hard_weight, key)) for key in keys)
+        return explain_sums(domains, snapshot)
+
+    return explain
+
+
+def explain_normalized_sums(_: PodInfo, __: Snapshot, sums: IntArray, at: int) -> Calculation:
+    """Of ``normalize_sums``."""
+    low, high = _range(sums)
+    return Calculation(stretched_formula(MAX_PRIORITY, int(sums[at]), low, high), {"lowest": low, "highest": high})
+
+
+def stretched_formula(best: int, here: int, low: int, high: int) -> str:
+    """One number stretched over a range; 0 when that is one number."""
+    return "0" if low == high else f"trunc({best} * (({here} - {low}) / ({high} - {low})))"
 
 
 def _make(args: PriorityArgs) -> PriorityConfig:
@@ -96,7 +166,13 @@ def _make(args: PriorityArgs) -> PriorityConfig:
 
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
     return PriorityConfig(
-        "InterPodAffinityPriority", sums, normalize_sums, reads, valuewise=True, narrow=affinity_reads
+        "InterPodAffinityPriority",
+        sums,
+        normalize_sums,
+        reads,
+        valuewise=True,
+        narrow=affinity_reads,
+        evidence=priority_evidence("InterPodAffinityPriority", _explain(hard_weight), explain_normalized_sums),
     )
 
 

@@ -7,16 +7,19 @@ from itertools import chain
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.growable import IntArray, constant_row
+from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.manifests.annotations_1_4 import affinity_error
+from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching_1_4 import compile_term_1_4
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, affinity_reads
-from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, used_keys
-from priorities.interpod import normalize_sums
+from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, topology_codes, used_keys
+from priorities.input_texts import domain_text
+from priorities.interpod import explain_normalized_sums, explain_sums, normalize_sums
+from priorities.score_evidence import Calculation, Explain, priority_evidence
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 Domains = tuple[str, ...]
@@ -34,11 +37,16 @@ def affinity_sums_1_4(hard_weight: int, failure_domains: Domains, pod: PodInfo, 
     signed = _signed(pod)
     rule = ("affinity sums 1.4", hard_weight, pod.namespace, pod.labels, tuple(signed))
     out: IntArray | None = None
-    for key in dict.fromkeys((*(term.topology_key for term, _ in signed), *used_keys(snapshot, *sorts))):
+    for key in _keys(pod, snapshot, sorts):
         sums = sums_near(snapshot, (rule, key), _weight(pod, hard_weight, key), key, failure_domains)
         if sums is not None:
             out = sums if out is None else out + sums
     return constant_row(0, len(snapshot)) if out is None else out
+
+
+def _keys(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> list[str]:
+    """The distinct topology keys, the empty one too, that terms of either side have."""
+    return list(dict.fromkeys((*(term.topology_key for term, _ in _signed(pod)), *used_keys(snapshot, *sorts))))
 
 
 def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
@@ -103,6 +111,30 @@ def _error(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> str | None:
     return next(text for info in snapshot.running() if (text := fault(info)) is not None)
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def _near(snapshot: Snapshot, at: int, key: str, failure_domains: Domains) -> tuple[str, Mask]:
+    """(a row's domains of a topology key as a text, (N,) bool: the rows that share one of them)."""
+    domains = (key,) if key else failure_domains
+    rows = np.zeros(len(snapshot.whole()), np.bool_)
+    for domain in domains:
+        code = topology_codes(snapshot, domain)[at]
+        rows |= (topology_codes(snapshot.whole(), domain) == code) & (code != ABSENT)
+    return " or ".join(domain_text(snapshot, domain, at) for domain in domains), rows
+
+
+def _explain(hard_weight: int, failure_domains: Domains) -> Explain:
+    sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        keys = _keys(pod, snapshot, sorts)
+        domains = ((*_near(snapshot, at, key, failure_domains), _weight(pod, hard_weight, key)) for key in keys)
+        return explain_sums(domains, snapshot)
+
+    return explain
+
+
 def _make(args: PriorityArgs) -> PriorityConfig:
     hard_weight, failure_domains = args.hard_pod_affinity_symmetric_weight, args.failure_domains
 
@@ -110,8 +142,15 @@ def _make(args: PriorityArgs) -> PriorityConfig:
         return affinity_sums_1_4(hard_weight, failure_domains, pod, snapshot)
 
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
+    explain = _explain(hard_weight, failure_domains)
     return PriorityConfig(
-        "InterPodAffinityPriority", sums, normalize_sums, reads, valuewise=True, narrow=affinity_reads
+        "InterPodAffinityPriority",
+        sums,
+        normalize_sums,
+        reads,
+        valuewise=True,
+        narrow=affinity_reads,
+        evidence=priority_evidence("InterPodAffinityPriority", explain, explain_normalized_sums),
     )
 
 

@@ -6,7 +6,7 @@ sum the score is 100·(sum - lowest)/(highest - lowest), truncated; in 1.20 the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 
 import attrs
@@ -20,6 +20,8 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
+from priorities.interpod import explain_sums, near_by_key, stretched_formula
+from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
 
 ERROR_1_20 = "parsing pod: "
@@ -154,12 +156,22 @@ def _stretched(sums: IntArray, low: int, high: int) -> IntArray:
 
 def normalize_1_20(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
     """Upstream: 1.20 NormalizeScore."""
-    return spread_out(sums, min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0))))
+    return spread_out(sums, *range_1_20(sums))
 
 
 def normalize_1_36(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
     """Upstream: 1.36 NormalizeScore."""
-    return spread_out(sums, int(sums.min()), int(sums.max())) if len(sums) else sums
+    return spread_out(sums, *range_1_36(sums)) if len(sums) else sums
+
+
+def range_1_20(sums: IntArray) -> tuple[int, int]:
+    """(the lowest, the highest), 0 always being between them."""
+    return min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0)))
+
+
+def range_1_36(sums: IntArray) -> tuple[int, int]:
+    """(the lowest, the highest) of at least one."""
+    return int(sums.min()), int(sums.max())
 
 
 # --- the rule of each release --------------------------------------------------------------
@@ -172,6 +184,24 @@ def _sums(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) 
 def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
     likes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
     return (Reads.ALL_NODES | Reads.ALL_PODS if likes else READS_OF_PLAIN) | rules.reads
+
+
+def _explain(rules: TermRules, hard_weight: int) -> Explain:
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        liking = Liking.of(rules, hard_weight, pod, snapshot)
+        keys = liking.keys(snapshot)
+        return explain_sums(((*near_by_key(snapshot, at, key), liking.weight(key)) for key in keys), snapshot)
+
+    return explain
+
+
+def _explain_stretched(range_of: Callable[[IntArray], tuple[int, int]]) -> ExplainReduce:
+    def explain(_: PodInfo, __: Snapshot, sums: IntArray, at: int) -> Calculation:
+        low, high = range_of(sums)
+        formula = stretched_formula(MAX_NODE_SCORE, int(sums[at]), low, high)
+        return Calculation(formula, {"lowest": low, "highest": high})
+
+    return explain
 
 
 def scoring_1_20(hard_weight: int) -> PriorityConfig:
@@ -190,6 +220,7 @@ def scoring_1_20(hard_weight: int) -> PriorityConfig:
         valuewise=True,
         narrow=partial(_narrow, TERMS_1_20),
         pre_score=pre_score,
+        evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_20, hard_weight), _explain_stretched(range_1_20)),
     )
 
 
@@ -214,4 +245,5 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
         valuewise=True,
         narrow=partial(_narrow, TERMS_1_36),
         pre_score=pre_score,
+        evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_36, hard_weight), _explain_stretched(range_1_36)),
     )

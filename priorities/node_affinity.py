@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -10,12 +12,35 @@ from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
-from clusterstate.selectors.matching_1_4 import preferred_weights_1_4
-from clusterstate.selectors.node_selection import counts_as_preferred, preferred_term_weights, preferred_weights
+from clusterstate.selectors.matching_1_4 import preferred_weights_1_4, preferred_weights_of_1_4
+from clusterstate.selectors.node_selection import (
+    counts_as_preferred,
+    preferred_term_weights,
+    preferred_weights,
+    preferred_weights_of,
+)
 from clusterstate.selectors.term_errors import preferred_error_1_20, preferred_error_1_36
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import normalize
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
+from priorities.input_texts import term_text
+from priorities.normalize import normalize, stretched_evidence
+from priorities.score_evidence import (
+    Calculation,
+    Explain,
+    RuleEvidence,
+    added,
+    number,
+    one_row,
+    plugin_evidence,
+    priority_evidence,
+)
+from priorities.types import (
+    MAX_NODE_SCORE,
+    MAX_PRIORITY,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+    PriorityError,
+)
 
 Terms = tuple[PreferredSchedulingTerm, ...]
 
@@ -30,6 +55,22 @@ def no_preference(pod: PodInfo) -> int | None:
     return None if any(term.weight for term in _preferred(pod)) else 0
 
 
+def _explain(terms_of: Callable[[PodInfo], Terms], weights: Callable[[Terms, Snapshot], IntArray]) -> Explain:
+    """The weights of the terms that a row meets; weights: (n,) of some terms."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        row = one_row(snapshot, at)
+        met: list[str] = []
+        inputs: dict[str, list[str]] = {"terms met": [], "terms not met": []}
+        for term in terms_of(pod):
+            found = number(weights((term,), row))
+            met += [str(found)] if found else []
+            inputs["terms met" if found else "terms not met"].append(f"{term_text(term.preference)}: {term.weight}")
+        return Calculation(added(met), inputs)
+
+    return explain
+
+
 def _make_node_affinity(_: PriorityArgs) -> PriorityConfig:
     """Upstream: 1.16 CalculateNodeAffinityPriorityMap and NormalizeReduce(10, false)."""
     return PriorityConfig(
@@ -39,6 +80,9 @@ def _make_node_affinity(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE,
         constant=no_preference,
         valuewise=True,
+        evidence=priority_evidence(
+            "NodeAffinityPriority", _explain(_preferred, preferred_weights_of), stretched_evidence(MAX_PRIORITY)
+        ),
     )
 
 
@@ -67,6 +111,13 @@ def normalize_1_4(_: PodInfo, __: Snapshot, raw: IntArray) -> IntArray:
     return scores
 
 
+def explain_normalized_1_4(_: PodInfo, __: Snapshot, raw: IntArray, at: int) -> Calculation:
+    """Of ``normalize_1_4``."""
+    most = int(raw.max(initial=0))
+    formula = f"trunc({MAX_PRIORITY} * ({int(raw[at])} / {most}))" if most else "0"
+    return Calculation(formula, {"highest raw score": most})
+
+
 def no_preference_1_4(pod: PodInfo) -> int | None:
     """0 for a pod without a preferred term that weighs anything."""
     return None if affinity_error(pod.spec) is not None else no_preference(pod)
@@ -81,6 +132,9 @@ def _make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE,
         constant=no_preference_1_4,
         valuewise=True,
+        evidence=priority_evidence(
+            "NodeAffinityPriority", _explain(_preferred, preferred_weights_of_1_4), explain_normalized_1_4
+        ),
     )
 
 
@@ -113,6 +167,18 @@ def has_preference(added: Terms, pod: PodInfo) -> bool:
     if error := preferred_error_1_36(terms):
         raise PriorityError(error)
     return bool(added or terms)
+
+
+def added_preference_evidence(added: Terms) -> RuleEvidence:
+    """Of ``preferred_sums_1_20`` and ``preferred_sums_1_36``."""
+
+    def terms_of(pod: PodInfo) -> Terms:
+        return (*added, *_preferred(pod))
+
+    def weights(terms: Terms, snapshot: Snapshot) -> IntArray:
+        return preferred_term_weights(snapshot, terms)
+
+    return plugin_evidence("NodeAffinity", _explain(terms_of, weights), stretched_evidence(MAX_NODE_SCORE))
 
 
 def no_term_counts(added: Terms, pod: PodInfo) -> int | None:

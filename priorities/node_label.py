@@ -9,6 +9,7 @@ from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from priorities.score_evidence import Calculation, RuleEvidence, plugin_evidence, priority_evidence, priority_page
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,
@@ -31,7 +32,13 @@ def _always_equal(_: PodInfo) -> int | None:
 
 
 def _make_equal(_: PriorityArgs) -> PriorityConfig:
-    return PriorityConfig("EqualPriority", equal_priority, reads=Reads.NODE, constant=_always_equal)
+    evidence = priority_evidence("EqualPriority", explain_equal)
+    return PriorityConfig("EqualPriority", equal_priority, reads=Reads.NODE, constant=_always_equal, evidence=evidence)
+
+
+def explain_equal(_: PodInfo, __: Snapshot, ___: int) -> Calculation:
+    """Of ``equal_priority``."""
+    return Calculation(str(EQUAL_SCORE))
 
 
 def node_label(label: str, presence: bool, snapshot: Snapshot) -> IntArray:
@@ -50,8 +57,14 @@ def node_label_factory(name: str, label: str, presence: bool) -> PriorityFactory
     def score(_: PodInfo, snapshot: Snapshot) -> IntArray:
         return node_label(label, presence, snapshot)
 
+    def explain(_: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        found, value = label_at(snapshot, label, at)
+        return Calculation(f"{MAX_PRIORITY} * {int(found == presence)}", {f"wanted {_wish(presence)}": {label: value}})
+
+    evidence = RuleEvidence("CalculateNodeLabelPriority", priority_page("argument-labelpreference"), explain)
+
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, score, reads=Reads.NODE)
+        return PriorityConfig(name, score, reads=Reads.NODE, evidence=evidence)
 
     return make
 
@@ -67,6 +80,34 @@ def node_label_preference(present: tuple[str, ...], absent: tuple[str, ...], sna
     for label in absent:
         met += snapshot.label_codes(label)[0] == ABSENT
     return MAX_NODE_SCORE * met // max(1, len(present) + len(absent))
+
+
+# --- evidence ------------------------------------------------------------------------------
+
+
+def label_at(snapshot: Snapshot, label: str, at: int) -> tuple[bool, str]:
+    """(whether a row has a label, its value or that it is absent)."""
+    code = int(snapshot.label_codes(label)[0][at])
+    return code != ABSENT, "absent" if code == ABSENT else snapshot.label_values(label)[code]
+
+
+def _wish(presence: bool) -> str:
+    return "present" if presence else "absent"
+
+
+def node_label_preference_evidence(present: tuple[str, ...], absent: tuple[str, ...]) -> RuleEvidence:
+    """Of ``node_label_preference``."""
+
+    def explain(_: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        here = {label: label_at(snapshot, label, at) for label in (*present, *absent)}
+        met = sum(here[label][0] for label in present) + sum(not here[label][0] for label in absent)
+        inputs = {
+            f"wanted {_wish(presence)}": {label: here[label][1] for label in labels}
+            for presence, labels in ((True, present), (False, absent))
+        }
+        return Calculation(f"{MAX_NODE_SCORE} * {met} // {max(1, len(present) + len(absent))}", inputs)
+
+    return plugin_evidence("NodeLabel", explain)
 
 
 NODE_LABEL: dict[str, PriorityConfigFactory] = {"EqualPriority": PriorityConfigFactory(_make_equal)}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from priorities.score_evidence import Calculation, ExplainReduce
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY
 
 MAX_UTILIZATION = 100
@@ -91,6 +92,32 @@ def _stretched(raw: IntArray, best: int) -> IntArray:
 def _turned(raw: IntArray, best: int) -> IntArray:
     most = _largest(raw)
     return best - idiv(raw * best, most) if most else np.full(len(raw), best, np.int64)
+
+
+def stretched_evidence(best: int) -> ExplainReduce:
+    """Of ``normalize`` (best 10) and ``default_normalize`` (best 100)."""
+
+    def explain(_: PodInfo, __: Snapshot, raw: IntArray, at: int) -> Calculation:
+        most, here = _largest(raw), int(raw[at])
+        return Calculation(f"{here} * {best} // {most}" if most else f"{here}", {"highest raw score": most})
+
+    return explain
+
+
+def turned_evidence(best: int) -> ExplainReduce:
+    """Of ``normalize_reversed`` (best 10) and ``default_normalize_reversed`` (best 100)."""
+
+    def explain(_: PodInfo, __: Snapshot, raw: IntArray, at: int) -> Calculation:
+        most = _largest(raw)
+        formula = f"{best} - {int(raw[at])} * {best} // {most}" if most else f"{best}"
+        return Calculation(formula, {"highest raw score": most})
+
+    return explain
+
+
+def curve_formula(utilization: str, shape: Iterable[Point]) -> str:
+    """The score that ``curve`` gives at a utilization, itself a formula."""
+    return f"curve({utilization}, {', '.join(f'({x}, {y})' for x, y in shape)})"
 
 
 def _largest(raw: IntArray) -> int:

@@ -15,6 +15,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Node
 from clusterstate.podinfo import Controller, PodInfo
 from clusterstate.snapshot import Snapshot
+from priorities.score_evidence import Calculation, Explain, plugin_evidence, priority_evidence
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
@@ -133,7 +134,34 @@ def avoided_nowhere(pod: PodInfo) -> int | None:
 
 
 def _make_prefer_avoid(_: PriorityArgs) -> PriorityConfig:
-    return PriorityConfig("NodePreferAvoidPodsPriority", prefer_avoid_pods, reads=Reads.NODE, constant=avoided_nowhere)
+    return PriorityConfig(
+        "NodePreferAvoidPodsPriority",
+        prefer_avoid_pods,
+        reads=Reads.NODE,
+        constant=avoided_nowhere,
+        evidence=priority_evidence("NodePreferAvoidPodsPriority", _explain(MAX_PRIORITY)),
+    )
+
+
+def _explain(best: int) -> Explain:
+    """Of ``_scores``."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        node = snapshot.node(int(snapshot.row_numbers[at]))
+        avoided = (None if node is None else avoided_controllers(node)) or frozenset()
+        controller = _avoidable(pod)
+        return Calculation(
+            f"{best} * {int(controller not in avoided)}",
+            {
+                "controller": "none that can be avoided" if controller is None else list(controller),
+                "node avoids": sorted(list(one) for one in avoided),
+            },
+        )
+
+    return explain
+
+
+PREFER_AVOID_1_20_EVIDENCE = plugin_evidence("NodePreferAvoidPods", _explain(MAX_NODE_SCORE))
 
 
 PREFER_AVOID: dict[str, PriorityConfigFactory] = {

@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clusterstate.growable import IntArray
+from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.usage import CPU, MEMORY
+from priorities.input_texts import resource_inputs
 from priorities.normalize import idiv
+from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 
@@ -25,9 +29,15 @@ def totals(pod: PodInfo, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
     return snapshot.nonzero + np.array(pod.usage.scored, np.int64)[:, None], snapshot.allocatable[:2]
 
 
+def _counts(requested: IntArray, allocatable: IntArray) -> Mask:
+    """Elementwise: the resource is there, and no more is asked for than there is."""
+    fits: Mask = (allocatable != 0) & (requested <= allocatable)
+    return fits
+
+
 def _scored(amount: IntArray, requested: IntArray, allocatable: IntArray) -> IntArray:
     quotients = idiv(amount * MAX_PRIORITY, np.maximum(allocatable, 1))
-    quotients *= (allocatable != 0) & (requested <= allocatable)
+    quotients *= _counts(requested, allocatable)
     return idiv(quotients[0] + quotients[1], 2)
 
 
@@ -43,10 +53,15 @@ def most_requested(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return _scored(requested, requested, allocatable)
 
 
+def _in_use(requested: IntArray, allocatable: IntArray) -> NDArray[np.float64]:
+    """Elementwise the share in use; 1.0 where nothing is allocatable."""
+    return np.where(allocatable != 0, requested / np.maximum(allocatable, 1), 1.0)
+
+
 def balanced_resource_allocation(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0–10, higher where cpu and memory are used alike. Upstream: 1.16 BalancedResourceAllocation."""
     requested, allocatable = totals(pod, snapshot)
-    cpu, memory = np.where(allocatable != 0, requested / np.maximum(allocatable, 1), 1.0)
+    cpu, memory = _in_use(requested, allocatable)
     scores: IntArray = ((1 - np.abs(cpu - memory)) * MAX_PRIORITY).astype(np.int64)
     scores[(cpu >= 1) | (memory >= 1)] = 0
     return scores
@@ -55,25 +70,69 @@ def balanced_resource_allocation(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 def balanced_resource_allocation_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0–10: 10 - |…|·10, which rounds otherwise than (1 - |…|)·10. Upstream: 1.4 BalancedResourceAllocation."""
     requested, allocatable = totals(pod, snapshot)
-    cpu, memory = np.where(allocatable != 0, requested / np.maximum(allocatable, 1), 1.0)
+    cpu, memory = _in_use(requested, allocatable)
     scores: IntArray = (MAX_PRIORITY - np.abs(cpu - memory) * MAX_PRIORITY).astype(np.int64)
     scores[(cpu >= 1) | (memory >= 1)] = 0
     return scores
 
 
-def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray]) -> PriorityConfigFactory:
+# --- evidence ------------------------------------------------------------------------------
+
+
+def _inputs(pod: PodInfo, snapshot: Snapshot, at: int) -> tuple[IntArray, IntArray, dict[str, dict[str, str]]]:
+    """((2,) requested with the pod, (2,) allocatable, both as inputs) of one row."""
+    requested, allocatable = (amounts[:, 0] for amounts in totals(pod, one_row(snapshot, at)))
+    return requested, allocatable, resource_inputs((CPU, MEMORY), requested, allocatable)
+
+
+def _explain_shares(amount: str) -> Explain:
+    """Of the mean of two shares. amount: what is counted, of the names requested and allocatable."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        requested, allocatable, inputs = _inputs(pod, snapshot, at)
+        shares = [
+            f"{amount.format(requested=r, allocatable=a)} * {MAX_PRIORITY} // {a}" if counts else "0"
+            for r, a, counts in zip(requested, allocatable, _counts(requested, allocatable), strict=True)
+        ]
+        return Calculation(f"({shares[0]} + {shares[1]}) // 2", inputs)
+
+    return explain
+
+
+def _explain_balance(formula: str) -> Explain:
+    """formula: of ``{}``, the difference of the two shares in use."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        requested, allocatable, inputs = _inputs(pod, snapshot, at)
+        if (_in_use(requested, allocatable) >= 1).any():
+            return Calculation("0", inputs)
+        cpu, memory = (f"{r} / {a}" for r, a in zip(requested, allocatable, strict=True))
+        return Calculation(formula.format(f"abs({cpu} - {memory})"), inputs)
+
+    return explain
+
+
+LEAST, MOST = _explain_shares("({allocatable} - {requested})"), _explain_shares("{requested}")
+BALANCED = _explain_balance(f"trunc((1 - {{}}) * {MAX_PRIORITY})")
+BALANCED_1_4 = _explain_balance(f"trunc({MAX_PRIORITY} - {{}} * {MAX_PRIORITY})")
+
+
+# --- maps ----------------------------------------------------------------------------------
+
+
+def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain: Explain) -> PriorityConfigFactory:
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, function)
+        return PriorityConfig(name, function, evidence=priority_evidence(name, explain))
 
     return PriorityConfigFactory(make)
 
 
 REQUESTED: dict[str, PriorityConfigFactory] = {
-    "LeastRequestedPriority": _local("LeastRequestedPriority", least_requested),
-    "MostRequestedPriority": _local("MostRequestedPriority", most_requested),
-    "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation),
+    "LeastRequestedPriority": _local("LeastRequestedPriority", least_requested, LEAST),
+    "MostRequestedPriority": _local("MostRequestedPriority", most_requested, MOST),
+    "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation, BALANCED),
 }
 REQUESTED_1_4: dict[str, PriorityConfigFactory] = {
     **REQUESTED,
-    "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation_1_4),
+    "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation_1_4, BALANCED_1_4),
 }

@@ -8,6 +8,9 @@ from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.usage import CPU, MEMORY
+from priorities.input_texts import amount
+from priorities.score_evidence import Calculation, one_row, priority_evidence
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 
@@ -18,9 +21,25 @@ def resource_limits(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """
     held: Mask = np.zeros(len(snapshot), np.bool_)
     for limit, allocatable in zip(pod.usage.limits, snapshot.allocatable, strict=False):
-        if limit:
-            held |= (allocatable != 0) & (limit <= allocatable)
+        held |= _holds(limit, allocatable)
     return held.astype(np.int64)
+
+
+def _holds(limit: int, allocatable: IntArray) -> Mask:
+    """(n,) bool: there is a limit, and it is no more than what is allocatable."""
+    return (allocatable != 0) & (limit <= allocatable) if limit else np.zeros(len(allocatable), np.bool_)
+
+
+def explain_resource_limits(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``resource_limits``."""
+    allocatable = one_row(snapshot, at).allocatable
+    each = list(zip((CPU, MEMORY), pod.usage.limits, allocatable, strict=False))
+    inputs = {
+        name: {"limit": amount(name, limit) if limit else "none", "allocatable": amount(name, int(there[0]))}
+        for name, limit, there in each
+    }
+    cpu, memory = (int(_holds(limit, there)[0]) for _, limit, there in each)
+    return Calculation(f"max({cpu}, {memory})", inputs)
 
 
 def unlimited(pod: PodInfo) -> int | None:
@@ -29,7 +48,13 @@ def unlimited(pod: PodInfo) -> int | None:
 
 
 def _make_resource_limits(_: PriorityArgs) -> PriorityConfig:
-    return PriorityConfig("ResourceLimitsPriority", resource_limits, reads=Reads.NODE, constant=unlimited)
+    return PriorityConfig(
+        "ResourceLimitsPriority",
+        resource_limits,
+        reads=Reads.NODE,
+        constant=unlimited,
+        evidence=priority_evidence("ResourceLimitsPriority", explain_resource_limits),
+    )
 
 
 RESOURCE_LIMITS: dict[str, PriorityConfigFactory] = {

@@ -9,7 +9,8 @@ in float64, truncated; a node without a zone has its node part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,20 @@ from clusterstate.nodetree import zone_key_stable
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.default_selector import default_selector_1_20
-from clusterstate.selectors.pod_owners import count_matching, selectors_of
+from clusterstate.selectors.matching import Matcher
+from clusterstate.selectors.pod_owners import Selector, count_matching, selectors_of
 from clusterstate.snapshot import Snapshot
-from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.input_texts import selector_text
+from priorities.score_evidence import (
+    Calculation,
+    Explain,
+    ExplainReduce,
+    number,
+    one_row,
+    plugin_evidence,
+    priority_evidence,
+)
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 REGION = "failure-domain.beta.kubernetes.io/region"
 ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -57,11 +69,17 @@ def _scores(counts: IntArray, snapshot: Snapshot, zone: Callable[[Node], Hashabl
     scores = _part(counts, best)
     codes, zones = snapshot.property_codes(zone)
     if codes.any():
-        per_zone = np.bincount(codes, weights=counts, minlength=len(zones))
-        per_zone[ABSENT] = 0
+        per_zone = _by_zone(counts, codes, zones)
         zoned = scores * (1.0 - ZONE_WEIGHT) + (ZONE_WEIGHT * _part(per_zone, best))[codes]
         scores = np.where(codes != ABSENT, zoned, scores)
     return scores.astype(np.int64)
+
+
+def _by_zone(counts: IntArray, codes: IntArray, zones: list[Any]) -> NDArray[Any]:
+    """(Z,) float64, the counts added up per zone code, 0 for no zone."""
+    per_zone: NDArray[Any] = np.bincount(codes, weights=counts, minlength=len(zones))
+    per_zone[ABSENT] = 0
+    return per_zone
 
 
 def _part(counts: IntArray | NDArray[np.float64], best: int) -> NDArray[np.float64]:
@@ -86,7 +104,7 @@ def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.20 SelectorSpread.
     """
-    matcher = None if spreads_by_itself(pod) else default_selector_1_20(pod, snapshot)
+    matcher = _matcher_1_20(pod, snapshot)
     if matcher is None:
         return constant_row(0, len(snapshot))
 
@@ -94,6 +112,10 @@ def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
         return int(info.namespace == pod.namespace and not info.terminating and matcher(info.labels))
 
     return snapshot.counts(snapshot.tally(("SelectorSpread", pod.namespace, matcher), None, weight)).copy()
+
+
+def _matcher_1_20(pod: PodInfo, snapshot: Snapshot) -> Matcher | None:
+    return None if spreads_by_itself(pod) else default_selector_1_20(pod, snapshot)
 
 
 def spread_scores_1_20(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
@@ -109,12 +131,75 @@ def not_spread(pod: PodInfo) -> int | None:
     return 0 if spreads_by_itself(pod) else None
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+Selectors = Callable[[PodInfo, Snapshot], Iterable[Selector | Matcher]]
+"""What the pods that count are selected by."""
+
+
+def explain_counts(count: Map, selectors: Selectors) -> Explain:
+    """Of a raw score that is a number of pods on the node itself."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        found = number(count(pod, one_row(snapshot, at)))
+        texts = [selector_text(selector) for selector in selectors(pod, snapshot)]
+        return Calculation(str(found), {"pods on the node": found, "selectors": texts})
+
+    return explain
+
+
+def _explain_spread(zone: Callable[[Node], Hashable | None], best: int) -> ExplainReduce:
+    """Of ``_scores``."""
+
+    def explain(_: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+        most, here = int(counts.max(initial=0)), int(counts[at])
+        inputs: dict[str, Any] = {"pods on the node": here, "most on a node": most}
+        if not most:
+            return Calculation(str(best), inputs)
+        part = _part_formula(here, most, best)
+        codes, zones = snapshot.property_codes(zone)
+        if codes[at] == ABSENT:
+            return Calculation(f"trunc({part})", inputs | {"zone": "none"})
+        per_zone = _by_zone(counts, codes, zones)
+        in_zone, most = int(per_zone[codes[at]]), int(per_zone.max())
+        inputs |= {"zone": str(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
+        zoned = _part_formula(in_zone, most, best) if most else f"{best}"
+        return Calculation(f"trunc({part} * (1.0 - 2.0 / 3.0) + 2.0 / 3.0 * ({zoned}))", inputs)
+
+    return explain
+
+
+def _part_formula(count: int, most: int, best: int) -> str:
+    """Of ``_part``."""
+    return f"{best} * (({most} - {count}) / {most})"
+
+
+def _selectors_1_20(pod: PodInfo, snapshot: Snapshot) -> list[Matcher]:
+    matcher = _matcher_1_20(pod, snapshot)
+    return [] if matcher is None else [matcher]
+
+
+def _explain_spread_1_20(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+    """Of ``spread_scores_1_20``."""
+    if spreads_by_itself(pod):
+        return Calculation(str(int(counts[at])), {"topology spread constraints": "the pod has some of its own"})
+    return _explain_spread(zone_key_stable, MAX_NODE_SCORE)(pod, snapshot, counts, at)
+
+
+SELECTOR_SPREAD_1_20_EVIDENCE = plugin_evidence(
+    "SelectorSpread", explain_counts(matching_pods_1_20, _selectors_1_20), _explain_spread_1_20
+)
+
+
 # --- maps ----------------------------------------------------------------------------------
 
 
 def _named(name: str) -> PriorityConfigFactory:
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, matching_pods, spread_scores, LOCAL | Reads.SERVICES)
+        evidence = priority_evidence(
+            name, explain_counts(matching_pods, selectors_of), _explain_spread(zone_of, MAX_PRIORITY)
+        )
+        return PriorityConfig(name, matching_pods, spread_scores, LOCAL | Reads.SERVICES, evidence=evidence)
 
     return PriorityConfigFactory(make)
 

@@ -6,6 +6,8 @@ none of those pods is on a zoned node.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,9 +15,10 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_owners import Kinds, count_matching_any, selectors_of
+from clusterstate.selectors.pod_owners import Kinds, Selector, count_matching_any, selectors_of
 from clusterstate.snapshot import Snapshot
-from priorities.selector_spread import zone_of
+from priorities.score_evidence import Calculation, priority_evidence
+from priorities.selector_spread import explain_counts, zone_of
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 ZONE_WEIGHT = np.float32(2 / 3)
@@ -40,8 +43,7 @@ def spread_scores_1_4(selected: bool, snapshot: Snapshot, counts: IntArray) -> I
     zoned = codes != ABSENT
     if not zoned.any():
         return scores.astype(np.int64)
-    per_zone = np.bincount(codes, weights=counts, minlength=len(zones)).astype(np.int64)
-    per_zone[ABSENT] = 0
+    per_zone = _by_zone(counts, codes, zones)
     most = per_zone.max()
     if not most:
         return np.where(zoned, NOT_A_NUMBER, scores.astype(np.int64))
@@ -54,6 +56,35 @@ def _part(counts: IntArray, most: np.int64) -> NDArray[np.float32]:
     return TEN * ((most - counts).astype(np.float32) / np.float32(most))
 
 
+def explain_spread_1_4(selected: bool, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+    """Of ``spread_scores_1_4``."""
+    if not selected:
+        return Calculation(str(MAX_PRIORITY), {"selectors": "none"})
+    most, here = int(counts.max(initial=0)), int(counts[at])
+    inputs: dict[str, Any] = {"pods on the node": here, "most on a node": most}
+    part = _part_formula(here, most) if most else f"float32({MAX_PRIORITY})"
+    codes, zones = snapshot.property_codes(zone_of)
+    if codes[at] == ABSENT:
+        return Calculation(f"trunc({part})", inputs | {"zone": "none"})
+    per_zone = _by_zone(counts, codes, zones)
+    in_zone, most = int(per_zone[codes[at]]), int(per_zone.max())
+    inputs |= {"zone": str(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
+    zoned = _part_formula(in_zone, most)
+    return Calculation(f"trunc({part} * float32(1 / 3) + float32(2 / 3) * ({zoned}))", inputs)
+
+
+def _part_formula(count: int, most: int) -> str:
+    """Of ``_part``; not a number where the most is 0."""
+    return f"float32({MAX_PRIORITY}) * (float32({most} - {count}) / float32({most}))"
+
+
+def _by_zone(counts: IntArray, codes: IntArray, zones: list[Any]) -> IntArray:
+    """(Z,) the counts added up per zone code, 0 for no zone."""
+    per_zone = np.bincount(codes, weights=counts, minlength=len(zones)).astype(np.int64)
+    per_zone[ABSENT] = 0
+    return per_zone
+
+
 def _named(name: str, kinds: Kinds) -> PriorityConfigFactory:
     def count(pod: PodInfo, snapshot: Snapshot) -> IntArray:
         return count_matching_any(pod.namespace, selectors_of(pod, snapshot, kinds), snapshot)
@@ -61,8 +92,15 @@ def _named(name: str, kinds: Kinds) -> PriorityConfigFactory:
     def score(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
         return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts)
 
+    def selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
+        return selectors_of(pod, snapshot, kinds)
+
+    def explain(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+        return explain_spread_1_4(bool(selectors(pod, snapshot)), snapshot, counts, at)
+
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, count, score, LOCAL | Reads.SERVICES)
+        evidence = priority_evidence(name, explain_counts(count, selectors), explain)
+        return PriorityConfig(name, count, score, LOCAL | Reads.SERVICES, evidence=evidence)
 
     return PriorityConfigFactory(make)
 

@@ -6,17 +6,35 @@ is 10·((k - c)/k) in float64, truncated; 10 if k = 0, and 0 without the label.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import Labels
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import compile_map
-from clusterstate.selectors.pod_owners import count_matching, services_of
+from clusterstate.selectors.pod_owners import Selector, count_matching, services_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Tally
-from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityFactory
+from priorities.input_texts import domain_text, selector_text
+from priorities.score_evidence import (
+    Calculation,
+    Explain,
+    ExplainReduce,
+    RuleEvidence,
+    added,
+    number,
+    one_row,
+    plugin_evidence,
+    priority_page,
+)
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityFactory
+
+UPSTREAM, PAGE = "ServiceAntiAffinity", priority_page("argument-serviceantiaffinity")
 
 
 def service_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -24,8 +42,11 @@ def service_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.16 CalculateAntiAffinityPriorityMap.
     """
-    selectors = tuple(s.selector for s in services_of(pod, snapshot)[:1] if s.selector is not None)
-    return count_matching(pod.namespace, selectors, snapshot)
+    return count_matching(pod.namespace, _selectors(pod, snapshot), snapshot)
+
+
+def _selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
+    return tuple(s.selector for s in services_of(pod, snapshot)[:1] if s.selector is not None)
 
 
 def anti_affinity_scores(label: str, snapshot: Snapshot, counts: IntArray) -> IntArray:
@@ -50,9 +71,18 @@ def service_pods_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return snapshot.counts(_service_tally(pod, snapshot))
 
 
+def _everywhere(pod: PodInfo, snapshot: Snapshot) -> int:
+    """The pods of the first service on all nodes."""
+    return int(snapshot.domain_sums(_service_tally(pod, snapshot)).sum())
+
+
+def _first_selectors_1_4(pod: PodInfo, snapshot: Snapshot) -> tuple[Labels | None, ...]:
+    return tuple(s.selector for s in services_of(pod, snapshot)[:1])
+
+
 def _service_tally(pod: PodInfo, snapshot: Snapshot) -> Tally:
     """Counts the pods of the first service; none without a service."""
-    selectors = tuple(s.selector for s in services_of(pod, snapshot)[:1])
+    selectors = _first_selectors_1_4(pod, snapshot)
     matchers = [compile_map(selector) for selector in selectors]
 
     def weight(info: PodInfo) -> int:
@@ -68,7 +98,7 @@ def anti_affinity_scores_1_4(label: str, pod: PodInfo, snapshot: Snapshot, count
     Upstream: 1.4 CalculateAntiAffinityPriority.
     """
     codes, index = snapshot.label_codes(label)
-    total = int(snapshot.domain_sums(_service_tally(pod, snapshot)).sum())
+    total = _everywhere(pod, snapshot)
     table = np.full(len(index) + 1, MAX_PRIORITY, np.int64)
     if total:
         per_value = np.bincount(codes, weights=counts, minlength=len(table)).astype(np.int64)
@@ -87,8 +117,11 @@ def service_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.20 ServiceAffinity.
     """
-    selectors = tuple(s.selector for s in services_of(pod, snapshot)[:1] if s.selector)
-    return count_matching(pod.namespace, selectors, snapshot)
+    return count_matching(pod.namespace, _selectors_1_20(pod, snapshot), snapshot)
+
+
+def _selectors_1_20(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
+    return tuple(s.selector for s in services_of(pod, snapshot)[:1] if s.selector)
 
 
 def anti_affinity_scores_1_20(labels: tuple[str, ...], snapshot: Snapshot, counts: IntArray) -> IntArray:
@@ -108,6 +141,80 @@ def anti_affinity_scores_1_20(labels: tuple[str, ...], snapshot: Snapshot, count
     return sums.astype(np.int64)
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def _explain_counts(count: Map, selectors: Callable[[PodInfo, Snapshot], tuple[Selector | None, ...]]) -> Explain:
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        found = number(count(pod, one_row(snapshot, at)))
+        texts = [selector_text(selector) for selector in selectors(pod, snapshot)]
+        return Calculation(str(found), {"pods on the node": found, "selectors of the service": texts})
+
+    return explain
+
+
+def _shared(label: str, snapshot: Snapshot, counts: IntArray, at: int) -> tuple[bool, int, dict[str, Any]]:
+    """(whether the row has the label, the pods on feasible rows with its value, both as inputs)."""
+    codes, _ = snapshot.label_codes(label)
+    here = int(counts[codes == codes[at]].sum())
+    domain = domain_text(snapshot, label, at)
+    return bool(codes[at] != ABSENT), here, {f"pods where {domain}": here}
+
+
+def _explain_scores(label: str) -> ExplainReduce:
+    """Of ``anti_affinity_scores``."""
+
+    def explain(_: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+        has, here, inputs = _shared(label, snapshot, counts, at)
+        total = int(counts.sum())
+        inputs |= {"pods of the service on feasible nodes": total}
+        if not has:
+            return Calculation("0", inputs)
+        formula = f"trunc({MAX_PRIORITY} * (({total} - {here}) / {total}))" if total else str(MAX_PRIORITY)
+        return Calculation(formula, inputs)
+
+    return explain
+
+
+def _explain_scores_1_4(label: str) -> ExplainReduce:
+    """Of ``anti_affinity_scores_1_4``."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+        has, here, inputs = _shared(label, snapshot, counts, at)
+        total = _everywhere(pod, snapshot)
+        inputs |= {"pods of the service anywhere": total}
+        if not has:
+            return Calculation("0", inputs)
+        part = f"float32({total} - {here}) / float32({total})"
+        return Calculation(f"trunc(float32({MAX_PRIORITY}) * ({part}))" if total else str(MAX_PRIORITY), inputs)
+
+    return explain
+
+
+def _explain_mean_1_20(labels: tuple[str, ...]) -> ExplainReduce:
+    """Of ``anti_affinity_scores_1_20``."""
+
+    def explain(_: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+        total = int(counts.sum())
+        inputs: dict[str, Any] = {"pods of the service on feasible nodes": total}
+        parts = []
+        for label in labels:
+            has, here, found = _shared(label, snapshot, counts, at)
+            inputs |= found
+            part = f"{MAX_NODE_SCORE} * (({total} - {here}) / {total})" if total else f"{MAX_NODE_SCORE}"
+            parts.append(f"{part if has else '0'} / {len(labels)}")
+        return Calculation(f"trunc({added(parts)})", inputs)
+
+    return explain
+
+
+def service_evidence_1_20(labels: tuple[str, ...]) -> RuleEvidence:
+    """Of ``service_pods_1_20`` with ``anti_affinity_scores_1_20``."""
+    return plugin_evidence(
+        "ServiceAffinity", _explain_counts(service_pods_1_20, _selectors_1_20), _explain_mean_1_20(labels)
+    )
+
+
 # --- factories -----------------------------------------------------------------------------
 
 
@@ -118,7 +225,9 @@ def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
         return anti_affinity_scores(label, snapshot, counts)
 
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, service_pods, reduce, LOCAL | Reads.SERVICES)
+        explain = _explain_counts(service_pods, _selectors)
+        evidence = RuleEvidence(UPSTREAM, PAGE, explain, _explain_scores(label))
+        return PriorityConfig(name, service_pods, reduce, LOCAL | Reads.SERVICES, evidence=evidence)
 
     return make
 
@@ -130,6 +239,8 @@ def service_anti_affinity_factory_1_4(name: str, label: str) -> PriorityFactory:
         return anti_affinity_scores_1_4(label, pod, snapshot, counts)
 
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, service_pods_1_4, reduce, LOCAL | Reads.SERVICES)
+        explain = _explain_counts(service_pods_1_4, _first_selectors_1_4)
+        evidence = RuleEvidence(UPSTREAM, PAGE, explain, _explain_scores_1_4(label))
+        return PriorityConfig(name, service_pods_1_4, reduce, LOCAL | Reads.SERVICES, evidence=evidence)
 
     return make

@@ -13,7 +13,17 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.spread_counts import SOFT, any_pods, carrying, constraints_of, spread_over
+from clusterstate.topology.spread_counts import (
+    SOFT,
+    Constraints,
+    Spread,
+    any_pods,
+    carrying,
+    constraints_of,
+    spread_over,
+)
+from priorities.input_texts import domain_text
+from priorities.score_evidence import Calculation, added, one_row, priority_evidence
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 UNQUALIFIED = -1
@@ -30,17 +40,22 @@ def spread_sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     out = np.zeros(len(snapshot), np.int64)
     if not constraints:
         return out
-    try:
-        spreads = spread_over(pod, snapshot, constraints, None)
-    except SelectorError as error:
-        if any_pods(pod, snapshot, constraints, None):
-            raise PriorityError(str(error)) from None
-        spreads = None
+    spreads = _spreads(pod, snapshot, constraints)
     if spreads is not None:
         for constraint in constraints:
             out += spreads[constraint.topology_key].totals[snapshot.label_codes(constraint.topology_key)[0]]
     out[~carrying(snapshot, (constraint.topology_key for constraint in constraints))] = UNQUALIFIED
     return out
+
+
+def _spreads(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) -> dict[str, Spread] | None:
+    """Topology key → the counts per domain; None when nothing can be counted."""
+    try:
+        return spread_over(pod, snapshot, constraints, None)
+    except SelectorError as error:
+        if any_pods(pod, snapshot, constraints, None):
+            raise PriorityError(str(error)) from None
+        return None
 
 
 def spread_scores(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
@@ -61,9 +76,42 @@ def _constant(pod: PodInfo) -> int | None:
     return None if pod.spec.topology_spread_constraints and constraints_of(pod, SOFT) else 0
 
 
+def explain_sums(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``spread_sums``."""
+    constraints = constraints_of(pod, SOFT)
+    if not constraints:
+        return Calculation("0", {"soft constraints": "none"})
+    row = one_row(snapshot, at)
+    domains = {c.topology_key: domain_text(row, c.topology_key, 0) for c in constraints}
+    if not carrying(row, domains)[0]:
+        return Calculation(
+            str(UNQUALIFIED), {"domains": list(domains.values()), "left out": "a topology key is missing"}
+        )
+    spreads = _spreads(pod, snapshot, constraints)
+    if spreads is None:
+        return Calculation("0", {"domains": list(domains.values()), "pods counted": "none"})
+    counts = {key: int(spread.totals[row.label_codes(key)[0][0]]) for key, spread in spreads.items()}
+    terms = [str(counts[constraint.topology_key]) for constraint in constraints]
+    return Calculation(added(terms), {f"pods where {domains[key]}": count for key, count in counts.items()})
+
+
+def explain_scores(pod: PodInfo, _: Snapshot, sums: IntArray, at: int) -> Calculation:
+    """Of ``spread_scores``."""
+    here = int(sums[at])
+    if not constraints_of(pod, SOFT) or here == UNQUALIFIED:
+        return Calculation("0")
+    counted = sums[sums != UNQUALIFIED]
+    total, low = int(counted.sum()), int(counted.min())
+    inputs = {"sum over the nodes": total, "lowest": low}
+    if total == low:
+        return Calculation(str(MAX_PRIORITY), inputs)
+    return Calculation(f"trunc({MAX_PRIORITY} * (({total} - {here}) / ({total} - {low})))", inputs)
+
+
 def _make(_: PriorityArgs) -> PriorityConfig:
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return PriorityConfig("EvenPodsSpreadPriority", spread_sums, spread_scores, reads, _constant)
+    evidence = priority_evidence("EvenPodsSpreadPriority", explain_sums, explain_scores)
+    return PriorityConfig("EvenPodsSpreadPriority", spread_sums, spread_scores, reads, _constant, evidence=evidence)
 
 
 SPREAD: dict[str, PriorityConfigFactory] = {"EvenPodsSpreadPriority": PriorityConfigFactory(_make)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -22,6 +23,8 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_constraints import Constraints, SpreadConstraint, SpreadRules
 from clusterstate.topology.spread_counts import SOFT
 from clusterstate.topology.spread_soft import SoftPlan, SoftPlans, pods_on, soft_plan_1_20, soft_plan_1_36
+from priorities.input_texts import domain_text, selector_text
+from priorities.score_evidence import Calculation, RuleEvidence, added, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
 
 Floats = NDArray[np.float64]
@@ -113,6 +116,54 @@ def spread_scores(snapshot: Snapshot, plan: SoftPlan, raw: IntArray) -> IntArray
     return scores
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def _explain_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: str, at: int) -> Calculation:
+    """Of ``spread_raw``. rounding: the function's name in formulas."""
+    terms: list[str] = []
+    inputs: dict[str, Any] = {}
+    ignored = plan.ignored is not None and bool(plan.ignored_among(snapshot)[at])
+    for index, part in enumerate(plan.parts):
+        constraint = part.constraint
+        code = int(snapshot.label_codes(constraint.topology_key)[0][at])
+        here = {
+            "domain": domain_text(snapshot, constraint.topology_key, at),
+            "selector": selector_text(constraint.selector),
+            "maxSkew": constraint.max_skew,
+        }
+        if code != ABSENT:
+            pods, domains = _counted(pod, snapshot, plan, index, at)
+            here |= {"pods": pods, "domains": domains}
+            terms.append(f"({pods} * ln({domains} + 2) + {constraint.max_skew - 1})")
+        inputs[f"constraint {index + 1}"] = here
+    if ignored:
+        return Calculation("0", inputs | {"left out": "a topology key is missing"})
+    return Calculation(f"{rounding}({added(terms)})", inputs)
+
+
+def _counted(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, index: int, at: int) -> tuple[int, int]:
+    """(the pods in a row's domain of one constraint, how many domains there are)."""
+    part = plan.parts[index]
+    if part.counter is None:
+        return int(pods_on(snapshot, pod.namespace, part.selectors)[at]), plan.nodes_among(snapshot)
+    code = snapshot.label_codes(part.constraint.topology_key)[0][at]
+    return int(part.counter.totals(snapshot.whole())[code]), plan.size(snapshot, index)
+
+
+def _explain_scores(snapshot: Snapshot, plan: SoftPlan, raw: IntArray, at: int) -> Calculation:
+    """Of ``spread_scores``."""
+    ignored = None if plan.ignored is None else plan.ignored_among(snapshot)
+    if ignored is not None and ignored[at]:
+        return Calculation("0", {"left out": "a topology key is missing"})
+    counted = raw if ignored is None else raw[~ignored]
+    low, high = int(counted.min()), int(counted.max())
+    inputs = {"lowest": low, "highest": high}
+    if high <= 0:
+        return Calculation(str(MAX_NODE_SCORE), inputs)
+    return Calculation(f"{MAX_NODE_SCORE} * ({low} + {high} - {int(raw[at])}) // {high}", inputs)
+
+
 # --- the rule of each release --------------------------------------------------------------
 
 
@@ -121,6 +172,7 @@ class _Rule:
     rules: SpreadRules
     plans: SoftPlans
     rounding: Rounding
+    rounding_name: str
     error_text: str
 
     def constraints(self, pod: PodInfo, snapshot: Snapshot) -> Constraints:
@@ -142,6 +194,19 @@ class _Rule:
         plan = self.plan(pod, snapshot)
         return constant_row(MAX_NODE_SCORE, len(raw)) if plan is None else spread_scores(snapshot, plan, raw)
 
+    def evidence(self) -> RuleEvidence:
+        return plugin_evidence("PodTopologySpread", self._explain, self._explain_reduce)
+
+    def _explain(self, pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        plan = self.plan(pod, snapshot)
+        if plan is None:
+            return Calculation("0", {"soft constraints": "none"})
+        return _explain_raw(pod, snapshot, plan, self.rounding_name, at)
+
+    def _explain_reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray, at: int) -> Calculation:
+        plan = self.plan(pod, snapshot)
+        return Calculation(str(MAX_NODE_SCORE)) if plan is None else _explain_scores(snapshot, plan, raw, at)
+
 
 def _nothing(_: PodInfo, snapshot: Snapshot) -> IntArray:
     return constant_row(0, len(snapshot))
@@ -156,24 +221,38 @@ def _narrow(pod: PodInfo) -> Reads:
 
 def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
     """PodTopologySpread's score; without soft constraints every node has 100. Upstream: 1.20."""
-    rule = _Rule(rules, SoftPlans(soft_plan_1_20), truncated, ERROR_1_20)
+    rule = _Rule(rules, SoftPlans(soft_plan_1_20), truncated, "trunc", ERROR_1_20)
 
     def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
         rule.constraints(pod, snapshot)
         return True
 
     return PriorityConfig(
-        "PodTopologySpread", _nothing, rule.reduce, READS, narrow=_narrow, pre_score=pre_score, settle=rule.settle
+        "PodTopologySpread",
+        _nothing,
+        rule.reduce,
+        READS,
+        narrow=_narrow,
+        pre_score=pre_score,
+        settle=rule.settle,
+        evidence=rule.evidence(),
     )
 
 
 def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
     """PodTopologySpread's score; without soft constraints it skips. Upstream: 1.36."""
-    rule = _Rule(rules, SoftPlans(soft_plan_1_36), rounded, ERROR_1_36)
+    rule = _Rule(rules, SoftPlans(soft_plan_1_36), rounded, "round", ERROR_1_36)
 
     def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
         return bool(rule.constraints(pod, snapshot))
 
     return PriorityConfig(
-        "PodTopologySpread", _nothing, rule.reduce, READS, narrow=_narrow, pre_score=pre_score, settle=rule.settle
+        "PodTopologySpread",
+        _nothing,
+        rule.reduce,
+        READS,
+        narrow=_narrow,
+        pre_score=pre_score,
+        settle=rule.settle,
+        evidence=rule.evidence(),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -12,8 +14,16 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.selectors.matching_1_4 import any_tolerates_1_4
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import normalize_reversed
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
+from priorities.normalize import normalize_reversed, turned_evidence
+from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
+from priorities.types import (
+    MAX_NODE_SCORE,
+    MAX_PRIORITY,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+    PriorityError,
+)
 
 SOFT = "PreferNoSchedule"
 
@@ -94,6 +104,38 @@ def tolerance_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArr
     return scores
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def _explain(tolerates: Callable[[Iterable[Toleration], Taint], bool]) -> Explain:
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        node = snapshot.node(int(snapshot.row_numbers[at]))
+        taints = (None if node is None else soft_taints(node)) or ()
+        tolerations = soft_tolerations(pod)
+        found: dict[str, list[str]] = {"not tolerated": [], "tolerated": []}
+        for taint in taints:
+            found["tolerated" if tolerates(tolerations, taint) else "not tolerated"].append(_text(taint))
+        return Calculation(added(["1"] * len(found["not tolerated"])), found)
+
+    return explain
+
+
+def _text(taint: Taint) -> str:
+    pair = f"{taint.key}={taint.value}" if taint.value else taint.key
+    return f"{pair}:{taint.effect}"
+
+
+def explain_tolerance_scores(_: PodInfo, __: Snapshot, counts: IntArray, at: int) -> Calculation:
+    """Of ``tolerance_scores``."""
+    most = int(counts.max(initial=0))
+    formula = f"trunc((1.0 - {int(counts[at])} / {most}) * {MAX_PRIORITY})" if most else str(MAX_PRIORITY)
+    return Calculation(formula, {"most": most})
+
+
+TOLERATION_EVIDENCE = plugin_evidence("TaintToleration", _explain(any_tolerates), turned_evidence(MAX_NODE_SCORE))
+"""Of ``intolerable_taints`` with ``default_normalize_reversed``."""
+
+
 # --- maps ----------------------------------------------------------------------------------
 
 
@@ -105,12 +147,18 @@ def _make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE,
         constant=tolerates_all,
         valuewise=True,
+        evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates), turned_evidence(MAX_PRIORITY)),
     )
 
 
 def _make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
-        "TaintTolerationPriority", intolerable_taints_1_4, tolerance_scores, reads=Reads.NODE, valuewise=True
+        "TaintTolerationPriority",
+        intolerable_taints_1_4,
+        tolerance_scores,
+        reads=Reads.NODE,
+        valuewise=True,
+        evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates_1_4), explain_tolerance_scores),
     )
 
 

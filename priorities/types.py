@@ -12,6 +12,7 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from priorities.score_evidence import RuleEvidence
 
 MAX_PRIORITY = 10
 MAX_NODE_SCORE = 100
@@ -69,6 +70,8 @@ class PriorityConfig:
     narrow: Callable[[PodInfo], Reads] | None = None
     pre_score: Callable[[PodInfo, Snapshot], bool] = goes_on
     settle: Reduce | None = None
+    evidence: RuleEvidence | None = None
+    """What the rule can say about its scores when somebody asks; None for a custom rule."""
 
 
 @attrs.frozen

@@ -22,8 +22,10 @@ from clusterstate.volumes.claims import VolumeError, claim_class
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.storage_capacity import whole_bytes
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
-from priorities.normalize import MAX_UTILIZATION, Point, curve, idiv, round_half_away
-from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY
+from priorities.input_texts import size
+from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
+from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence
+from priorities.types import MAX_PRIORITY
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
 """(utilization in percent, score 0-10)."""
@@ -31,8 +33,12 @@ DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
 
 def score_table(shape: Sequence[Point]) -> IntArray:
     """(101,) the score 0-100 at each utilization; ``shape`` as in the plugin's args, empty for the default."""
-    scale = MAX_NODE_SCORE // MAX_PRIORITY
-    return curve([(utilization, score * scale) for utilization, score in shape or DEFAULT_SHAPE])
+    return curve(_points(shape))
+
+
+def _points(shape: Sequence[Point]) -> list[Point]:
+    """With scores 0-100."""
+    return scaled(shape or DEFAULT_SHAPE)
 
 
 def has_volumes_to_find(pod: PodInfo, snapshot: Snapshot) -> bool:
@@ -62,13 +68,32 @@ class _Storage:
         return cls(np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.bool_))
 
     def utilization(self) -> IntArray:
-        fits = (self.capacity != 0) & (self.requested <= self.capacity)
+        fits = self._fits()
         percent = idiv(self.requested * MAX_UTILIZATION, np.where(fits, self.capacity, 1))
         return np.where(fits, percent, MAX_UTILIZATION)
+
+    def _fits(self) -> Mask:
+        fits: Mask = (self.capacity != 0) & (self.requested <= self.capacity)
+        return fits
+
+    def formula(self) -> str:
+        """The utilization of the only row."""
+        if not self._fits()[0]:
+            return str(MAX_UTILIZATION)
+        return f"{self.requested[0]} * {MAX_UTILIZATION} // {self.capacity[0]}"
 
 
 def storage_scores(table: IntArray, pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) score by the curve ``table``, 0 where there is nothing to score. Upstream: 1.36 VolumeBinding.Score."""
+    total, count = np.zeros(len(snapshot), np.int64), np.zeros(len(snapshot), np.int64)
+    for storage in _by_class(pod, snapshot).values():
+        total += np.where(storage.counts, table[storage.utilization()], 0)
+        count += storage.counts
+    return round_half_away(total / np.maximum(count, 1))
+
+
+def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
+    """Storage class → its storage."""
     size = len(snapshot)
     delayed = _delayed(pod, snapshot)
     decision = decide(delayed, snapshot, np.ones(size, np.bool_), RULES_1_36)
@@ -87,8 +112,32 @@ def storage_scores(table: IntArray, pod: PodInfo, snapshot: Snapshot) -> IntArra
             storage.requested += where * whole_bytes(provision.claim.storage)
             storage.capacity = np.where(where, provision.left, storage.capacity)
             storage.counts |= where
-    total, count = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    for storage in classes.values():
-        total += np.where(storage.counts, table[storage.utilization()], 0)
-        count += storage.counts
-    return round_half_away(total / np.maximum(count, 1))
+    return classes
+
+
+def storage_evidence(shape: Sequence[Point]) -> RuleEvidence:
+    """Of ``storage_scores``; shape: as in ``score_table``."""
+    points = _points(shape)
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        classes = _by_class(pod, one_row(snapshot, at))
+        there = {name: storage for name, storage in classes.items() if storage.counts[0]}
+        scores = [curve_formula(storage.formula(), points) for storage in there.values()]
+        inputs = {
+            name or "no class": {
+                "requested": size(int(storage.requested[0])),
+                "capacity": size(int(storage.capacity[0])),
+            }
+            for name, storage in there.items()
+        }
+        return Calculation(f"round(({added(scores)}) / {max(len(scores), 1)})", inputs)
+
+    return plugin_evidence("VolumeBinding", explain)
+
+
+def explain_nothing(_: PodInfo, __: Snapshot, ___: int) -> Calculation:
+    """Of a score that is switched off."""
+    return Calculation("0", {"StorageCapacityScoring": "off"})
+
+
+NOTHING_EVIDENCE = plugin_evidence("VolumeBinding", explain_nothing)

@@ -11,7 +11,14 @@ import numpy as np
 from clusterstate.api_names import go_quote, label_value_errors, qualified_name_errors
 from clusterstate.growable import IntArray, Mask
 from clusterstate.manifests.annotations_1_4 import affinity_error
-from clusterstate.objects import NodeSelectorTerm, PodAffinityTerm, Requirement, Taint, Toleration
+from clusterstate.objects import (
+    NodeSelectorTerm,
+    PodAffinityTerm,
+    PreferredSchedulingTerm,
+    Requirement,
+    Taint,
+    Toleration,
+)
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import (
     NOTHING,
@@ -95,9 +102,15 @@ def preferred_weights_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     Terms of weight 0 are passed over, one without matchExpressions picks no row.
     Raises SelectorError with the text of the first invalid expression. Upstream: 1.4 CalculateNodeAffinityPriority.
     """
-    out = np.zeros(len(snapshot), np.int64)
     affinity = pod.spec.affinity
-    for preferred in affinity.node_affinity.preferred if affinity and affinity.node_affinity else ():
+    terms = affinity.node_affinity.preferred if affinity and affinity.node_affinity else ()
+    return preferred_weights_of_1_4(terms, snapshot)
+
+
+def preferred_weights_of_1_4(terms: Iterable[PreferredSchedulingTerm], snapshot: Snapshot) -> IntArray:
+    """The same of some preferred terms."""
+    out = np.zeros(len(snapshot), np.int64)
+    for preferred in terms:
         if preferred.weight:
             matcher = _compile(preferred.preference)
             if isinstance(matcher, str):

@@ -197,9 +197,16 @@ def preferred_weights(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     Terms of weight 0 are passed over, a term without matchExpressions picks no row, matchFields are not read.
     Raises SelectorError with the text of the first invalid expression. Upstream: 1.16 CalculateNodeAffinityPriorityMap.
     """
-    out = np.zeros(len(snapshot), np.int64)
     affinity = pod.spec.affinity
-    for preferred in affinity.node_affinity.preferred if affinity and affinity.node_affinity else ():
+    return preferred_weights_of(
+        affinity.node_affinity.preferred if affinity and affinity.node_affinity else (), snapshot
+    )
+
+
+def preferred_weights_of(terms: Iterable[PreferredSchedulingTerm], snapshot: Snapshot) -> IntArray:
+    """The same of some preferred terms."""
+    out = np.zeros(len(snapshot), np.int64)
+    for preferred in terms:
         if preferred.weight:
             matcher = compile_requirements(preferred.preference.match_expressions)
             if not matcher.never:

@@ -18,12 +18,20 @@ READS = Reads.NODE | Reads.ALL_NODES
 
 
 def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    scoring = PriorityConfig(NAME, rule.image_locality_1_20, reads=READS, constant=rule.no_container)
+    scoring = PriorityConfig(
+        NAME,
+        rule.image_locality_1_20,
+        reads=READS,
+        constant=rule.no_container,
+        evidence=rule.IMAGE_LOCALITY_1_20_EVIDENCE,
+    )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 
 def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    scoring = PriorityConfig(NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image)
+    scoring = PriorityConfig(
+        NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image, evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE
+    )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 

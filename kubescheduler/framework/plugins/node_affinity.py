@@ -32,7 +32,13 @@ from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePl
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED
 from predicates.node_identity import named_nodes, pod_match_node_selector_1_20, pod_match_node_selector_1_36
 from predicates.types import FitPredicate, always
-from priorities.node_affinity import has_preference, no_term_counts, preferred_sums_1_20, preferred_sums_1_36
+from priorities.node_affinity import (
+    added_preference_evidence,
+    has_preference,
+    no_term_counts,
+    preferred_sums_1_20,
+    preferred_sums_1_36,
+)
 from priorities.normalize import default_normalize
 from priorities.types import PriorityConfig
 
@@ -88,6 +94,7 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             reads=Reads.NODE,
             constant=partial(no_term_counts, added.preferred),
             valuewise=True,
+            evidence=added_preference_evidence(added.preferred),
         ),
     )
 
@@ -119,6 +126,7 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             reads=Reads.NODE,
             constant=partial(no_term_counts, added.preferred),
             valuewise=True,
+            evidence=added_preference_evidence(added.preferred),
             pre_score=pre_score,
         ),
     )

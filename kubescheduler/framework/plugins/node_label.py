@@ -20,7 +20,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from predicates.labels import check_node_labels
 from predicates.types import FitPredicate, Verdict, always
-from priorities.node_label import node_label_preference
+from priorities.node_label import node_label_preference, node_label_preference_evidence
 from priorities.types import PriorityConfig
 
 NAME = "NodeLabel"
@@ -55,11 +55,12 @@ def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
     def applies(_: PodInfo) -> bool:
         return bool(args.present_labels or args.absent_labels)
 
+    evidence = node_label_preference_evidence(args.present_labels_preference, args.absent_labels_preference)
     return ColumnPlugin(
         NAME,
         POINTS,
         FitPredicate(NAME, check, Reads.NODE, applies, unresolvable=always),
-        PriorityConfig(NAME, score, reads=Reads.NODE),
+        PriorityConfig(NAME, score, reads=Reads.NODE, evidence=evidence),
     )
 
 

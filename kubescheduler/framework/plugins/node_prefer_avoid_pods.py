@@ -9,7 +9,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.prefer_avoid import avoided_nowhere_1_20, prefer_avoid_pods_1_20
+from priorities.prefer_avoid import PREFER_AVOID_1_20_EVIDENCE, avoided_nowhere_1_20, prefer_avoid_pods_1_20
 from priorities.types import PriorityConfig
 
 NAME = "NodePreferAvoidPods"
@@ -17,7 +17,13 @@ POINTS = frozenset({Point.SCORE})
 
 
 def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    scoring = PriorityConfig(NAME, prefer_avoid_pods_1_20, reads=Reads.NODE, constant=avoided_nowhere_1_20)
+    scoring = PriorityConfig(
+        NAME,
+        prefer_avoid_pods_1_20,
+        reads=Reads.NODE,
+        constant=avoided_nowhere_1_20,
+        evidence=PREFER_AVOID_1_20_EVIDENCE,
+    )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 

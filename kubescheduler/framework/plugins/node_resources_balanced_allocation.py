@@ -14,7 +14,13 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.requested_framework import asks_for_any_1_36, balanced_allocation_1_20, balanced_allocation_1_36
+from priorities.requested_framework import (
+    asks_for_any_1_36,
+    balance_evidence_1_20,
+    balance_evidence_1_36,
+    balanced_allocation_1_20,
+    balanced_allocation_1_36,
+)
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesBalancedAllocation"
@@ -31,7 +37,8 @@ class NodeResourcesBalancedAllocationArgs:
 
 
 def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlugin:
-    return ColumnPlugin(NAME, POINTS_1_20, scoring=PriorityConfig(NAME, balanced_allocation_1_20))
+    scoring = PriorityConfig(NAME, balanced_allocation_1_20, evidence=balance_evidence_1_20(NAME))
+    return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
 
 
 def node_resources_balanced_allocation_1_36(
@@ -40,7 +47,10 @@ def node_resources_balanced_allocation_1_36(
     """PreScore skips a pod that asks for none of the resources; the weights are not looked at."""
     names = tuple(name for name, _ in (args or NodeResourcesBalancedAllocationArgs()).resources)
     scoring = PriorityConfig(
-        NAME, partial(balanced_allocation_1_36, names), pre_score=partial(asks_for_any_1_36, names)
+        NAME,
+        partial(balanced_allocation_1_36, names),
+        pre_score=partial(asks_for_any_1_36, names),
+        evidence=balance_evidence_1_36(NAME, names),
     )
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring)
 

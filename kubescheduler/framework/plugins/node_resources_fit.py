@@ -51,10 +51,15 @@ from priorities.normalize import curve, scaled
 from priorities.requested_framework import (
     Devices,
     least_allocated_1_36,
+    least_formula,
+    mean_evidence_1_36,
     most_allocated_1_36,
+    most_formula,
     no_devices,
+    ratio_evidence_1_36,
     requested_to_capacity_ratio_1_36,
 )
+from priorities.score_evidence import RuleEvidence
 from priorities.types import Map, PriorityConfig
 
 NAME = "NodeResourcesFit"
@@ -127,6 +132,7 @@ def node_resources_fit_1_36(
         NAME,
         _strategy(args.scoring_strategy or ScoringStrategy(), devices),
         reads=LOCAL if devices is no_devices else LOCAL | Reads.RESOURCES,
+        evidence=_evidence(args.scoring_strategy or ScoringStrategy(), devices),
     )
     return ColumnPlugin(NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED)
 
@@ -152,6 +158,14 @@ def _strategy(strategy: ScoringStrategy, devices: Devices) -> Map:
         return partial(most_allocated_1_36, strategy.resources, devices=devices)
     table = curve(scaled(strategy.shape or ()))
     return partial(requested_to_capacity_ratio_1_36, table, strategy.resources, devices=devices)
+
+
+def _evidence(strategy: ScoringStrategy, devices: Devices) -> RuleEvidence:
+    if strategy.type == "LeastAllocated":
+        return mean_evidence_1_36(NAME, least_formula, strategy.resources, devices)
+    if strategy.type == "MostAllocated":
+        return mean_evidence_1_36(NAME, most_formula, strategy.resources, devices)
+    return ratio_evidence_1_36(NAME, scaled(strategy.shape or ()), strategy.resources, devices)
 
 
 # --- args --------------------------------------------------------------------------------------

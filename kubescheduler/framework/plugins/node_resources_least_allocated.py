@@ -14,7 +14,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.requested_framework import least_allocated_1_20
+from priorities.requested_framework import least_allocated_1_20, least_formula, mean_evidence_1_20
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesLeastAllocated"
@@ -33,7 +33,11 @@ def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | 
     """Raises ConfigError for a weight outside 1-100."""
     args = args or NodeResourcesLeastAllocatedArgs()
     refuse(weight_errors(args.resources))
-    scoring = PriorityConfig(NAME, partial(least_allocated_1_20, args.resources))
+    scoring = PriorityConfig(
+        NAME,
+        partial(least_allocated_1_20, args.resources),
+        evidence=mean_evidence_1_20(NAME, least_formula, args.resources),
+    )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 

@@ -14,7 +14,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.node_resources_least_allocated import ALLOCATED, weight_errors
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.requested_framework import most_allocated_1_20
+from priorities.requested_framework import mean_evidence_1_20, most_allocated_1_20, most_formula
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesMostAllocated"
@@ -33,7 +33,11 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
     """Raises ConfigError for a weight outside 1-100."""
     args = args or NodeResourcesMostAllocatedArgs()
     refuse(weight_errors(args.resources))
-    scoring = PriorityConfig(NAME, partial(most_allocated_1_20, args.resources))
+    scoring = PriorityConfig(
+        NAME,
+        partial(most_allocated_1_20, args.resources),
+        evidence=mean_evidence_1_20(NAME, most_formula, args.resources),
+    )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 

@@ -24,8 +24,9 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.capacity_ratio import capacity_ratio
+from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
 from priorities.normalize import curve, scaled
+from priorities.score_evidence import plugin_evidence
 from priorities.types import PriorityConfig
 
 NAME = "RequestedToCapacityRatio"
@@ -46,7 +47,9 @@ def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, 
     """Raises ConfigError for a faulty shape, none at all included, and for a weight below 1."""
     args = args or RequestedToCapacityRatioArgs()
     refuse(_errors(args))
-    scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(scaled(args.shape)), dict(args.resources)))
+    shape, weights = scaled(args.shape), dict(args.resources)
+    evidence = plugin_evidence(NAME, capacity_ratio_evidence(shape, weights))
+    scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(shape), weights), evidence=evidence)
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 

@@ -9,7 +9,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.selector_spread import matching_pods_1_20, not_spread, spread_scores_1_20
+from priorities.selector_spread import SELECTOR_SPREAD_1_20_EVIDENCE, matching_pods_1_20, not_spread, spread_scores_1_20
 from priorities.types import PriorityConfig
 
 NAME = "SelectorSpread"
@@ -18,7 +18,14 @@ UNPREPARED = 'error reading "PreScoreSelectorSpread" from cycleState: not found'
 
 
 def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    scoring = PriorityConfig(NAME, matching_pods_1_20, spread_scores_1_20, LOCAL | Reads.SERVICES, constant=not_spread)
+    scoring = PriorityConfig(
+        NAME,
+        matching_pods_1_20,
+        spread_scores_1_20,
+        LOCAL | Reads.SERVICES,
+        constant=not_spread,
+        evidence=SELECTOR_SPREAD_1_20_EVIDENCE,
+    )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)
 
 

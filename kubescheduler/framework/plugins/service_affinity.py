@@ -16,7 +16,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.service_affinity_1_20 import check_service_affinity_1_20
 from predicates.types import FitPredicate, Verdict
-from priorities.service_anti_affinity import anti_affinity_scores_1_20, service_pods_1_20
+from priorities.service_anti_affinity import anti_affinity_scores_1_20, service_evidence_1_20, service_pods_1_20
 from priorities.types import PriorityConfig
 
 NAME = "ServiceAffinity"
@@ -52,7 +52,13 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
         NAME,
         POINTS,
         FitPredicate(NAME, check, READS, applies),
-        PriorityConfig(NAME, service_pods_1_20, normalize, LOCAL | Reads.SERVICES),
+        PriorityConfig(
+            NAME,
+            service_pods_1_20,
+            normalize,
+            LOCAL | Reads.SERVICES,
+            evidence=service_evidence_1_20(preferred),
+        ),
         filter_alone=UNPREPARED if labels else None,
     )
 

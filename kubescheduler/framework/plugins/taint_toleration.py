@@ -17,7 +17,7 @@ from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
 from predicates.taints import may_be_tainted_out, pod_tolerates_node_taints_1_20, pod_tolerates_node_taints_1_36
 from predicates.types import FitPredicate, Verdict, always
 from priorities.normalize import default_normalize_reversed
-from priorities.taint_toleration import intolerable_taints
+from priorities.taint_toleration import TOLERATION_EVIDENCE, intolerable_taints
 from priorities.types import PriorityConfig
 
 NAME = "TaintToleration"
@@ -31,7 +31,14 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
         NAME,
         POINTS,
         FitPredicate(NAME, check, Reads.NODE, may_be_tainted_out, unresolvable=always),
-        PriorityConfig(NAME, intolerable_taints, default_normalize_reversed, reads=Reads.NODE, valuewise=True),
+        PriorityConfig(
+            NAME,
+            intolerable_taints,
+            default_normalize_reversed,
+            reads=Reads.NODE,
+            valuewise=True,
+            evidence=TOLERATION_EVIDENCE,
+        ),
         score_alone=unprepared,
     )
 

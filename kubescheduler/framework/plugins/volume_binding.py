@@ -35,7 +35,13 @@ from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_
 from predicates.types import FitPredicate, always
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from priorities.types import PriorityConfig
-from priorities.volume_binding import has_volumes_to_find, score_table, storage_scores
+from priorities.volume_binding import (
+    NOTHING_EVIDENCE,
+    has_volumes_to_find,
+    score_table,
+    storage_evidence,
+    storage_scores,
+)
 
 NAME = "VolumeBinding"
 STATE = f"Reserve{NAME}"
@@ -217,7 +223,8 @@ def volume_binding_1_36(
 
 def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
     scores = partial(storage_scores, score_table(args.shape))
-    return PriorityConfig(NAME, scores, reads=READS, pre_score=has_volumes_to_find)
+    evidence = storage_evidence(args.shape)
+    return PriorityConfig(NAME, scores, reads=READS, pre_score=has_volumes_to_find, evidence=evidence)
 
 
 def _skips(_: PodInfo, __: Snapshot) -> bool:
@@ -228,7 +235,7 @@ def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
     return np.zeros(len(snapshot), np.int64)
 
 
-NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips)
+NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips, evidence=NOTHING_EVIDENCE)
 """Without the gate PreScore always skips."""
 
 

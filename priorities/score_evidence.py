@@ -1,0 +1,150 @@
+"""What a score was made of: its inputs, and its formula with the numbers filled in.
+
+Formulas are plain arithmetic that can be evaluated: ``+ - * / // ( )`` and ``min max abs``, where ``//`` divides whole
+numbers and cuts off toward zero, ``/`` divides in floating point, and whole numbers wrap at 64 bits. Besides those,
+
+    trunc(x)                        without the fraction; -2^63 for what is no number
+    round(x)                        to the nearest whole number, halves away from zero
+    ln(x)                           the natural logarithm
+    std(a, b, …)                    the standard deviation; 0 of one number or none
+    float32(x)                      in single precision, and so is what is computed with it
+    curve(x, (x1, y1), (x2, y2) …)  straight between the points, cut off toward the one on the left; level outside
+
+Nothing here is worked out while pods are scheduled: a rule makes its evidence when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+
+Inputs = Mapping[str, Any]
+"""Name → number, text with its unit, or a list or mapping of those: plain data."""
+
+
+@attrs.frozen
+class Calculation:
+    """How one number came about."""
+
+    formula: str
+    """Evaluates to the number."""
+
+    inputs: Inputs = attrs.field(factory=dict)
+    """What went into it."""
+
+
+Explain = Callable[[PodInfo, Snapshot, int], Calculation]
+"""Of the pod, a snapshot over exactly the feasible rows, and the position of one of them: its raw score."""
+
+ExplainReduce = Callable[[PodInfo, Snapshot, IntArray, int], Calculation]
+"""The same with the raw scores of all feasible rows, (n,): the score that ``reduce`` makes of the row's."""
+
+
+@attrs.frozen
+class RuleEvidence:
+    """What a rule that scores can say about its scores."""
+
+    upstream: str
+    """The rule's name in kube-scheduler, without the release."""
+
+    page: str
+    """The rule's page and heading in docs/."""
+
+    score: Explain
+    """The raw score."""
+
+    normalise: ExplainReduce | None = None
+    """What normalising makes of it; None where raw scores count as they are."""
+
+
+@attrs.frozen
+class ScoreEvidence:
+    """What one rule's score of one node was made of."""
+
+    rule: str
+    """The registered key of the priority or plugin, or the extender's address."""
+
+    upstream: str
+    """The release and its name for the rule: ``1.16 LeastRequestedPriority``; empty for a custom rule."""
+
+    page: str
+    """Where docs/ describe the rule: ``docs/reference/priorities.md#leastrequestedpriority``."""
+
+    inputs: Inputs
+    """What went into the score."""
+
+    formula: str | None
+    """Evaluates to ``raw``; None for a custom rule, of which nothing but its answer is known."""
+
+    raw: int
+    """The score before it is normalised."""
+
+    normalisation: str | None
+    """Evaluates to ``normalised``; None where the raw score counts as it is, or a custom rule normalises."""
+
+    normalised: int
+    """The score that is weighted."""
+
+    weight: int
+    """The rule's weight."""
+
+    product: int
+    """``weight * normalised``, wrapping at 64 bits; the products of all rules add up to the node's total."""
+
+    @property
+    def sentence(self) -> str:
+        """The whole way from the formula to the product in one line."""
+        parts = [f"{self.formula or 'custom rule'} = {self.raw}"]
+        if self.normalisation is not None:
+            parts.append(f"{self.normalisation} = {self.normalised}")
+        elif self.normalised != self.raw:
+            parts.append(f"normalised {self.normalised}")
+        return f"{self.rule}: {'; '.join(parts)}; weight {self.weight}: {self.product}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return attrs.asdict(self, recurse=False)
+
+
+# --- helpers of the rules ------------------------------------------------------------------
+
+
+def priority_page(heading: str) -> str:
+    """The page of a priority of 1.4 and 1.16."""
+    return f"docs/reference/priorities.md#{heading}"
+
+
+def plugin_page(name: str) -> str:
+    """The page of a plugin."""
+    return f"docs/reference/plugins.md#{name.lower()}"
+
+
+def priority_evidence(upstream: str, score: Explain, normalise: ExplainReduce | None = None) -> RuleEvidence:
+    """The evidence of a priority that is documented under its own name."""
+    return RuleEvidence(upstream, priority_page(upstream.lower()), score, normalise)
+
+
+def plugin_evidence(name: str, score: Explain, normalise: ExplainReduce | None = None) -> RuleEvidence:
+    """The evidence of a plugin."""
+    return RuleEvidence(name, plugin_page(name), score, normalise)
+
+
+def one_row(snapshot: Snapshot, at: int) -> Snapshot:
+    """The same cluster over one of the rows."""
+    return snapshot.take(snapshot.row_numbers[at : at + 1])
+
+
+def number(row: IntArray) -> int:
+    """The number of a snapshot's only row."""
+    return int(row[0])
+
+
+def added(terms: list[str]) -> str:
+    """``a + b + …``; 0 without any."""
+    return " + ".join(terms) or "0"
