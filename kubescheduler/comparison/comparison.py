@@ -10,10 +10,11 @@ import attrs
 from kubescheduler.comparison.comparison_document import effects_document, pod_document
 from kubescheduler.comparison.effects import Effects
 from kubescheduler.comparison.outcomes import Cause, PodComparison
+from kubescheduler.notebook.comparison_views import ComparisonViews
 
 
 @attrs.frozen
-class Comparison:
+class Comparison(ComparisonViews):
     """What is found of all pods.
 
     names, releases: of the columns, the old one first. effects: per column, after the run. before: the cluster

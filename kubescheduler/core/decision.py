@@ -11,6 +11,7 @@ from clusterstate.growable import IntArray
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_16
+from kubescheduler.notebook.decision_views import DecisionViews
 
 Scores = IntArray | int
 """One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
@@ -20,7 +21,7 @@ LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
 
 
 @attrs.frozen(eq=False)
-class Decision(FilterResults):
+class Decision(FilterResults, DecisionViews):
     """Where one pod goes, and why; the same class for every release.
 
     What was refused is in the fields of FilterResults. A legacy release's priorities and a framework release's Score

@@ -6,6 +6,7 @@ from collections import Counter
 
 import attrs
 
+from kubescheduler.notebook.simulation_views import SimulationViews
 from kubescheduler.simulation.pod_records import OUTCOMES, WAITING, WITHDRAWN, PodRecord, PreemptionRecord
 from kubescheduler.simulation.utilisation import Level, NodeUsage, Sample, levels, share
 from kubescheduler.simulation.workload import timestamp
@@ -21,7 +22,7 @@ class ReasonCount:
 
 
 @attrs.frozen(eq=False)
-class Report:
+class Report(SimulationViews):
     """Times are seconds after the start, which is ``epoch`` seconds after 1970.
 
     pods: in order of arrival, with pods of the cluster that were preempted. resources: the names that amounts in

@@ -1,0 +1,1 @@
+"""Results as notebooks show and take them: small static HTML, data frames, Arrow tables."""

@@ -1,0 +1,101 @@
+"""A comparison in a notebook: who goes elsewhere and why, as a page and as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from kubescheduler.notebook.data_frames import Columns, arrow_table, data_frame
+from kubescheduler.notebook.static_html import html_page, html_table, html_text
+
+MOST_PODS = 20
+"""Pods on a page."""
+
+
+class Placed(Protocol):
+    """Where one column puts a pod."""
+
+    @property
+    def host(self) -> str | None: ...
+
+
+class Explained(Protocol):
+    """Why a pod goes elsewhere in one new column."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def cause(self) -> str: ...
+
+
+class ComparedPod(Protocol):
+    """One pod in all columns."""
+
+    @property
+    def pod(self) -> str: ...
+    @property
+    def moved(self) -> bool: ...
+    @property
+    def outcomes(self) -> Sequence[Placed]: ...
+    @property
+    def changes(self) -> Sequence[Explained]: ...
+
+
+class ComparedColumns(Protocol):
+    """What of a comparison is shown."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def pods(self) -> Sequence[ComparedPod]: ...
+
+
+class ComparisonViews:
+    """What a comparison offers to notebooks."""
+
+    __slots__ = ()
+
+    def to_frame(self: ComparedColumns) -> Any:
+        """A pandas DataFrame with a row for each pod: whether it moves, its host in each column, and by each new column
+        the cause. Raises ConfigError without pandas."""
+        return data_frame(comparison_columns(self), "pod")
+
+    def to_arrow(self: ComparedColumns) -> Any:
+        """The rows of ``to_frame`` as a pyarrow Table. Raises ConfigError without pyarrow."""
+        return arrow_table(comparison_columns(self))
+
+    def _repr_html_(self: ComparedColumns) -> str:
+        """A small static page: how many pods go elsewhere, which, and why."""
+        return comparison_html(self)
+
+
+def comparison_columns(compared: ComparedColumns) -> Columns:
+    """Column → its value of every pod, in the pods' order."""
+    pods = compared.pods
+    return {
+        "pod": [pod.pod for pod in pods],
+        "moved": [pod.moved for pod in pods],
+        **{f"host {name}": [pod.outcomes[at].host for pod in pods] for at, name in enumerate(compared.names)},
+        **{f"cause {name}": [str(pod.changes[at].cause) for pod in pods] for at, name in enumerate(compared.names[1:])},
+    }
+
+
+def comparison_html(compared: ComparedColumns) -> str:
+    """A small static page of a comparison."""
+    moved = [pod for pod in compared.pods if pod.moved]
+    total = len(compared.pods)
+    title = f"{len(moved)} of {total} {'pod goes' if total == 1 else 'pods go'} elsewhere"
+    title += f" ({' → '.join(compared.names)})"
+    rows = [
+        [pod.pod, *(outcome.host or "no node" for outcome in pod.outcomes), *_whys(pod.changes)]
+        for pod in moved[:MOST_PODS]
+    ]
+    header = ["pod", *compared.names, "cause", "why"]
+    more = f"and {len(moved) - MOST_PODS} more" if len(moved) > MOST_PODS else ""
+    return html_page(title, html_table(header, rows) if rows else "", html_text(more))
+
+
+def _whys(changes: Sequence[Explained]) -> list[str]:
+    """The cause and the sentence of every new column."""
+    causes = [str(change.cause) for change in changes]
+    return [", ".join(causes), " ".join(change.text for change in changes)]

@@ -1,0 +1,176 @@
+"""Decisions, comparisons and simulations in notebooks: pages, data frames and Arrow tables."""
+
+from __future__ import annotations
+
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import attrs
+import pytest
+
+from clusterstate.errors import ConfigError
+from kubescheduler import RELEASES, Cluster, Decision, Scheduler, compare, pod, simulate
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.notebook.data_frames import arrow_table, data_frame
+from kubescheduler.simulation.simulation_report import Report
+
+NASTY = '<script>alert("x")</script>&'
+
+
+class Page(HTMLParser):
+    """The tags and the text of a page; every tag has to be closed where it was opened."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        assert {name for name, _ in attributes} <= {"style"}
+        self.tags.append(tag)
+        if tag != "br":
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + " "
+
+
+def page_of(shown: Any) -> Page:
+    return Page(shown._repr_html_())
+
+
+def cluster(release: str) -> Cluster:
+    """Three nodes, of which one is full and one is tainted."""
+    return (
+        Cluster(release=release)
+        .node("a", cpu=4)
+        .node("b", cpu=2)
+        .node("c", cpu=4, taints=["x:NoSchedule"])
+        .node("d", cpu=4)
+        .pod("db", node="b", cpu=2)
+    )
+
+
+def decision_of(release: str) -> Decision:
+    return Scheduler(cluster(release)).decide(pod("web", cpu=1))
+
+
+def comparison_of() -> Comparison:
+    found = cluster("1.16").pod("log", node="d", cpu=1, memory="2Gi")
+    return compare(found, [pod("web", cpu=1), pod("huge", cpu=99)], new={"provider": "ClusterAutoscalerProvider"})
+
+
+def report_of() -> Report:
+    jobs = [pod(f"job-{n}", cpu=3, annotations={"kubescheduler/duration": "60"}) for n in range(3)]
+    return simulate(Cluster().node("a", cpu=4), [*jobs, pod("huge", cpu=99)])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_decisions_as_pages(release: str) -> None:
+    """The page has the host, the scores of what fits and the reasons of what does not."""
+    page = page_of(decision_of(release))
+    assert f"default/web: a (2/4 nodes fit, release {release})" in page.text
+    assert "Insufficient cpu" in page.text or "PodFitsResources" in page.text or release == "1.4"
+    assert {"table", "td"} <= set(page.tags)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_decisions_as_frames(release: str) -> None:
+    """A row for each node: those that fit first, whole numbers whole, and reasons where a node was refused."""
+    decision = decision_of(release)
+    frame = decision.to_frame()
+    assert list(frame.index) == ["a", "d", "b", "c"]
+    assert frame["total"].to_dict()["a"] == decision.total()["a"]
+    assert str(frame["total"].dtype) == "Int64"
+    assert frame["fits"].tolist() == [True, True, False, False]
+    assert frame["reasons"]["b"] == "; ".join(decision.reasons()["b"])
+    priority = next(iter(decision.scores))
+    assert frame[priority]["d"] == decision.score(priority)["d"]
+    assert decision.to_arrow().column("node").to_pylist() == ["a", "d", "b", "c"]
+
+
+def test_decisions_as_plain_data() -> None:
+    """The dictionary has what the frame has, by node."""
+    decision = decision_of("1.16")
+    found = decision.to_dict()
+    assert (found["pod"], found["host"], found["fits"]) == ("default/web", "a", ["a", "d"])
+    assert found["scores"]["LeastRequestedPriority"] == decision.score("LeastRequestedPriority")
+    assert found["reasons"] == decision.reasons()
+
+
+def test_many_nodes_stay_a_small_page() -> None:
+    """Ten nodes are shown and the others counted, however many there are; the chosen one is among those shown."""
+    scheduler = Scheduler(Cluster().node("n").cloned("n", 500), tie_break="random", seed=1)
+    decision = scheduler.decide(pod("web"))
+    page = page_of(decision)
+    assert page.tags.count("tr") == 11
+    assert "and 491 more nodes that fit" in page.text
+    assert f" {decision.host} " in page.text
+    assert len(decision._repr_html_()) < 30_000
+
+
+def test_comparisons() -> None:
+    """The page names the pods that go elsewhere, with the cause; the frame has all pods."""
+    found = comparison_of()
+    page = page_of(found)
+    assert "1 of 2 pods go elsewhere" in page.text
+    assert "default/web" in page.text
+    assert "default/huge" not in page.text
+    frame = found.to_frame()
+    assert list(frame.index) == ["default/web", "default/huge"]
+    assert frame["moved"].tolist() == [True, False]
+    assert found.to_arrow().num_rows == 2
+
+
+def test_simulations() -> None:
+    """The page has counts, waits and reasons; the frame has a row for each pod."""
+    found = report_of()
+    page = page_of(found)
+    assert "3 of 4 pods placed" in page.text
+    assert "Insufficient cpu" in page.text
+    frame = found.to_frame()
+    assert frame["outcome"].tolist() == ["finished", "finished", "finished", "pending"]
+    assert str(frame["placed"].dtype) == "Float64"
+    assert found.to_arrow().num_rows == 4
+
+
+def test_foreign_text_is_escaped() -> None:
+    """Names and reasons cannot become tags."""
+    decision = decision_of("1.16")
+    named = attrs.evolve(decision.pod, metadata=attrs.evolve(decision.pod.metadata, name=NASTY))
+    shown = [
+        attrs.evolve(decision, pod=named, error=NASTY, host=None, names=(NASTY, *decision.names[1:])),
+        attrs.evolve(comparison_of(), names=(NASTY, "new")),
+        attrs.evolve(report_of(), release=NASTY, resources=(NASTY,)),
+    ]
+    for each in shown:
+        page = page_of(each)
+        assert NASTY in page.text
+        assert "script" not in page.tags
+
+
+@pytest.mark.parametrize("shown", [decision_of("1.36"), comparison_of(), report_of()], ids=lambda s: type(s).__name__)
+def test_pages_have_no_colours_of_their_own(shown: Any) -> None:
+    """Text keeps the page's colour and backgrounds are translucent, so that light and dark pages both read well."""
+    text = shown._repr_html_()
+    assert "color:inherit" in text
+    assert "#" not in text
+    assert "<script" not in text
+
+
+@pytest.mark.parametrize(
+    ("package", "make"), [("pandas", lambda: data_frame({"a": [1]}, "a")), ("pyarrow", lambda: arrow_table({}))]
+)
+def test_a_missing_package_is_named(package: str, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pandas or pyarrow the error says what to install."""
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ConfigError, match=rf"needs {package}, which is not installed: pip install"):
+        make()
