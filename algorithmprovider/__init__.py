@@ -20,14 +20,16 @@ from algorithmprovider.registration import (
 )
 from algorithmprovider.registry import Provider, Registry, nearest
 from clusterstate.errors import RegistryError
+from clusterstate.release_names import DEFAULT_RELEASE
 from clusterstate.release_view import ReleaseView
 from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 
 __all__ = [
+    "DEFAULT_PROVIDER",
+    "DEFAULT_RELEASE",
     "FIT_PREDICATES",
     "PRIORITY_CONFIGS",
     "PROVIDERS",
-    "RELEASES",
     "NodeInfo",
     "Provider",
     "Registry",
@@ -44,32 +46,43 @@ __all__ = [
     "register_priority_function",
     "registry",
     "release_view",
+    "view_1_20",
+    "view_1_36",
 ]
 
-DEFAULT_RELEASE = "1.16"
 DEFAULT_PROVIDER = "DefaultProvider"
 
-RELEASES: dict[str, tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]] = {
+REGISTRIES: dict[str, tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]] = {
     "1.4": (release_1_4.registry, release_1_4.FEATURE_GATES),
     "1.16": (release_1_16.registry, release_1_16.FEATURE_GATES),
 }
-"""Release → (its registry under given feature gates, the gates that matter and their defaults)."""
+"""Release that decides by predicates and priorities → (its registry under given feature gates, their defaults)."""
+
+
+def view_1_20(_: Mapping[str, bool]) -> ReleaseView:
+    """How 1.20 reads objects, whatever the feature gates."""
+    return VIEW_1_20
+
+
+def view_1_36(_: Mapping[str, bool]) -> ReleaseView:
+    """How 1.36 reads objects, whatever the feature gates."""
+    return VIEW_1_36
 
 
 VIEWS: dict[str, Callable[[Mapping[str, bool]], ReleaseView]] = {
     "1.4": release_1_4.release_view,
     "1.16": release_1_16.release_view,
-    "1.20": lambda _: VIEW_1_20,
-    "1.36": lambda _: VIEW_1_36,
+    "1.20": view_1_20,
+    "1.36": view_1_36,
 }
-"""Release → how it sees objects under given feature gates."""
+"""Release → how it reads objects under given feature gates."""
 
 
 def release_view(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> ReleaseView:
-    """How a release sees objects, for the cluster's cache. ``feature_gates`` override the defaults."""
+    """How a release reads objects, for the cluster's cache. ``feature_gates`` override the defaults."""
     if release not in VIEWS:
         raise _unknown(release, VIEWS)
-    gates = RELEASES[release][1] if release in RELEASES else {}
+    gates = REGISTRIES[release][1] if release in REGISTRIES else {}
     return VIEWS[release]({**gates, **(feature_gates or {})})
 
 
@@ -85,9 +98,9 @@ def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] |
 
 
 def _known(release: str) -> tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]:
-    if release not in RELEASES:
-        raise _unknown(release, RELEASES)
-    return RELEASES[release]
+    if release not in REGISTRIES:
+        raise _unknown(release, REGISTRIES)
+    return REGISTRIES[release]
 
 
 def _unknown(release: str, known: Collection[str]) -> RegistryError:

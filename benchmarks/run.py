@@ -19,14 +19,14 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from algorithmprovider import VIEWS, release_view
 from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, WORKLOADS, Workload, namespace, node
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
-from kubescheduler.config.gates import GATES, gates_from
+from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import Scheduler, engine_for
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
+from kubescheduler.engine.releases import RELEASES
 
 MOST_PODS_A_NODE = 30
 
@@ -34,9 +34,9 @@ MOST_PODS_A_NODE = 30
 def build(workload: Workload, release: str, nodes: int, init_pods: int) -> Scheduler:
     """A scheduler over a fresh cluster with the initial pods in place."""
     decoder = Decoder()
-    known = GATES[release]
-    gates = gates_from(release, {gate: on for gate, on in workload.feature_gates.items() if gate in known})
-    cache = ClusterCache(release_view(release, gates))
+    known = RELEASES[release].gates.gates
+    flags = EngineFlags(release, feature_gates={k: on for k, on in workload.feature_gates.items() if k in known})
+    cache = ClusterCache(flags.release_view())
     for name, labels in workload.namespaces(init_pods).items():
         cache.add(decoder.decode_object(namespace(name, labels)))
     for index in range(nodes):
@@ -46,8 +46,7 @@ def build(workload: Workload, release: str, nodes: int, init_pods: int) -> Sched
             workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE))
         )
         cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
-    options = AlgorithmOptions(release=release, feature_gates=gates)
-    return engine_for(options, None, None, None).scheduler(cache)
+    return engine_for(flags, None, None, None).scheduler(cache)
 
 
 def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: int) -> tuple[float, int]:
@@ -95,7 +94,7 @@ def _preempt(scheduler: Scheduler, pods: list[Pod]) -> int:
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--release", type=click.Choice(list(VIEWS)), default="1.16")
+@click.option("--release", type=click.Choice(RELEASE_NAMES), default=DEFAULT_RELEASE)
 @click.option("--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="All when none is named.")
 @click.option("--nodes", type=int, default=(5000,), multiple=True)
 @click.option("--init-pods", type=int, help="By default as many as upstream's workload begins with.")

@@ -38,6 +38,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from clusterstate.release_names import RELEASE_NAMES
+
 if TYPE_CHECKING:
     from clusterstate import errors as errors
     from kubescheduler.api.cluster import Cluster as Cluster
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-RELEASES = ("1.4", "1.16", "1.20", "1.36")
+RELEASES = RELEASE_NAMES
 """The releases there are, oldest first."""
 
 __all__ = [

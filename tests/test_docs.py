@@ -12,7 +12,8 @@ import attrs
 import msgspec
 import pytest
 
-from algorithmprovider import RELEASES, registry
+from algorithmprovider import registry
+from clusterstate.release_names import RELEASE_NAMES
 from docs.generate import rule_texts
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
@@ -29,12 +30,16 @@ from docs.generate.reference_tables import (
     tables,
 )
 from kubescheduler.core.decision import Decision
+from kubescheduler.engine.releases import RELEASES, framework_releases
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, args_types
+from kubescheduler.framework.profiles.in_tree_plugins import args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.types import PredicateArgs
 from tests.conftest import vectors_dir
 from tests.support.build import cache_of
+
+IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in framework_releases()}
+"""Release → its plugins."""
 
 DOCUMENTS = documents()
 WITH_EXAMPLES = [path for path in DOCUMENTS if blocks(path.read_text(encoding="utf-8"))]
@@ -108,7 +113,7 @@ def test_every_rule_is_described() -> None:
     assert set(rule_texts.PRIORITIES) == {*all_priorities(), *CUSTOM_PRIORITIES}
     assert set(rule_texts.PREDICATES_1_4) == set(predicates_1_4())
     assert set(rule_texts.PRIORITIES_1_4) == {*registry(OLD).priorities, *OLD_ARGUMENTS}
-    assert {*RELEASES, *IN_TREE} == {RELEASE, OLD, "1.20", "1.36"}
+    assert {*RELEASE_NAMES} == {RELEASE, OLD, "1.20", "1.36"}
 
 
 def test_documented_reasons_are_those_of_kube_scheduler() -> None:

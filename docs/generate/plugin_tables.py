@@ -15,6 +15,7 @@ from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import default_sets
+from kubescheduler.engine.releases import RELEASES, framework_releases
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
@@ -23,7 +24,10 @@ from kubescheduler.framework.profiles.default_plugins import (
     AUTOSCALER_PROVIDER,
     DEFAULT_PROVIDER,
 )
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, args_keys, args_types
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types
+
+IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in framework_releases()}
+"""Release → its plugins."""
 
 NONE = "–"
 OLD, NEW = "1.20", "1.36"

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, Self
 
-from algorithmprovider import VIEWS, release_view
+from algorithmprovider import release_view
 from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from clusterstate.release_view import ReleaseView
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.cluster_entries import Entries, Entry, key_of, named
@@ -19,8 +20,6 @@ from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, foun
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.sources.cluster_input import Progress, check_references
-
-DEFAULT_RELEASE = "1.16"
 
 
 class Cluster(WhatIf):
@@ -41,9 +40,11 @@ class Cluster(WhatIf):
     """
 
     def __init__(self, *things: Any, release: str = DEFAULT_RELEASE, defaulting: bool = True) -> None:
-        if release not in VIEWS:
-            known = ", ".join(VIEWS)
-            raise ConfigError(f"release {release!r} is not known; known are {known}{nearest(str(release), VIEWS)}")
+        if release not in RELEASE_NAMES:
+            known = ", ".join(RELEASE_NAMES)
+            raise ConfigError(
+                f"release {release!r} is not known; known are {known}{nearest(str(release), RELEASE_NAMES)}"
+            )
         self._release = release
         self._defaulting = defaulting
         self._keeps_manifests = True

@@ -15,8 +15,8 @@ from clusterstate.manifests.fields import describe
 from kubescheduler.api.given_objects import is_text
 from kubescheduler.config.config_text import parse_document
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
+from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.engines import Engine
-from kubescheduler.engine.legacy_algorithm import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_loading import load_factory, plugin_option
 from kubescheduler.framework.profiles.plugin_registration import PluginOption

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from algorithmprovider import VIEWS
 from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import Pod
+from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of
 from kubescheduler.api.engine_choice import described, gates_text
@@ -53,10 +53,10 @@ def compare(
     ['b', 'a']
     """
     from kubescheduler.comparison.comparing import compare as run
+    from kubescheduler.engine.releases import newest
 
     specs = _sides(cluster, old, new)
-    newest = max((spec.release for spec in specs), key=list(VIEWS).index)
-    seen = cluster.for_release(newest)
+    seen = cluster.for_release(newest(spec.release for spec in specs).name)
     decided = seen.pending() if pods is None else seen.pods_from(pods)
     objects = without(seen, decided)
     return run(objects, decided, specs[0], specs[1:], mode=mode, preempt=preempt, names=names)
@@ -140,7 +140,7 @@ def migrate(
     policy: Any = None,
     *,
     provider: str | None = None,
-    release: str = "1.16",
+    release: str = DEFAULT_RELEASE,
     to: str = "1.36",
     gates: Mapping[str, bool] | str | None = None,
     hard_pod_affinity_symmetric_weight: int | None = None,
@@ -155,12 +155,12 @@ def migrate(
     >>> translation.exact, translation.plain()["kind"]
     (False, 'KubeSchedulerConfiguration')
     """
-    from kubescheduler.config.gates import parse_gates
+    from kubescheduler.engine.releases import release_named
     from kubescheduler.translate.translating import policy_source, provider_source, translate
 
     if (policy is None) == (provider is None):
         raise ConfigError("say what to translate: either a policy or provider=")
-    known = parse_gates(release, gates_text(gates))
+    known = release_named(release).gates.parse(gates_text(gates))
     if provider is not None:
         source = provider_source(provider, release, known, hard_pod_affinity_symmetric_weight)
     else:

@@ -73,7 +73,7 @@ def capacity(
     from clusterstate.errors import InputError
     from clusterstate.objects import PriorityClass
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.simulation.workload_files import filled_by, read_simulated_cluster
+    from kubescheduler.simulation.workload_files import read_simulated_cluster
     from kubescheduler.sources.cluster_input import read_pods
 
     if (*cluster, *pod_files).count("-") > 1:
@@ -81,7 +81,7 @@ def capacity(
     import sys
 
     stdin, defaulting = sys.stdin.buffer, not no_defaulting
-    release = filled_by(engine.release)
+    release = engine.release
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.cli.common_options import FILE, PLUGIN, OneOf
 from kubescheduler.cli.engine_options import remark
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.comparison.comparing import Cause
+    from kubescheduler.engine.engines import Engine
     from kubescheduler.engine.spec import EngineSpec
 
 MANY = 200
@@ -39,7 +41,11 @@ SPEC = "KEY=VALUE,…"
 @click.option("--pending", is_flag=True, help="Compare every pending pod of the cluster, in queue order.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
 @click.option(
-    "--old", default="release=1.16", show_default=True, metavar=SPEC, help="A configuration, as policy=policy.json."
+    "--old",
+    default=f"release={DEFAULT_RELEASE}",
+    show_default=True,
+    metavar=SPEC,
+    help="A configuration, as policy=policy.json.",
 )
 @click.option("--new", multiple=True, required=True, metavar=SPEC, help="Another one, for a column.  [repeatable]")
 @click.option(
@@ -103,15 +109,16 @@ def compare(
     problems: list[str] = []
     with nothing_collected():
         tolerated = attempt(problems, lambda: causes(tolerate))
-        specs = attempt(problems, lambda: engine_specs(old, new, plugin))
-        releases = [] if specs is None else [spec.release for spec in specs]
+        sides = attempt(problems, lambda: engines_of(old, new, plugin))
+        releases = [] if sides is None else [spec.release for spec, _ in sides]
         inputs = attempt(problems, lambda: _inputs(cluster, pod_files, releases, defaulting=not no_defaulting))
-        if specs is None or inputs is None or tolerated is None or problems:
+        if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     objects, pods = inputs
     if not pods:
         remark("no pending pods in the cluster")
-    asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "notice": remark}
+    specs = [spec for spec, _ in sides]
+    asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "engines": [engine for _, engine in sides]}
     with progress("comparing", sys.stderr, smallest=MANY) as tell:
         found = run(objects, pods[:limit], specs[0], specs[1:], progress=tell, **asked)
     for piece in rendered_comparison(found, output, tolerated):
@@ -126,43 +133,39 @@ def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: b
         raise click.UsageError("standard input can be read once: give - once")
 
 
-def engine_specs(old: str, new: Sequence[str], plugins: Sequence[str] = ()) -> list[EngineSpec]:
-    """With what the environment says, and plugins of one's own; engines can be made of them. Raises ConfigError with
-    the faults of all."""
+def engines_of(old: str, new: Sequence[str], plugins: Sequence[str] = ()) -> list[tuple[EngineSpec, Engine]]:
+    """Every configuration, with what the environment says and custom plugins, and its engine.
+
+    Raises ConfigError with the faults of all.
+    """
     import os
 
     import attrs
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
-    from kubescheduler.cli.plugin_options import FRAMEWORK_RELEASES, plugins_for_all
-    from kubescheduler.engine.legacy_algorithm import max_pd_volumes
+    from kubescheduler.cli.plugin_options import plugins_for_all
+    from kubescheduler.engine.engine_flags import max_pd_volumes
     from kubescheduler.engine.spec import EngineSpec
 
     problems: list[str] = []
     volumes = attempt(problems, lambda: max_pd_volumes(os.environ))
-    own = attempt(problems, lambda: plugins_for_all(FRAMEWORK_RELEASES, plugins)) or ()
+    own = attempt(problems, lambda: plugins_for_all(plugins)) or ()
 
-    def checked(text: str) -> EngineSpec:
+    def made(text: str) -> tuple[EngineSpec, Engine]:
         spec = attrs.evolve(EngineSpec.parse(text), max_pd_volumes=volumes)
-        if spec.release in FRAMEWORK_RELEASES:
-            spec = attrs.evolve(spec, plugins=own)
-        spec.engine(_silent)
-        return spec
+        spec = spec if spec.record.framework is None else attrs.evolve(spec, plugins=own)
+        return spec, spec.engine(remark)
 
-    found: list[EngineSpec] = []
+    found: list[tuple[EngineSpec, Engine]] = []
     for option, text in (("--old", old), *(("--new", text) for text in new)):
         faults: list[str] = []
-        spec = attempt(faults, partial(checked, text))
+        side = attempt(faults, partial(made, text))
         problems += (f"{option}: {fault}" for fault in faults)
-        found += [] if spec is None else [spec]
+        found += [] if side is None else [side]
     if problems:
         raise ConfigError(problems)
     return found
-
-
-def _silent(_: str) -> None:
-    """Notes are told when the engine is made that decides."""
 
 
 def causes(text: str) -> frozenset[Cause]:
@@ -189,9 +192,10 @@ def _inputs(
     import sys
 
     from kubescheduler.cli.inputs import read_inputs
+    from kubescheduler.engine.releases import newest
     from kubescheduler.simulation.workload_files import read_simulated_cluster, read_workload
 
-    release, stdin = _filled_by(releases), sys.stdin.buffer
+    release, stdin = newest(releases or [DEFAULT_RELEASE]).name, sys.stdin.buffer
     if not files:
         found = read_inputs(cluster, (), pending=True, defaulting=defaulting, keep_items=False, release=release)
         _tell(found.notes)
@@ -203,14 +207,6 @@ def _inputs(
     later = [arrival.pod for chain in workload.chains.values() for arrival in chain.waiting]
     objects = [*there.objects, *workload.objects, *(arrival.node for arrival in workload.nodes)]
     return objects, [*(arrival.pod for arrival in arrivals), *later]
-
-
-def _filled_by(releases: Sequence[str]) -> str:
-    """The newest release whose API server fills manifests in: every release reads what that one writes."""
-    from kubescheduler.sources.cluster_input import FILLINGS
-
-    known = list(FILLINGS)
-    return max((release for release in releases if release in known), key=known.index, default="1.16")
 
 
 def _tell(notes: Sequence[str]) -> None:

@@ -42,7 +42,7 @@ class EngineFlags:
         import os
 
         from kubescheduler.cli.plugin_options import plugins_for
-        from kubescheduler.engine.legacy_algorithm import max_pd_volumes
+        from kubescheduler.engine.engine_flags import max_pd_volumes
         from kubescheduler.engine.spec import EngineSpec
 
         return EngineSpec(
@@ -66,12 +66,9 @@ class EngineFlags:
 
     def scheduler(self, engine: Engine, objects: Iterable[ClusterObject]) -> Scheduler:
         """A scheduler over a cluster of these objects, seen as the release sees them."""
-        from algorithmprovider import release_view
         from clusterstate.cache import ClusterCache
-        from kubescheduler.config.gates import parse_gates
 
-        eyes = release_view(self.release, parse_gates(self.release, self.feature_gates))
-        return engine.scheduler(ClusterCache.of(objects, eyes), self._tie_break(engine))
+        return engine.scheduler(ClusterCache.of(objects, engine.view), self._tie_break(engine))
 
     def _tie_break(self, engine: Engine) -> TieBreak:
         import random
@@ -89,17 +86,18 @@ class EngineFlags:
 
         from clusterstate.errors import InputError
         from kubescheduler.config.component import write_component_config
-        from kubescheduler.engine.spec import CONFIGS
+        from kubescheduler.engine.releases import framework_releases
+        from kubescheduler.engine.spec import no_notice
 
         assert self.write_config_to is not None
-        if self.release not in CONFIGS:
+        if self.release not in framework_releases():
             raise InputError(
                 f"--write-config-to: release {self.release} has no component configuration; "
-                f"choose --release {' or '.join(CONFIGS)}"
+                f"choose --release {' or '.join(framework_releases())}"
             )
         spec = self.spec()
         spec.engine(remark)
-        text = write_component_config(spec.component_config(_unsaid))
+        text = write_component_config(spec.component_config(no_notice))
         if self.write_config_to == "-":
             click.echo(text, nl=False)
             return
@@ -114,10 +112,6 @@ class EngineFlags:
 def remark(text: str) -> None:
     """On standard error; no error."""
     click.echo(f"note: {text}", err=True)
-
-
-def _unsaid(_: str) -> None:
-    """It has been said before."""
 
 
 class _NotForWriting(click.Parameter):

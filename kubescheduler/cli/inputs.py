@@ -48,10 +48,7 @@ def read_inputs(
     release: str = "1.16",
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
-    from kubescheduler.simulation.workload_files import filled_by
-
     problems: list[str] = []
-    release = filled_by(release)
     found = attempt(problems, lambda: _cluster(cluster, release, defaulting, keep_items))
     pods: list[Pod] | None = []
     if pending:

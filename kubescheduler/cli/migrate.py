@@ -83,10 +83,10 @@ def migrate(
 def _source(
     policy: str | None, provider: str | None, release: str, feature_gates: str, hard_weight: int | None
 ) -> Source:
-    from kubescheduler.config.gates import parse_gates
+    from kubescheduler.engine.releases import RELEASES
     from kubescheduler.translate.translating import policy_source, provider_source, read_policy_text
 
-    gates = parse_gates(release, feature_gates)
+    gates = RELEASES[release].gates.parse(feature_gates)
     if policy is None:
         if provider is None:
             raise click.UsageError("say what to translate: a policy file, or --algorithm-provider NAME")

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 GROUP = "kubescheduler.algorithms"
 """Entry points of this group are called like ``--plugin``."""
 
-FRAMEWORK_RELEASES = ("1.20", "1.36")
-"""Spelled out so that little is imported; a test holds them to those of the configuration."""
-
 
 def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
     """What ``--plugin`` and installed packages bring to a release: algorithms that are registered, or plugins.
 
     Raises ConfigError with every one that cannot be loaded.
     """
-    if release not in FRAMEWORK_RELEASES:
+    from kubescheduler.engine.releases import release_named
+
+    if release_named(release).framework is None:
         load_plugins(names)
         return ()
+    return framework_plugins(names)
+
+
+def framework_plugins(names: Iterable[str]) -> tuple[PluginOption, ...]:
+    """The framework plugins of ``--plugin`` and installed packages. Raises ConfigError as ``plugins_for`` does."""
     from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
 
     _look_here()
@@ -54,8 +58,8 @@ def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
     return tuple(options)
 
 
-def plugins_for_all(releases: Collection[str], names: Iterable[str]) -> tuple[PluginOption, ...]:
-    """What they bring to several releases at once: the framework plugins; algorithms are registered.
+def plugins_for_all(names: Iterable[str]) -> tuple[PluginOption, ...]:
+    """What they bring to all releases at once: the framework plugins; algorithms are registered.
 
     Raises ConfigError with every one that cannot be loaded.
     """
@@ -63,8 +67,7 @@ def plugins_for_all(releases: Collection[str], names: Iterable[str]) -> tuple[Pl
     named = list(names)
     makers = [name for name in named if _makes_a_plugin(name)]
     load_plugins(name for name in named if name not in makers)
-    framework = next((release for release in releases if release in FRAMEWORK_RELEASES), None)
-    return () if framework is None else plugins_for(framework, makers)
+    return framework_plugins(makers)
 
 
 def _makes_a_plugin(name: str) -> bool:
@@ -79,10 +82,14 @@ def _makes_a_plugin(name: str) -> bool:
     return isinstance(found, type) or (callable(found) and _needs_arguments(found))
 
 
-NO_PLUGINS = (
-    "predicates and priorities decide in releases 1.4 and 1.16: name a function that registers some, "
-    "or choose --release 1.20 or 1.36"
-)
+def no_plugins() -> str:
+    """Where predicates and priorities decide, and what to do instead."""
+    from kubescheduler.engine.releases import framework_releases, legacy_releases
+
+    return (
+        f"predicates and priorities decide in releases {' and '.join(legacy_releases())}: name a function that "
+        f"registers some, or choose --release {' or '.join(framework_releases())}"
+    )
 
 
 def load_plugins(names: Iterable[str]) -> None:
@@ -124,7 +131,7 @@ def _attempt(source: str, action: Callable[[], None], problems: list[str]) -> No
 
 def _function(name: str) -> Callable[[], Any]:
     if "=" in name:
-        raise ConfigError(f"a name belongs to a framework plugin; {NO_PLUGINS}")
+        raise ConfigError(f"a name belongs to a framework plugin; {no_plugins()}")
     module_name, _, function_name = name.partition(":")
     if not module_name or not function_name:
         raise ConfigError("write it as module:function")
@@ -141,7 +148,7 @@ def _function(name: str) -> Callable[[], Any]:
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise ConfigError(f"module {module_name} has no function {function_name}{nearest(function_name, functions)}")
     if isinstance(function, type) or _needs_arguments(function):
-        raise ConfigError(f"{function_name} makes a framework plugin; {NO_PLUGINS}")
+        raise ConfigError(f"{function_name} makes a framework plugin; {no_plugins()}")
     called: Callable[[], Any] = function
     return called
 

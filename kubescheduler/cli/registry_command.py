@@ -33,9 +33,9 @@ def registry(engine: EngineFlags, output: str) -> int:
       kubescheduler registry --release 1.36 --config scheduler.yaml
       kubescheduler registry --release 1.20 --policy-config-file policy.json
     """
-    from kubescheduler.cli.plugin_options import FRAMEWORK_RELEASES
+    from kubescheduler.engine.releases import RELEASES
 
-    if engine.release in FRAMEWORK_RELEASES:
+    if RELEASES[engine.release].framework is not None:
         from kubescheduler.cli.registry_of_plugins import plugins_document, plugins_table, profiles_of
 
         found = profiles_of(engine)
@@ -62,10 +62,9 @@ def _text(document: dict[str, Any], output: str) -> str:
 
 def _algorithms(engine: EngineFlags) -> Registry:
     """Raises ConfigError for options that choose among what is listed anyway."""
-    from algorithmprovider import registry as registry_of
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.plugin_options import load_plugins
-    from kubescheduler.config.gates import parse_gates
+    from kubescheduler.engine.releases import RELEASES, framework_releases
 
     flags = {
         "--algorithm-provider": engine.algorithm_provider,
@@ -75,10 +74,12 @@ def _algorithms(engine: EngineFlags) -> Registry:
     }
     given = [flag for flag, value in flags.items() if value is not None]
     if given:
-        text = "release {} lists all that there is; leave this out, or choose --release 1.20 or 1.36"
-        raise ConfigError(f"{flag}: {text.format(engine.release)}" for flag in given)
+        others = " or ".join(framework_releases())
+        text = f"release {engine.release} lists all that there is; leave this out, or choose --release {others}"
+        raise ConfigError(f"{flag}: {text}" for flag in given)
     load_plugins(engine.plugin)
-    return registry_of(engine.release, parse_gates(engine.release, engine.feature_gates))
+    record = RELEASES[engine.release]
+    return record.legacy_rules.registry(record.gates.parse(engine.feature_gates))
 
 
 def registry_table(registry: Registry) -> str:

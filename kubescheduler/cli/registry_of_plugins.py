@@ -11,33 +11,35 @@ from clusterstate.cache import ClusterCache
 from kubescheduler.cli.engine_options import EngineFlags, remark
 from kubescheduler.cli.tables import NONE, table
 from kubescheduler.engine.engines import FrameworkEngine
-from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
-from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20
+from kubescheduler.engine.framework_rules import FrameworkRules
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.framework.running.framework_runtime import Framework
-
-POINTS: dict[str, tuple[Point, ...]] = {"1.20": POINTS_1_20, "1.36": POINTS_1_36}
-"""Release → its points, in the order they run."""
 
 
 @attrs.frozen(eq=False)
 class Found:
-    """profiles: as configured. known: every plugin there is → the points it takes part in."""
+    """The plugins of a release and where they run."""
 
     release: str
+    """The release's name."""
+    rules: FrameworkRules
+    """The release's."""
     profiles: Profiles
+    """As configured."""
     known: Mapping[str, Collection[Point]]
+    """Every plugin there is → the points it takes part in."""
 
     def rows(self, frame: Framework) -> Iterator[tuple[Point, str, int | None]]:
         """(point, plugin, its weight where that counts) in the order they run."""
         weights = {Point.SCORE: frame.score_weights, Point.PLACEMENT_SCORE: frame.placement_weights}
-        for point in POINTS[self.release]:
+        for point in self.rules.points:
             for plugin in frame.at(point):
                 yield point, plugin.name, weights[point].get(plugin.name) if point in weights else None
 
     def points(self, name: str) -> list[str]:
         """Where a plugin takes part, in the order in which points run."""
-        return [point.value for point in POINTS[self.release] if point in self.known[name]]
+        return [point.value for point in self.rules.points if point in self.known[name]]
 
     def enabled(self, name: str) -> list[str]:
         """The profiles that enable a plugin."""
@@ -50,7 +52,7 @@ def profiles_of(flags: EngineFlags) -> Found:
     engine = spec.engine(remark)
     assert isinstance(engine, FrameworkEngine), type(engine)
     profiles = engine.profiles(engine.services(ClusterCache(spec.release_view())))
-    return Found(flags.release, profiles, spec.points())
+    return Found(flags.release, engine.rules, profiles, spec.points())
 
 
 def plugins_table(found: Found) -> str:
@@ -77,8 +79,8 @@ def plugins_document(found: Found) -> dict[str, Any]:
             for name in sorted(found.known)
         ],
     }
-    if found.release == "1.20":
-        document["providers"] = sorted(PROVIDERS_1_20)
+    if found.rules.policies is not None:
+        document["providers"] = sorted(found.rules.policies.providers)
     return document
 
 

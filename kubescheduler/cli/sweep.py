@@ -130,7 +130,7 @@ def _configurations(specs: Sequence[str], grids: Sequence[str]) -> list[Configur
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
-    from kubescheduler.engine.legacy_algorithm import max_pd_volumes
+    from kubescheduler.engine.engine_flags import max_pd_volumes
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.sweep.cases import Configuration
     from kubescheduler.sweep.weight_grid import DEFAULT_BASE, read_grid

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from algorithmprovider import VIEWS
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Pod
+from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
 from kubescheduler.comparison.outcomes import (
@@ -26,7 +26,7 @@ from kubescheduler.comparison.outcomes import (
 )
 from kubescheduler.comparison.tracks import Run
 from kubescheduler.engine.engines import Engine
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, no_notice
 
 __all__ = [
     "INDEPENDENT",
@@ -57,13 +57,15 @@ def compare(  # noqa: PLR0913
     *,
     mode: str = INDEPENDENT,
     names: Sequence[str] | None = None,
+    engines: Sequence[Engine] | None = None,
     preempt: bool = False,
     progress: Callable[[int, int], None] | None = None,
     notice: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Decides every pod by every configuration, and explains each that goes elsewhere.
 
-    names: of the columns, the old one first; by default the releases, told apart. preempt: a pod that fits nowhere
+    names: of the columns, the old one first; by default the releases, told apart. engines: of the configurations, in
+    the same order, if they are made already. preempt: a pod that fits nowhere
     takes the place of lower ones: in a sequence they leave at once and it is decided anew, else they are only named.
     progress: told (done, total). notice: told what a reader of a configuration would not expect.
     Raises ConfigError with every fault of every configuration.
@@ -77,13 +79,14 @@ def compare(  # noqa: PLR0913
     columns = tuple(names or column_names(specs))
     if len(set(columns)) != len(specs):
         problems.append(f"{len(specs)} configurations need as many different names, found {', '.join(columns)}")
-    engines = _engines(specs, columns, problems, notice or _nothing)
+    if engines is None:
+        engines = _engines(specs, columns, problems, notice or no_notice)
     if problems:
         raise ConfigError(problems)
     cluster = list(objects)
     run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
     results = run.pods(pods, progress)
-    eyes = max(specs, key=lambda spec: list(VIEWS).index(spec.release)).release_view()
+    eyes = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(
         names=columns,
         releases=tuple(spec.release for spec in specs),
@@ -107,10 +110,6 @@ def _engines(
         except InputError as error:
             problems += (f"{name}: {problem}" for problem in error.problems)
     return engines
-
-
-def _nothing(_: str) -> None:
-    """Nobody is told."""
 
 
 def column_names(specs: Sequence[EngineSpec]) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from clusterstate.objects import FrozenMap
 
 Stage = Literal["alpha", "beta", "GA"]
 
-SWITCHES: dict[Stage, str] = {"alpha": "AllAlpha", "beta": "AllBeta"}
-"""Stage → the name that sets every gate of the stage that is not set by name."""
+ALL_ALPHA: dict[Stage, str] = {"alpha": "AllAlpha"}
+"""Stage → the name that sets every gate of the stage that is not set by name, up to 1.16."""
 
-WITHOUT_ALL_BETA = frozenset({"1.4", "1.16"})
-"""Releases that do not know AllBeta."""
+ALL_ALPHA_AND_BETA: dict[Stage, str] = {**ALL_ALPHA, "beta": "AllBeta"}
+"""The same from 1.20 on."""
 
 _TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
 _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
@@ -24,9 +24,71 @@ _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
 
 @attrs.frozen
 class Gate:
+    """One feature gate of one release."""
+
     default: bool
+    """What it is when nobody sets it."""
     stage: Stage
+    """How far the feature has come."""
     locked: bool = False
+    """It cannot be set to anything but its default."""
+
+
+@attrs.frozen(eq=False)
+class ReleaseGates:
+    """The feature gates of one release that concern scheduling."""
+
+    gates: Mapping[str, Gate]
+    """Name → gate."""
+    stages: Mapping[Stage, str]
+    """Stage → the name that sets every gate of the stage that is not set by name."""
+
+    def parse(self, text: str) -> FrozenMap[str, bool]:
+        """Every gate of the release after ``--feature-gates A=true,B=false``; later pairs win.
+
+        Raises ConfigError with every fault: a pair without value, a value that is no boolean, an unknown or locked
+        gate.
+        """
+        given: dict[str, bool] = {}
+        problems = []
+        for pair in filter(None, text.split(",")):
+            name, equals, word = (part.strip() for part in pair.partition("="))
+            if not equals:
+                problems.append(f"missing bool value for {name}; write {name}=true or {name}=false")
+            elif word in _TRUE or word in _FALSE:
+                given[name] = word in _TRUE
+            else:
+                problems.append(f"invalid value of {name}={word}; write {name}=true or {name}=false")
+        return self._resolve(given, "--feature-gates", problems)
+
+    def resolve(self, given: Mapping[str, Any]) -> FrozenMap[str, bool]:
+        """Every gate of the release after a document's ``featureGates``; raises as ``parse`` does."""
+        problems = [
+            f"{name}: expected true or false, found {value!r}"
+            for name, value in given.items()
+            if not isinstance(value, bool)
+        ]
+        booleans = {name: value for name, value in given.items() if isinstance(value, bool)}
+        return self._resolve(booleans, "featureGates", problems)
+
+    def _resolve(self, given: Mapping[str, bool], where: str, problems: list[str]) -> FrozenMap[str, bool]:
+        from algorithmprovider.registry import nearest
+
+        gates, stages = self.gates, self.stages
+        for name, value in given.items():
+            gate = gates.get(name)
+            if gate is None:
+                if name not in stages.values():
+                    problems.append(f"unrecognized feature gate: {name}{nearest(name, gates)}")
+            elif gate.locked and value != gate.default:
+                locked, wanted = (str(flag).lower() for flag in (gate.default, value))
+                problems.append(f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")
+        if problems:
+            raise ConfigError(f"{where}: {problem}" for problem in problems)
+        whole_stages = {stage: given[name] for stage, name in stages.items() if name in given}
+        return FrozenMap(
+            {name: given.get(name, whole_stages.get(gate.stage, gate.default)) for name, gate in gates.items()}
+        )
 
 
 _ALPHA = Gate(default=False, stage="alpha")
@@ -35,7 +97,27 @@ _BETA_OFF = Gate(default=False, stage="beta")
 _GA = Gate(default=True, stage="GA")
 _LOCKED = Gate(default=True, stage="GA", locked=True)
 
-_GATES_1_20: dict[str, Gate] = {
+_BY_NAME_1_16: dict[str, Gate] = {
+    "TaintNodesByCondition": _BETA,
+    "AttachVolumeLimit": _BETA,
+    "CSINodeInfo": _BETA,
+    "BlockVolume": _BETA,
+    "StorageObjectInUseProtection": _GA,
+    "PodPriority": _LOCKED,
+    "EvenPodsSpread": _ALPHA,
+    "ResourceLimitsPriorityFunction": _ALPHA,
+    "BalanceAttachedNodeVolumes": _ALPHA,
+    "PodOverhead": _ALPHA,
+    "NonPreemptingPriority": _ALPHA,
+    "CSIMigration": _ALPHA,
+    "CSIMigrationAWS": _ALPHA,
+    "CSIMigrationAzureDisk": _ALPHA,
+    "CSIMigrationAzureFile": _ALPHA,
+    "CSIMigrationGCE": _ALPHA,
+    "CSIMigrationOpenStack": _ALPHA,
+}
+
+_BY_NAME_1_20: dict[str, Gate] = {
     "EvenPodsSpread": _LOCKED,
     "CSINodeInfo": _LOCKED,
     "PodOverhead": _BETA,
@@ -54,7 +136,7 @@ _GATES_1_20: dict[str, Gate] = {
     "GenericEphemeralVolume": _ALPHA,
 }
 
-_GATES_1_36: dict[str, Gate] = {
+_BY_NAME_1_36: dict[str, Gate] = {
     "SidecarContainers": _LOCKED,
     "NodeInclusionPolicyInPodTopologySpread": _LOCKED,
     "SchedulerQueueingHints": _LOCKED,
@@ -98,80 +180,7 @@ _GATES_1_36: dict[str, Gate] = {
     ),
 }
 
-GATES: dict[str, dict[str, Gate]] = {
-    "1.4": {},
-    "1.16": {
-        "TaintNodesByCondition": _BETA,
-        "AttachVolumeLimit": _BETA,
-        "CSINodeInfo": _BETA,
-        "BlockVolume": _BETA,
-        "StorageObjectInUseProtection": _GA,
-        "PodPriority": _LOCKED,
-        "EvenPodsSpread": _ALPHA,
-        "ResourceLimitsPriorityFunction": _ALPHA,
-        "BalanceAttachedNodeVolumes": _ALPHA,
-        "PodOverhead": _ALPHA,
-        "NonPreemptingPriority": _ALPHA,
-        "CSIMigration": _ALPHA,
-        "CSIMigrationAWS": _ALPHA,
-        "CSIMigrationAzureDisk": _ALPHA,
-        "CSIMigrationAzureFile": _ALPHA,
-        "CSIMigrationGCE": _ALPHA,
-        "CSIMigrationOpenStack": _ALPHA,
-    },
-    "1.20": _GATES_1_20,
-    "1.36": _GATES_1_36,
-}
-"""Release → the gates that concern scheduling."""
-
-
-def parse_gates(release: str, text: str) -> FrozenMap[str, bool]:
-    """Every gate of the release after ``--feature-gates A=true,B=false``; later pairs win.
-
-    Raises ConfigError with every fault: a pair without value, a value that is no boolean, an unknown or locked gate.
-    """
-    given: dict[str, bool] = {}
-    problems = []
-    for pair in filter(None, text.split(",")):
-        name, equals, word = (part.strip() for part in pair.partition("="))
-        if not equals:
-            problems.append(f"missing bool value for {name}; write {name}=true or {name}=false")
-        elif word in _TRUE or word in _FALSE:
-            given[name] = word in _TRUE
-        else:
-            problems.append(f"invalid value of {name}={word}; write {name}=true or {name}=false")
-    return _resolve(release, given, "--feature-gates", problems)
-
-
-def gates_from(release: str, given: Mapping[str, Any]) -> FrozenMap[str, bool]:
-    """Every gate of the release after a document's ``featureGates``; raises as ``parse_gates`` does."""
-    problems = [
-        f"{name}: expected true or false, found {value!r}"
-        for name, value in given.items()
-        if not isinstance(value, bool)
-    ]
-    booleans = {name: value for name, value in given.items() if isinstance(value, bool)}
-    return _resolve(release, booleans, "featureGates", problems)
-
-
-def _resolve(release: str, given: Mapping[str, bool], where: str, problems: list[str]) -> FrozenMap[str, bool]:
-    from algorithmprovider.registry import nearest
-
-    if release not in GATES:
-        raise ConfigError(f"{where}: release {release} is not known; known are {', '.join(GATES)}")
-    gates = GATES[release]
-    switches = {stage: name for stage, name in SWITCHES.items() if stage == "alpha" or release not in WITHOUT_ALL_BETA}
-    for name, value in given.items():
-        gate = gates.get(name)
-        if gate is None:
-            if name not in switches.values():
-                problems.append(f"unrecognized feature gate: {name}{nearest(name, gates)}")
-        elif gate.locked and value != gate.default:
-            locked, wanted = (str(flag).lower() for flag in (gate.default, value))
-            problems.append(f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")
-    if problems:
-        raise ConfigError(f"{where}: {problem}" for problem in problems)
-    whole_stages = {stage: given[name] for stage, name in switches.items() if name in given}
-    return FrozenMap(
-        {name: given.get(name, whole_stages.get(gate.stage, gate.default)) for name, gate in gates.items()}
-    )
+GATES_1_4 = ReleaseGates({}, ALL_ALPHA)
+GATES_1_16 = ReleaseGates(_BY_NAME_1_16, ALL_ALPHA)
+GATES_1_20 = ReleaseGates(_BY_NAME_1_20, ALL_ALPHA_AND_BETA)
+GATES_1_36 = ReleaseGates(_BY_NAME_1_36, ALL_ALPHA_AND_BETA)

@@ -8,7 +8,7 @@ from typing import Protocol
 import attrs
 
 from clusterstate.objects import Node, Pod
-from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16, Behaviour
+from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16, LegacyBehaviour
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 
@@ -92,6 +92,6 @@ class Algorithm:
     honours_preemption_policy: bool = False
     """Whether a pod with preemptionPolicy Never does not preempt."""
     always_check_all_predicates: bool = False
-    behaviour: Behaviour = BEHAVIOUR_1_16
+    behaviour: LegacyBehaviour = BEHAVIOUR_1_16
     percentage_of_nodes_to_score: int = 100
     """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""

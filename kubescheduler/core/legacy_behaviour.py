@@ -55,7 +55,7 @@ def round_robin_tie(_: random.Random) -> TieBreak:
 
 
 @attrs.frozen
-class Behaviour:
+class LegacyBehaviour:
     """One release's ways.
 
     waits: why a pod cannot be scheduled at all yet, None if it can.
@@ -77,8 +77,8 @@ class Behaviour:
     preempts: bool = True
 
 
-BEHAVIOUR_1_16 = Behaviour()
-BEHAVIOUR_1_4 = Behaviour(
+BEHAVIOUR_1_16 = LegacyBehaviour()
+BEHAVIOUR_1_4 = LegacyBehaviour(
     waits=never_waits,
     predicate_errors=predicate_errors_1_4,
     priority_error=priority_error_1_4,

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import attrs
 
-from algorithmprovider import release_view
+from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.release_view import ReleaseView
 from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_source import from_provider_1_20
 from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.legacy_behaviour import reservoir_tie
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
-from kubescheduler.extender import WIRE_1_20, WIRE_1_36, HTTPExtender, NodeEncoder, WireFormat
+from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
+from kubescheduler.engine.framework_rules import FrameworkRules
+from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.release_queues import Queue
+from kubescheduler.engine.releases import release_named
+from kubescheduler.extender import HTTPExtender, NodeEncoder
 from kubescheduler.extender.goformat import format_without_operands
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
@@ -31,18 +32,14 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Sch
 from kubescheduler.framework.cycle.pod_queue import PodQueue
 from kubescheduler.framework.cycle.scheduler_loop import SchedulerLoop
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
-from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, factories
-from kubescheduler.framework.profiles.plugin_registration import PluginOption, registry_with
+from kubescheduler.framework.profiles.in_tree_plugins import factories
+from kubescheduler.framework.profiles.plugin_registration import registry_with
 from kubescheduler.framework.profiles.profile_map import Profiles, build_profiles
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
-
-FRAMEWORK_RELEASES = ("1.20", "1.36")
-
-ALL_NODES = 100
-"""Percentage of nodes to score when nobody says otherwise: every node is looked at."""
+from kubescheduler.queue.entry import Backoff
+from kubescheduler.queue.priority_queue_1_16 import Clock
 
 
 class Scheduler(Protocol):
@@ -136,22 +133,23 @@ def check_view(cache: ClusterCache, engine: Engine) -> None:
         )
 
 
-UPSTREAM_TIES: dict[str, Callable[[random.Random], TieBreak]] = {"1.20": reservoir_tie, "1.36": HeapTie}
-WIRES: dict[str, WireFormat] = {"1.20": WIRE_1_20, "1.36": WIRE_1_36}
-
-
 @attrs.frozen(eq=False)
 class FrameworkEngine:
-    """Plugins in profiles.
-
-    prefix: what stands before the texts of what cannot be made. plugins: of one's own.
-    """
+    """Plugins in profiles."""
 
     config: SchedulerConfig
-    options: AlgorithmOptions
+    """The completed configuration."""
+    flags: EngineFlags
+    """What was said of the scheduler; its custom plugins come on top of the release's."""
     prefix: str
-    plugins: tuple[PluginOption, ...]
+    """What stands before the texts of what cannot be made."""
     extenders: tuple[Extender, ...]
+    """In the order they are asked."""
+
+    @property
+    def rules(self) -> FrameworkRules:
+        """The release's."""
+        return self.flags.record.framework_rules
 
     @property
     def release(self) -> str:
@@ -164,11 +162,11 @@ class FrameworkEngine:
 
     def upstream_tie(self, rng: random.Random) -> TieBreak:
         """The release's own choice among equal totals."""
-        return UPSTREAM_TIES[self.release](rng)
+        return self.rules.upstream_tie(rng)
 
     def profiles(self, services: Services) -> Profiles:
         """The frameworks. Raises ConfigError with the text at which the release gives up."""
-        registry = registry_with(factories(self.release), self.plugins)
+        registry = registry_with(factories(self.rules.plugins), self.flags.plugins)
         try:
             return build_profiles(self.config.profiles, registry, self.release, services)
         except ConfigError as error:
@@ -177,7 +175,7 @@ class FrameworkEngine:
     @property
     def view(self) -> ReleaseView:
         """How the release sees objects under its feature gates."""
-        return release_view(self.release, self.options.feature_gates)
+        return self.flags.release_view()
 
     def services(self, cache: ClusterCache) -> Services:
         """What the plugins are given. Raises ConfigError for a cache of another release's view."""
@@ -186,8 +184,8 @@ class FrameworkEngine:
             release=self.release,
             cache=cache,
             extenders=self.extenders,
-            feature_gates=self.options.feature_gates,
-            max_pd_volumes=self.options.max_pd_volumes,
+            feature_gates=self.flags.gates,
+            max_pd_volumes=self.flags.max_pd_volumes,
             format_note=format_without_operands,
         )
 
@@ -207,8 +205,8 @@ class FrameworkEngine:
 
     def percentage(self, of_profile: int | None) -> int:
         """Of nodes to score: the flag's, else the configuration's if it is not the adaptive default, else all."""
-        if self.options.percentage_of_nodes_to_score != ALL_NODES:
-            return self.options.percentage_of_nodes_to_score
+        if self.flags.percentage_of_nodes_to_score != ALL_NODES:
+            return self.flags.percentage_of_nodes_to_score
         configured = self.config.percentage_of_nodes_to_score if of_profile is None else of_profile
         return configured or ALL_NODES
 
@@ -218,6 +216,7 @@ class ProfiledScheduler:
     """Each pod is decided by the profile that its schedulerName names."""
 
     config: SchedulerConfig
+    rules: FrameworkRules
     cache: ClusterCache
     profiles: Profiles
     schedulers: Mapping[str, FrameworkScheduler]
@@ -236,7 +235,7 @@ class ProfiledScheduler:
             )
             for name, frame in profiles.items()
         }
-        return cls(engine.config, cache, profiles, schedulers)
+        return cls(engine.config, engine.rules, cache, profiles, schedulers)
 
     @property
     def algorithm(self) -> Algorithm:
@@ -259,7 +258,7 @@ class ProfiledScheduler:
     @property
     def has_custom_plugins(self) -> bool:
         """Whether any profile has a plugin that does not come with the scheduler."""
-        known = IN_TREE[self.config.release]
+        known = self.rules.plugins
         return any(name not in known for frame in self.profiles.values() for name in frame.instances)
 
     def foreign(self, pod: Pod) -> str:
@@ -308,20 +307,26 @@ class ProfiledScheduler:
         return Decision(pod, self.config.release, names, listed, total, coded=True, scale=FRAMEWORK_SCALE, error=text)
 
 
-def framework_engine(
-    config: SchedulerConfig, options: AlgorithmOptions, prefix: str = "", plugins: Iterable[PluginOption] = ()
-) -> FrameworkEngine:
+def queue_of(scheduler: Scheduler, clock: Clock) -> Queue:
+    """The queue of the scheduler's release, empty; ``clock`` counts seconds since the start."""
+    if not isinstance(scheduler, ProfiledScheduler):
+        return release_named(scheduler.algorithm.release).legacy_rules.queue(clock, scheduler.cache)
+    config = scheduler.config
+    backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
+    return scheduler.rules.queue(clock, scheduler.cache, scheduler.profiles, backoff)
+
+
+def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = "") -> FrameworkEngine:
     """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
-    encoder = NodeEncoder()
-    wire = WIRES[config.release]
+    encoder, wire = NodeEncoder(), flags.record.framework_rules.wire
     extenders = tuple(HTTPExtender(extender, wire, encoder) for extender in config.extenders)
-    engine = FrameworkEngine(config, options, prefix, tuple(plugins), extenders)
-    engine.profiles(engine.services(ClusterCache(release_view(config.release, options.feature_gates))))
+    engine = FrameworkEngine(config, flags, prefix, extenders)
+    engine.profiles(engine.services(ClusterCache(flags.release_view())))
     return engine
 
 
 def engine_for(
-    options: AlgorithmOptions,
+    flags: EngineFlags,
     provider: str | None,
     policy: Mapping[str, Any] | None,
     component: Mapping[str, Any] | None,
@@ -330,41 +335,31 @@ def engine_for(
 
     Raises ConfigError with the text at which the release gives up.
     """
-    if options.release in FRAMEWORK_RELEASES:
-        return framework_engine_for(options, provider, policy, component)
+    if flags.record.framework is not None:
+        return framework_engine_for(flags, provider, policy, component)
     if component is not None:
-        raise ConfigError(f"release {options.release} has no component configuration to decide by")
-    return LegacyEngine(algorithm_for(options, provider, policy), release_view(options.release, options.feature_gates))
+        raise ConfigError(f"release {flags.release} has no component configuration to decide by")
+    return LegacyEngine(algorithm_for(flags, provider, policy), flags.release_view())
 
 
 def framework_engine_for(
-    options: AlgorithmOptions,
+    flags: EngineFlags,
     provider: str | None,
     policy: Mapping[str, Any] | None,
     component: Mapping[str, Any] | None,
 ) -> FrameworkEngine:
-    """An engine by a provider's name, a policy document (1.20) or a component configuration; by default the provider.
+    """An engine by a provider's name, a policy document or a component configuration; by default the provider.
 
     Raises ConfigError with the text at which the release gives up.
     """
+    policies, gates = flags.record.framework_rules.policies, flags.gates
     if policy is not None:
-        if options.release != "1.20":
-            raise ConfigError(f"release {options.release} reads no Policy; give it a KubeSchedulerConfiguration")
-        return framework_engine(
-            policy_config_1_20(policy, options.feature_gates), options, "couldn't create scheduler from policy: "
-        )
-    name = provider or "DefaultProvider"
-    prefix = from_provider_1_20(name) if options.release == "1.20" else ""
-    if component is not None:
-        return framework_engine(
-            component_config_from(
-                component,
-                options.release,
-                provider=name,
-                all_problems=False,
-                feature_gates=options.feature_gates,
-            ),
-            options,
-            prefix,
-        )
-    return framework_engine(default_config(options.release, options.feature_gates, name), options, prefix)
+        if policies is None:
+            raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
+        return framework_engine(policies.read(policy, gates), flags, policies.from_policy)
+    name = provider or DEFAULT_PROVIDER
+    prefix = "" if policies is None else policies.from_provider(name)
+    if component is None:
+        return framework_engine(default_config(flags.release, gates, name), flags, prefix)
+    config = component_config_from(component, flags.release, provider=name, all_problems=False, feature_gates=gates)
+    return framework_engine(config, flags, prefix)

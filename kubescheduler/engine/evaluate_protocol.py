@@ -9,20 +9,16 @@ from typing import Any
 import attrs
 import msgspec
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError
-from clusterstate.manifests.decode import Decoder, Prepare, decode_cluster
-from clusterstate.manifests.defaulting import default_manifest_1_4
+from clusterstate.manifests.decode import Decoder, decode_cluster
 from clusterstate.objects import Pod
-from kubescheduler.config.gates import gates_from
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
+from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import Engine, Scheduler, engine_for
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
-
-PREPARES: dict[str, Prepare] = {"1.4": default_manifest_1_4}
-"""Release → the defaults that its own decoder fills in."""
+from kubescheduler.engine.release_record import Release
+from kubescheduler.engine.releases import release_named
 
 CONFIGURATION_KEYS = ("provider", "policy", "componentConfig")
 
@@ -32,28 +28,28 @@ class Scenario:
     """One scenario under way: its cluster, and a scheduler for each configuration its queries name."""
 
     name: str
-    release: str
+    release: Release
     cache: ClusterCache
     feature_gates: Mapping[str, bool]
     sequence: bool
     _schedulers: dict[bytes, Scheduler] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], release: str) -> Scenario:
+    def of(cls, document: Mapping[str, Any], release: Release) -> Scenario:
         """Decodes the cluster as it is stored: nothing is defaulted, unless the release itself does it."""
-        gates = gates_from(release, document.get("featureGates") or {})
-        objects = decode_cluster(document.get("cluster") or {}, decoder=Decoder(prepare=PREPARES.get(release)))
+        gates = release.gates.resolve(document.get("featureGates") or {})
+        objects = decode_cluster(document.get("cluster") or {}, decoder=Decoder(prepare=release.decoding))
         return cls(
             name=str(document.get("id", "")),
             release=release,
-            cache=ClusterCache.of(objects, release_view(release, gates)),
+            cache=ClusterCache.of(objects, release.view(gates)),
             feature_gates=gates,
             sequence=bool(document.get("sequence")),
         )
 
     def answer(self, query: Mapping[str, Any]) -> dict[str, Any]:
         """One result. In a sequence the pod is then bound to the first of the best nodes."""
-        decoder = Decoder(prepare=PREPARES.get(self.release))
+        decoder = Decoder(prepare=self.release.decoding)
         pod = decoder.decode_object({"kind": "Pod", **(query.get("pod") or {})}, keep_manifest=True)
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
@@ -62,7 +58,7 @@ class Scenario:
         best = decision.best()
         if self.sequence and best:
             self.cache.assume_pod(pod, best[0])
-        return {"scenario": self.name, "query": query.get("id"), "release": self.release, **result_of(decision)}
+        return {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
 
     def _scheduler(self, configuration: Mapping[str, Any]) -> Scheduler:
         key = msgspec.json.encode(configuration)
@@ -74,8 +70,8 @@ class Scenario:
     def _engine(self, configuration: Mapping[str, Any]) -> Engine:
         if len(configuration) > 1:
             raise ConfigError(f"only one of {', '.join(configuration)} can be given")
-        options = AlgorithmOptions(release=self.release, feature_gates=self.feature_gates)
-        return engine_for(options, *map(configuration.get, CONFIGURATION_KEYS))
+        flags = EngineFlags(self.release.name, feature_gates=self.feature_gates)
+        return engine_for(flags, *map(configuration.get, CONFIGURATION_KEYS))
 
 
 def result_of(decision: Decision) -> dict[str, Any]:
@@ -163,7 +159,7 @@ def _scenario_results(line: bytes, release: str) -> Iterator[dict[str, Any]]:
     try:
         document = msgspec.json.decode(line)
         name, queries = document.get("id", ""), document.get("queries") or []
-        scenario = Scenario.of(document, release)
+        scenario = Scenario.of(document, release_named(release))
     except Exception as error:
         for query in queries:
             yield _failed(name, query.get("id"), release, error)

@@ -6,63 +6,33 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
-
-from algorithmprovider import DEFAULT_PROVIDER, registry
+from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry, nearest
 from clusterstate.errors import ConfigError, RegistryError
-from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.engine.custom_entries import with_custom_entries
-from kubescheduler.engine.legacy_rules import RULES, Rules
+from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.extender import HTTPExtender, NodeEncoder
 from predicates.types import PredicateArgs
 from priorities.types import PriorityArgs
 
 
-@attrs.frozen
-class AlgorithmOptions:
-    """What flags say besides the provider or policy.
-
-    max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer.
-    failure_domains: what an empty topology key stands for; 1.4 only.
-    """
-
-    release: str = "1.16"
-    feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
-    hard_pod_affinity_symmetric_weight: int = 1
-    percentage_of_nodes_to_score: int = 100
-    max_pd_volumes: int | None = None
-    failure_domains: tuple[str, ...] = FAILURE_DOMAINS
-
-    @property
-    def rules(self) -> Rules:
-        """The release's rules."""
-        return RULES[self.release]
-
-
-def max_pd_volumes(environment: Mapping[str, str]) -> int | None:
-    """KUBE_MAX_PD_VOLS if it is a positive integer."""
-    text = environment.get("KUBE_MAX_PD_VOLS", "")
-    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
-
-
-def algorithm_for(options: AlgorithmOptions, provider: str | None, policy: Mapping[str, Any] | None) -> Algorithm:
+def algorithm_for(flags: EngineFlags, provider: str | None, policy: Mapping[str, Any] | None) -> Algorithm:
     """An algorithm by a provider's name or a policy document; neither is the default provider.
 
     Raises ConfigError with the text at which the release gives up.
     """
     if policy is not None:
-        return algorithm_from_policy(options, options.rules.parse(policy, strict=False))
-    return algorithm_from_provider(options, provider or DEFAULT_PROVIDER)
+        return algorithm_from_policy(flags, flags.record.legacy_rules.parse(policy, strict=False))
+    return algorithm_from_provider(flags, provider or DEFAULT_PROVIDER)
 
 
-def algorithm_from_provider(options: AlgorithmOptions, name: str) -> Algorithm:
+def algorithm_from_provider(flags: EngineFlags, name: str) -> Algorithm:
     """Upstream: CreateFromProvider."""
-    rules = options.rules
-    known = registry(options.release, options.feature_gates)
+    rules = flags.record.legacy_rules
+    known = rules.registry(flags.gates)
     prefix = rules.from_provider(name)
     try:
         provider = known.provider(name)
@@ -80,29 +50,29 @@ def algorithm_from_provider(options: AlgorithmOptions, name: str) -> Algorithm:
     ]
     weights = {key: known.priorities[key].weight for key in sorted(provider.priorities & known.priorities.keys())}
     later = (
-        rules.hard_weight_error(options.hard_pod_affinity_symmetric_weight),
+        rules.hard_weight_error(flags.hard_weight),
         rules.total_weight_error(weights),
-        rules.failure_domains_error(options.failure_domains),
+        rules.failure_domains_error(flags.failure_domains),
     )
     problems = [*missing, *(text for text in later if text)]
     if problems:
         raise ConfigError(prefix + problem for problem in problems)
-    return _assemble(options, known, provider.predicates, weights, Policy())
+    return _assemble(flags, known, provider.predicates, weights, Policy())
 
 
-def algorithm_from_policy(options: AlgorithmOptions, policy: Policy, *, every_problem: bool = False) -> Algorithm:
+def algorithm_from_policy(flags: EngineFlags, policy: Policy, *, every_problem: bool = False) -> Algorithm:
     """Upstream: CreateFromConfig. Raises ConfigError with the release's own text, or with every problem."""
-    rules = options.rules
-    known = registry(options.release, options.feature_gates)
+    rules = flags.record.legacy_rules
+    known = rules.registry(flags.gates)
     default = known.provider(DEFAULT_PROVIDER)
     defaults = {name: known.priorities[name].weight for name in sorted(default.priorities)}
-    settings: dict[str, Any] = {"hard_weight": options.hard_pod_affinity_symmetric_weight, "defaults": defaults}
+    settings: dict[str, Any] = {"hard_weight": flags.hard_weight, "defaults": defaults}
     if every_problem:
         if problems := rules.problems(policy, known.fit_predicates, known.priorities, **settings):
             raise ConfigError(problems)
     else:
         rules.check(policy, known.fit_predicates, known.priorities, **settings)
-    if error := rules.failure_domains_error(options.failure_domains):
+    if error := rules.failure_domains_error(flags.failure_domains):
         raise ConfigError(rules.from_policy + error)
     known = with_custom_entries(known, policy)
     predicates: Iterable[str] = {entry.name for entry in policy.predicates or ()}
@@ -110,11 +80,11 @@ def algorithm_from_policy(options: AlgorithmOptions, policy: Policy, *, every_pr
     if rules.absent_means_default:
         predicates = default.predicates if policy.predicates is None else predicates
         weights = defaults if policy.priorities is None else weights
-    return _assemble(options, known, predicates, weights, policy)
+    return _assemble(flags, known, predicates, weights, policy)
 
 
 def algorithm_from_files(
-    options: AlgorithmOptions,
+    flags: EngineFlags,
     provider: str | None,
     policy_file: str | None,
     policy_configmap: str | None,
@@ -124,60 +94,60 @@ def algorithm_from_files(
 
     Raises ConfigError that lists every problem; ``notice`` is told what a reader would not expect.
     """
-    rules = options.rules
+    rules = flags.record.legacy_rules
     document: Mapping[str, Any] | None
     if policy_configmap is not None:
         if not rules.config_maps:
             raise ConfigError(
-                f"--policy-configmap: release {options.release} reads no ConfigMap; give a --policy-config-file"
+                f"--policy-configmap: release {flags.release} reads no ConfigMap; give a --policy-config-file"
             )
         source, document = policy_configmap, read_policy_configmap(Path(policy_configmap))
     elif policy_file is not None:
         source, document = policy_file, rules.read_file(Path(policy_file))
         if document is None:
-            notice(f"{policy_file} is not there, and release {options.release} then goes by the provider")
+            notice(f"{policy_file} is not there, and release {flags.release} then goes by the provider")
     else:
         source, document = "", None
     if document is None:
-        return algorithm_from_provider(options, provider or DEFAULT_PROVIDER)
+        return algorithm_from_provider(flags, provider or DEFAULT_PROVIDER)
     unused = {"--policy-config-file": policy_file if policy_configmap else None, "--algorithm-provider": provider}
     for flag in (flag for flag, value in unused.items() if value is not None):
         notice(f"{flag} has no effect beside the policy in {source}")
-    return algorithm_from_document(options, document, source, notice)
+    return algorithm_from_document(flags, document, source, notice)
 
 
 def algorithm_from_document(
-    options: AlgorithmOptions, document: Mapping[str, Any], source: str, notice: Callable[[str], None]
+    flags: EngineFlags, document: Mapping[str, Any], source: str, notice: Callable[[str], None]
 ) -> Algorithm:
     """The algorithm of a policy's document. Raises ConfigError with every problem; ``source`` names it there."""
-    rules = options.rules
+    rules = flags.record.legacy_rules
     try:
         policy = rules.parse(document, strict=True)
         for note in policy.notes:
             notice(f"{source}: {note}")
-        algorithm = algorithm_from_policy(options, policy, every_problem=True)
+        algorithm = algorithm_from_policy(flags, policy, every_problem=True)
     except ConfigError as error:
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
     for predicate in algorithm.idle:
-        notice(f"{source}: predicate {predicate.name} never runs: release {options.release} has no place for that name")
+        notice(f"{source}: predicate {predicate.name} never runs: release {flags.release} has no place for that name")
     return algorithm
 
 
 def _assemble(
-    options: AlgorithmOptions,
+    flags: EngineFlags,
     known: Registry,
     predicates: Iterable[str],
     weights: Mapping[str, int],
     policy: Policy,
 ) -> Algorithm:
     selected = known.mandatory.union(predicates)
-    rules, domains = options.rules, tuple(sorted(set(options.failure_domains)))
-    predicate_args = PredicateArgs(policy.ignored_resources(), options.max_pd_volumes, options.feature_gates, domains)
-    hard_weight = policy.hard_weight(options.hard_pod_affinity_symmetric_weight)
-    priority_args = PriorityArgs(hard_weight, options.feature_gates, domains)
+    rules, gates, domains = flags.record.legacy_rules, flags.gates, tuple(sorted(set(flags.failure_domains)))
+    predicate_args = PredicateArgs(policy.ignored_resources(), flags.max_pd_volumes, gates, domains)
+    hard_weight = policy.hard_weight(flags.hard_weight)
+    priority_args = PriorityArgs(hard_weight, gates, domains)
     encoder = NodeEncoder()
     return Algorithm(
-        release=options.release,
+        release=flags.release,
         predicates=tuple(known.fit_predicates[name](predicate_args) for name in known.ordering if name in selected),
         priorities=tuple(
             WeightedPriority(known.priorities[name].make(priority_args), weight) for name, weight in weights.items()
@@ -185,8 +155,8 @@ def _assemble(
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
         unresolvable=known.unresolvable,
         extenders=tuple(HTTPExtender(config, rules.wire, encoder) for config in policy.ordered_extenders()),
-        honours_preemption_policy=options.feature_gates.get("NonPreemptingPriority", False),
+        honours_preemption_policy=gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=rules.behaviour,
-        percentage_of_nodes_to_score=options.percentage_of_nodes_to_score if rules.samples else 100,
+        percentage_of_nodes_to_score=flags.percentage_of_nodes_to_score if rules.samples else 100,
     )

@@ -11,7 +11,7 @@ import attrs
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.engines import Scheduler, queue_of
 from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
 from kubescheduler.queue.entry import Rejection
 from kubescheduler.simulation.binding import rejected_binding
@@ -25,7 +25,6 @@ from kubescheduler.simulation.pod_records import (
     PodRecord,
     PreemptionRecord,
 )
-from kubescheduler.simulation.release_queues import QUEUES
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import ARRIVING, LEAVING, NODES, Events
 from kubescheduler.simulation.utilisation import UsageRecorder
@@ -67,7 +66,7 @@ class Simulation:
         self._epoch = workload.epoch
         self._now = 0.0
         self._events = Events()
-        self._queue = QUEUES[scheduler.algorithm.release](scheduler, lambda: self._now)
+        self._queue = queue_of(scheduler, lambda: self._now)
         self._ignored: set[str] = set()
         self._own_rules = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
         self._records: dict[str, PodRecord] = {}

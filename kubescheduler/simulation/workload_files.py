@@ -8,7 +8,6 @@ from typing import IO
 
 import attrs
 
-from algorithmprovider import VIEWS
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
@@ -21,12 +20,6 @@ from kubescheduler.sources.cluster_input import FILLINGS, ClusterInput, Progress
 from kubescheduler.sources.files import read_items
 
 
-def filled_by(release: str) -> str:
-    """The release whose API server fills manifests in: the newest that is known of and no newer than this one."""
-    order = list(VIEWS)
-    return [known for known in order[: order.index(release) + 1] if known in FILLINGS][-1]
-
-
 def read_simulated_cluster(
     paths: Sequence[str],
     *,
@@ -37,7 +30,6 @@ def read_simulated_cluster(
 ) -> ClusterInput:
     """A cluster as ``read_cluster`` reads it, where ``.csv`` files are nodes of a trace. Raises DecodeError."""
     problems: list[str] = []
-    release = filled_by(release)
     found = ClusterInput([], [], [])
     plain = [path for path in paths if not is_trace(path)]
     try:
@@ -113,7 +105,7 @@ def workload_in(
     """
     objects = list(cluster)
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-    reading = WorkloadReader(items, classes, FILLINGS[filled_by(release)], problems, defaulting=defaulting)
+    reading = WorkloadReader(items, classes, FILLINGS[release], problems, defaulting=defaulting)
     reading.run()
     for path in traces:
         try:

@@ -215,13 +215,21 @@ class Filling:
     others: Prepare
 
 
+FILLING_1_4 = Filling(lambda _: named_manifest_1_4, named_manifest_1_4)
+"""1.4 knows no priorities and gives pods no tolerations."""
+
+FILLING_1_16 = Filling(partial(_admission, default_manifest), default_manifest)
+"""1.16 and 1.20."""
+
+FILLING_1_36 = Filling(partial(_admission, default_manifest_1_36), default_manifest_1_36)
+
 FILLINGS: dict[str, Filling] = {
-    "1.4": Filling(lambda _: named_manifest_1_4, named_manifest_1_4),
-    "1.16": Filling(partial(_admission, default_manifest), default_manifest),
-    "1.20": Filling(partial(_admission, default_manifest), default_manifest),
-    "1.36": Filling(partial(_admission, default_manifest_1_36), default_manifest_1_36),
+    "1.4": FILLING_1_4,
+    "1.16": FILLING_1_16,
+    "1.20": FILLING_1_16,
+    "1.36": FILLING_1_36,
 }
-"""Release → its filling. 1.4 knows no priorities and gives pods no tolerations."""
+"""Release → its filling."""
 
 
 # --- across objects --------------------------------------------------------------------------

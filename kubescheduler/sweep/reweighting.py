@@ -8,15 +8,14 @@ from typing import Any
 
 import attrs
 
-from algorithmprovider import DEFAULT_PROVIDER, registry
+from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry, nearest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import read_policy_configmap
-from kubescheduler.config.policy.policy_1_20_source import from_provider_1_20
 from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
-from kubescheduler.engine.engines import FRAMEWORK_RELEASES, Engine, LegacyEngine, framework_engine
+from kubescheduler.engine.engines import Engine, LegacyEngine, framework_engine
 from kubescheduler.engine.legacy_algorithm import algorithm_from_policy, algorithm_from_provider
-from kubescheduler.engine.spec import EngineSpec, Notice
+from kubescheduler.engine.spec import EngineSpec, Notice, no_notice, prefix_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
@@ -35,7 +34,7 @@ def weighted_engine(spec: EngineSpec, weights: Weights, notice: Notice) -> Engin
     """
     if not weights:
         return spec.engine(notice)
-    return (_framework if spec.release in FRAMEWORK_RELEASES else _legacy)(spec, weights, notice)
+    return (_legacy if spec.record.framework is None else _framework)(spec, weights, notice)
 
 
 def _check_names(weights: Weights, known: Collection[str], release: str, what: str) -> None:
@@ -54,33 +53,33 @@ def _check_names(weights: Weights, known: Collection[str], release: str, what: s
 def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
     if spec.config_file is not None:
         spec.engine(notice)  # says why not
-    options = spec.options
-    known = registry(options.release, options.feature_gates)
+    rules = spec.record.legacy_rules
+    known = rules.registry(spec.gates)
     found = _policy_document(spec)
     if found is None:
         source, policy = "", _policy_of_provider(spec, known)
     else:
         source, document = found
-        policy = _sourced(source, lambda: options.rules.parse(document, strict=True))
+        policy = _sourced(source, lambda: rules.parse(document, strict=True))
         for note in policy.notes:
             notice(f"{source}: {note}")
     entries = policy.priorities
     if entries is None:
-        names = sorted(known.provider(DEFAULT_PROVIDER).priorities) if options.rules.absent_means_default else ()
+        names = sorted(known.provider(DEFAULT_PROVIDER).priorities) if rules.absent_means_default else ()
         entries = _entries(known, names)
     _check_names(weights, {*known.priorities, *(entry.name for entry in entries)}, spec.release, "priority")
     weighted = attrs.evolve(policy, priorities=_weighted(entries, weights))
-    algorithm = _sourced(source, lambda: algorithm_from_policy(options, weighted, every_problem=True))
+    algorithm = _sourced(source, lambda: algorithm_from_policy(spec, weighted, every_problem=True))
     return LegacyEngine(algorithm, spec.release_view())
 
 
 def _policy_document(spec: EngineSpec) -> tuple[str, Mapping[str, Any]] | None:
     """(file, document) of the policy; None when the provider counts."""
-    rules = spec.options.rules
+    rules = spec.record.legacy_rules
     if spec.policy_configmap is not None and rules.config_maps:
         return spec.policy_configmap, read_policy_configmap(Path(spec.policy_configmap))
     if spec.policy_configmap is not None:
-        spec.engine(_unheard)  # says why not
+        spec.engine(no_notice)  # says why not
     document = None if spec.policy_file is None else rules.read_file(Path(spec.policy_file))
     return None if document is None else (spec.policy_file or "", document)
 
@@ -88,7 +87,7 @@ def _policy_document(spec: EngineSpec) -> tuple[str, Mapping[str, Any]] | None:
 def _policy_of_provider(spec: EngineSpec, known: Registry) -> Policy:
     """A policy that selects what the provider does. Raises ConfigError for a provider that cannot be."""
     name = spec.provider or DEFAULT_PROVIDER
-    algorithm_from_provider(spec.options, name)
+    algorithm_from_provider(spec, name)
     provider = known.provider(name)
     predicates = tuple(PredicatePolicy(key) for key in sorted(provider.predicates))
     return Policy(predicates, _entries(known, sorted(provider.priorities)))
@@ -116,10 +115,6 @@ def _sourced(source: str, make: Any) -> Any:
         raise ConfigError(f"{source}: {problem}" if source else problem for problem in error.problems) from error
 
 
-def _unheard(_: str) -> None:
-    """For what is about to be refused anyway."""
-
-
 # --- profiles ------------------------------------------------------------------------------------
 
 
@@ -131,8 +126,7 @@ def _framework(spec: EngineSpec, weights: Weights, notice: Notice) -> Engine:
     scoring = [name for name, at in points.items() if Point.SCORE in at]
     _check_names(weights, scoring, spec.release, "Score plugin")
     config = attrs.evolve(config, profiles=tuple(_reweighted(p, weights, points) for p in config.profiles))
-    prefix = from_provider_1_20(spec.provider or DEFAULT_PROVIDER) if spec.release == "1.20" else ""
-    return framework_engine(config, spec.options, prefix, spec.plugins)
+    return framework_engine(config, spec, prefix_of(spec))
 
 
 def _reweighted(profile: Profile, weights: Weights, points: PluginPoints) -> Profile:

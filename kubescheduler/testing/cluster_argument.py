@@ -10,11 +10,12 @@ from typing import Any
 
 import attrs
 
-from algorithmprovider import VIEWS
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
-from kubescheduler.sources.cluster_input import FILLINGS, ClusterInput, check_references, read_cluster, read_pods
+from clusterstate.release_names import DEFAULT_RELEASE
+from kubescheduler.engine.releases import newest
+from kubescheduler.sources.cluster_input import ClusterInput, check_references, read_cluster, read_pods
 from kubescheduler.sources.files import STDIN
 from kubescheduler.testing.arguments import (
     KINDS_OF_GIVEN,
@@ -47,8 +48,8 @@ class Cluster:
 
     @property
     def objects(self) -> list[ClusterObject]:
-        """As an API server of 1.16 would store them."""
-        return self.objects_for("1.16")
+        """As an API server of the default release would store them."""
+        return self.objects_for(DEFAULT_RELEASE)
 
     @property
     def notes(self) -> list[str]:
@@ -57,7 +58,7 @@ class Cluster:
 
     def objects_for(self, *releases: str) -> list[ClusterObject]:
         """As an API server of the newest of these releases would store them. Raises DecodeError with every fault."""
-        filling = filling_of(releases)
+        filling = newest(releases).name
         if filling not in self._read:
             self._read[filling] = self._found(filling)
         return [*self._read[filling].objects, *self.given]
@@ -71,13 +72,6 @@ class Cluster:
         if problems := check_references(found.with_sources()):
             raise DecodeError(problems)
         return found
-
-
-def filling_of(releases: Iterable[str]) -> str:
-    """Whose API server fills in what manifests leave out: that of the newest release."""
-    order = list(VIEWS)
-    newest = max(map(order.index, releases))
-    return [release for release in order[: newest + 1] if release in FILLINGS][-1]
 
 
 def cluster_of(given: Any, folders: Sequence[Path]) -> Cluster:
@@ -130,7 +124,7 @@ def pods_of(given: Any, cluster: Cluster, *releases: str) -> list[Pod]:
     problems: list[str] = []
     objects = attempt(problems, cluster.objects_for, *releases) or []
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-    reader = _PodReader(cluster.folders, classes, filling_of(releases))
+    reader = _PodReader(cluster.folders, classes, newest(releases).name)
     things = list(flat(given))
     pods = [pod for thing in things for pod in attempt(problems, reader.read, thing) or ()]
     if not things:

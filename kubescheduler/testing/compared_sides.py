@@ -11,10 +11,12 @@ import attrs
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, Pod
+from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MODES, Cause
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.testing.arguments import attempt, spec_of, told
 from kubescheduler.testing.cluster_argument import cluster_of, pods_of, without
 from kubescheduler.testing.explanations import told_difference
@@ -24,20 +26,27 @@ SIDES = ("old", "new")
 
 @attrs.frozen(eq=False)
 class Compared:
-    """The two sides of a comparison."""
+    """Two schedulers, and what they are to decide."""
 
     objects: Sequence[ClusterObject]
     """The cluster without ``pods``."""
     pods: Sequence[Pod]
+    """What both decide."""
     specs: Sequence[EngineSpec]
     """The old scheduler and the new one."""
+    engines: Sequence[Engine]
+    """Of both."""
     mode: str
+    """See ``kubescheduler.compare``."""
     tolerated: frozenset[Cause] = frozenset()
+    """Causes that are no difference."""
 
     def comparison(self, *, preempt: bool) -> Comparison:
         """Compares the two schedulers on the pods."""
         old, new = self.specs
-        return compare(self.objects, self.pods, old, [new], mode=self.mode, names=SIDES, preempt=preempt)
+        return compare(
+            self.objects, self.pods, old, [new], mode=self.mode, names=SIDES, engines=self.engines, preempt=preempt
+        )
 
     def difference(self, comparison: Comparison) -> str:
         """What is not tolerated, in words; empty if there is nothing."""
@@ -65,24 +74,26 @@ def to_compare(
     found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()])
     if folders is None:
         folders = [Path.cwd()] if found is None else found.folders
-    specs = [_spec(problems, side, given, folders) for side, given in zip(SIDES, (old, new), strict=True)]
-    known = [spec for spec in specs if spec is not None]
-    releases = [spec.release for spec in known] or [EngineSpec().release]
+    sides = [_side(problems, side, given, folders) for side, given in zip(SIDES, (old, new), strict=True)]
+    known = [spec for spec, _ in sides if spec is not None]
+    engines = [engine for _, engine in sides if engine is not None]
+    releases = [spec.release for spec in known] or [DEFAULT_RELEASE]
     decoded = None if found is None else attempt(problems, pods_of, pods, found, *releases)
     if found is None or decoded is None or problems:
         raise ConfigError(problems)
     objects = without(found.objects_for(*releases), decoded)
-    return Compared(objects, decoded, known, mode, frozenset(map(Cause, causes)))
+    return Compared(objects, decoded, known, engines, mode, frozenset(map(Cause, causes)))
 
 
-def _spec(problems: list[str], side: str, given: Any, folders: Sequence[Path]) -> EngineSpec | None:
-    """A description that makes an engine; else None, and ``problems`` has why."""
+def _side(
+    problems: list[str], side: str, given: Any, folders: Sequence[Path]
+) -> tuple[EngineSpec | None, Engine | None]:
+    """A description and its engine; None where there is a fault, and ``problems`` has it."""
     wrong: list[str] = []
     spec = attempt(wrong, spec_of, given, folders)
-    if spec is not None:
-        attempt(wrong, spec.engine, lambda _: None)
+    engine = None if spec is None else attempt(wrong, spec.engine, no_notice)
     problems += (f"{side}: {problem}" for problem in wrong)
-    return spec
+    return spec, engine
 
 
 def _unknown_mode(mode: str) -> list[str]:

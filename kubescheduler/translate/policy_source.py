@@ -15,7 +15,7 @@ from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20, profile_for_provider_1_20
 from kubescheduler.config.policy.policy_model import Policy
-from kubescheduler.engine.legacy_rules import RULES
+from kubescheduler.engine.releases import release_named
 from kubescheduler.translate.policy_entries import (
     Item,
     entry_path,
@@ -113,8 +113,8 @@ def provider_source(
     try:
         known.provider(provider)
     except RegistryError as error:
-        raise ConfigError(RULES[release].from_provider(provider) + str(error)) from error
-    if hard_weight is not None and (text := RULES[release].hard_weight_error(hard_weight)):
+        raise ConfigError(release_named(release).legacy_rules.from_provider(provider) + str(error)) from error
+    if hard_weight is not None and (text := release_named(release).legacy_rules.hard_weight_error(hard_weight)):
         raise ConfigError(text)
     predicates, priorities = provider_items(known, provider, name)
     return Source(release, name, Policy(), provider, predicates, priorities, *_hard_weight(Policy(), hard_weight))
@@ -175,7 +175,7 @@ def _passed_over(text: str) -> Note:
 def _legacy_source(
     document: Mapping[str, Any], release: str, feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
 ) -> Source:
-    rules, known = RULES[release], registry(release, feature_gates)
+    rules, known = release_named(release).legacy_rules, registry(release, feature_gates)
     policy = rules.parse(document, strict=True)
     lenient = release == "1.16"
     predicates = {*known.fit_predicates, *(GATED_PREDICATES if lenient else ())}

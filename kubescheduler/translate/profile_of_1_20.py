@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import gates_from
+from kubescheduler.config.gates import GATES_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_1_20_source import profile_for_provider_1_20
@@ -40,7 +40,7 @@ def profile_1_20(source: Source, policy: Policy) -> Profile:
 
     The weight of a flag counts where the policy has none. Raises ConfigError for a policy that 1.20 does not take.
     """
-    gates = gates_from(RELEASE, {GATE: not source.selector_spread})
+    gates = GATES_1_20.resolve({GATE: not source.selector_spread})
     flag = source.hard_weight if source.hard_origin else None
     if source.provider is not None:
         profile = profile_for_provider_1_20(source.provider, gates, hard_weight=flag, hint=True)

@@ -11,12 +11,13 @@ import pytest
 import algorithmprovider as ap
 from clusterstate.changes import Reads
 from clusterstate.errors import RegistryError
-from kubescheduler.config.gates import gates_from
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.releases import RELEASES
 from tests.support.build import cache_of, make_node, make_pod
 
-OPTIONS = AlgorithmOptions(feature_gates=gates_from("1.16", {}))
+OPTIONS = EngineFlags(feature_gates=RELEASES["1.16"].gates.resolve({}))
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +125,7 @@ def test_a_function_of_one_argument_is_refused() -> None:
         ap.register_priority_function("Odd", lambda pod: 1)
 
 
-@pytest.mark.parametrize("release", sorted(ap.RELEASES))
+@pytest.mark.parametrize("release", sorted(ap.REGISTRIES))
 def test_every_key_of_every_provider_is_registered(release: str) -> None:
     """And every registered priority has a positive weight."""
     registry = ap.registry(release)

@@ -44,12 +44,13 @@ from clusterstate.objects import (
 )
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
+from kubescheduler.engine.releases import framework_releases, release_named
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, factories
+from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.devices import gpu, make_slice
@@ -58,7 +59,9 @@ from tests.support.devices import make_class as device_class
 from tests.support.frames import frame
 from tests.support.storage import BOUND, IMMEDIATE, claiming, make_claim, make_class, make_volume
 
-RELEASES = ("1.20", "1.36")
+RELEASES = tuple(framework_releases())
+IN_TREE = {release: release_named(release).framework_rules.plugins for release in RELEASES}
+"""Release → its plugins."""
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 DRIVER = "csi.example.com"
 AVOIDED = '{"preferAvoidPods":[{"podSignature":{"podController":{"kind":"ReplicaSet","uid":"u"}}}]}'
@@ -79,6 +82,7 @@ TAINTS = (
     (Taint("k", "", "PreferNoSchedule"), Taint("l", "", "PreferNoSchedule")),
     (Taint("l", "", "NoExecute"),),
 )
+
 NODE_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "zone": st.sampled_from([None, "a", "a", "b"]),
@@ -257,7 +261,7 @@ GATED = frozenset(name for plugins in IN_TREE.values() for name, plugin in plugi
 def in_tree(release: str, services: Services | None = None) -> dict[str, Plugin]:
     """Every plugin of a release by its name."""
     handle = FrameworkHandle(services or Services(release, ClusterCache(release_view(release))), "p")
-    return {name: make(ARGS.get(name), handle) for name, make in factories(release).items()}
+    return {name: make(ARGS.get(name), handle) for name, make in factories(IN_TREE[release]).items()}
 
 
 def everything(

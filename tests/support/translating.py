@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescheduler.config.gates import gates_from
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Translation, policy_source, translate
 
 
@@ -46,7 +46,7 @@ def ratio(name: str, weight: int, *shape: tuple[int, int], **resources: int) -> 
 
 def translated(document: dict[str, Any], to: str, release: str = "1.16", *, keep_emphasis: bool = False) -> Translation:
     """The policy as ``release`` reads it, for ``to``."""
-    gates = {} if release == "1.4" else gates_from(release, {})
+    gates = {} if release == "1.4" else RELEASES[release].gates.resolve({})
     return translate(policy_source(document, release, gates, "policy.json"), to, keep_emphasis=keep_emphasis)
 
 

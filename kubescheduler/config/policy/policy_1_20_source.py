@@ -76,6 +76,10 @@ def hard_weight_error_1_20(weight: int) -> str | None:
     return str(invalid("hardPodAffinitySymmetricWeight", weight, "not in valid range [0-100]"))
 
 
+FROM_POLICY_1_20 = "couldn't create scheduler from policy: "
+"""What the release puts before the texts of what it cannot make from a policy."""
+
+
 def from_provider_1_20(name: str) -> str:
     """What the release puts before the texts of what it cannot make from a provider."""
     return f"couldn't create scheduler using provider {go_quote(name)}: "

@@ -14,9 +14,9 @@ PluginPoints = Mapping[str, Collection[Point]]
 DEFAULT_PROVIDER = "DefaultProvider"
 AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
 
-POINTS_BY_PLUGIN_1_20: dict[str, frozenset[Point]] = points_by_plugin("1.20")
+POINTS_BY_PLUGIN_1_20: dict[str, frozenset[Point]] = points_by_plugin(PLUGINS_1_20)
 
-POINTS_BY_PLUGIN_1_36: dict[str, frozenset[Point]] = points_by_plugin("1.36")
+POINTS_BY_PLUGIN_1_36: dict[str, frozenset[Point]] = points_by_plugin(PLUGINS_1_36)
 
 
 def _plugins(*names: str) -> tuple[Enabled, ...]:

@@ -117,14 +117,14 @@ IN_TREE: dict[str, dict[str, InTreePlugin]] = {"1.20": PLUGINS_1_20, "1.36": PLU
 """Release → its plugins."""
 
 
-def factories(release: str) -> dict[str, PluginFactory]:
+def factories(plugins: Mapping[str, InTreePlugin]) -> dict[str, PluginFactory]:
     """Plugin → what makes it of its args and a Handle."""
-    return {name: plugin.make for name, plugin in IN_TREE[release].items()}
+    return {name: plugin.make for name, plugin in plugins.items()}
 
 
-def points_by_plugin(release: str) -> dict[str, frozenset[Point]]:
+def points_by_plugin(plugins: Mapping[str, InTreePlugin]) -> dict[str, frozenset[Point]]:
     """Plugin → where it takes part."""
-    return {name: plugin.points for name, plugin in IN_TREE[release].items()}
+    return {name: plugin.points for name, plugin in plugins.items()}
 
 
 def events_by_plugin(plugins: Mapping[str, InTreePlugin]) -> dict[str, tuple[Registered, ...]]:

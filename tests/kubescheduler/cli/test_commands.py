@@ -8,19 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import algorithmprovider
 import kubescheduler as package
 from kubescheduler.cli import COMMANDS
-from kubescheduler.cli.common_options import RELEASES
-from kubescheduler.cli.plugin_options import FRAMEWORK_RELEASES
-from kubescheduler.engine.spec import CONFIGS
 from tests.kubescheduler.cli.conftest import ROOT, Outcome, Run, in_a_process
-
-
-def test_releases_are_those_there_are() -> None:
-    """The releases that the options spell out are the ones that there are readings of, the newer ones have plugins."""
-    assert tuple(algorithmprovider.VIEWS) == RELEASES
-    assert set(FRAMEWORK_RELEASES) == set(CONFIGS) == set(RELEASES) - set(algorithmprovider.RELEASES)
 
 
 def test_version(kubescheduler: Run) -> None:

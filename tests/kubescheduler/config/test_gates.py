@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider import RELEASES
+from algorithmprovider import REGISTRIES
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import GATES, gates_from, parse_gates
+from kubescheduler.engine.releases import RELEASES
 
-DEFAULTS = {name: gate.default for name, gate in GATES["1.16"].items()}
+DEFAULTS = {name: gate.default for name, gate in RELEASES["1.16"].gates.gates.items()}
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ DEFAULTS = {name: gate.default for name, gate in GATES["1.16"].items()}
 )
 def test_parse_gates(text: str, changed: dict[str, bool]) -> None:
     """The flag changes just the gates it names."""
-    assert parse_gates("1.16", text) == {**DEFAULTS, **changed}
+    assert RELEASES["1.16"].gates.parse(text) == {**DEFAULTS, **changed}
 
 
 def test_all_alpha() -> None:
     """AllAlpha turns on every alpha gate but those set by name."""
-    gates = parse_gates("1.16", "AllAlpha=true,EvenPodsSpread=false")
+    gates = RELEASES["1.16"].gates.parse("AllAlpha=true,EvenPodsSpread=false")
     assert gates["ResourceLimitsPriorityFunction"]
     assert not gates["EvenPodsSpread"]
     assert all(gates[name] for name, default in DEFAULTS.items() if default)
@@ -49,27 +49,27 @@ def test_all_alpha() -> None:
 )
 def test_switches_of_a_stage(release: str, text: str, on: list[str], off: list[str]) -> None:
     """They set what is not set by name, and nothing that is locked."""
-    gates = parse_gates(release, text)
+    gates = RELEASES[release].gates.parse(text)
     assert [gates[name] for name in (*on, *off)] == [True] * len(on) + [False] * len(off)
 
 
 @pytest.mark.parametrize(("release", "on", "off"), [("1.20", 8, 8), ("1.36", 20, 11)])
 def test_defaults_of_the_framework_releases(release: str, on: int, off: int) -> None:
     """So many gates are on, and so many off."""
-    values = list(gates_from(release, {}).values())
+    values = list(RELEASES[release].gates.resolve({}).values())
     assert (values.count(True), values.count(False)) == (on, off)
 
 
 def test_all_beta_is_younger_than_1_16() -> None:
     """Older releases do not know it."""
     with pytest.raises(ConfigError, match="unrecognized feature gate: AllBeta"):
-        parse_gates("1.16", "AllBeta=true")
+        RELEASES["1.16"].gates.parse("AllBeta=true")
 
 
 def test_every_fault_of_the_flag() -> None:
     """Each fault is told, with the nearest name."""
     with pytest.raises(ConfigError) as caught:
-        parse_gates("1.16", "EvenPodSpread=true,PodPriority=false,CSIMigration,PodOverhead=on")
+        RELEASES["1.16"].gates.parse("EvenPodSpread=true,PodPriority=false,CSIMigration,PodOverhead=on")
     assert caught.value.problems == (
         "--feature-gates: missing bool value for CSIMigration; write CSIMigration=true or CSIMigration=false",
         "--feature-gates: invalid value of PodOverhead=on; write PodOverhead=true or PodOverhead=false",
@@ -88,18 +88,12 @@ def test_every_fault_of_the_flag() -> None:
 def test_gates_of_a_document(given: dict[str, Any], problem: str) -> None:
     """A document's gates have to be known and boolean."""
     with pytest.raises(ConfigError) as caught:
-        gates_from("1.16", given)
+        RELEASES["1.16"].gates.resolve(given)
     assert caught.value.problems == (problem,)
-    assert gates_from("1.16", {"PodOverhead": True}) == {**DEFAULTS, "PodOverhead": True}
-
-
-def test_unknown_release() -> None:
-    """A release without a table is refused."""
-    with pytest.raises(ConfigError, match=r"release 1\.5 is not known; known are 1\.4, 1\.16, 1\.20, 1\.36"):
-        parse_gates("1.5", "")
+    assert RELEASES["1.16"].gates.resolve({"PodOverhead": True}) == {**DEFAULTS, "PodOverhead": True}
 
 
 def test_the_registry_reads_known_gates() -> None:
     """Every gate a registry reads is known here, with the same default."""
-    for release, (_, gates) in RELEASES.items():
-        assert {name: GATES[release][name].default for name in gates} == dict(gates)
+    for release, (_, gates) in REGISTRIES.items():
+        assert {name: RELEASES[release].gates.gates[name].default for name in gates} == dict(gates)

@@ -29,11 +29,12 @@ from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.preemption import exhausted_budgets, find_candidates, protected_classes
 from kubescheduler.core.preemption_candidates import choose, pick_1_16
 from kubescheduler.core.preemption_trials import Attempt
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_from_provider
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_algorithm import algorithm_from_provider
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 GATES = {"TaintNodesByCondition": True, "EvenPodsSpread": False, "ResourceLimitsPriorityFunction": False}
-ALGORITHM = algorithm_from_provider(AlgorithmOptions(feature_gates=GATES), "DefaultProvider")
+ALGORITHM = algorithm_from_provider(EngineFlags(feature_gates=GATES), "DefaultProvider")
 
 
 def running(name: str, node: str, cpu: int = 2000, *, start: str | None = None, **fields: Any) -> Pod:
@@ -164,7 +165,7 @@ def test_the_preemption_policy_counts_with_its_gate(gate: bool, candidates: list
     """preemptionPolicy Never keeps a pod from preempting only with NonPreemptingPriority on."""
     cache = cache_of([make_node("a"), running("low", "a", priority=1)])
     gates = {**GATES, "NonPreemptingPriority": gate}
-    algorithm = algorithm_from_provider(AlgorithmOptions(feature_gates=gates), "DefaultProvider")
+    algorithm = algorithm_from_provider(EngineFlags(feature_gates=gates), "DefaultProvider")
     pod = asking(preemption_policy="Never")
     found = GenericScheduler(algorithm, cache).decide(pod, preempt=True).preemption
     assert found is not None

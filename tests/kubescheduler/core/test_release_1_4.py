@@ -23,11 +23,12 @@ from clusterstate.view_records import VIEW_1_4
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4, predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.selection import RoundRobinTie
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_algorithm import algorithm_for
 from tests.support.build import make_node, make_pod, resources
 from tests.support.storage import ZONE
 
-OPTIONS = AlgorithmOptions(release="1.4")
+OPTIONS = EngineFlags(release="1.4")
 NOTHING: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1"}
 
 

@@ -10,8 +10,8 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
+from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import Engine, Scheduler, engine_for
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
 from tests.support.build import cache_of, make_node, make_pod, resources
@@ -46,14 +46,13 @@ def test_every_release_has_an_engine(release: str) -> None:
 def test_what_a_release_does_not_read(release: str, configuration: Any, text: str) -> None:
     """It is refused."""
     with pytest.raises(ConfigError) as raised:
-        engine_for(EngineSpec(release).options, *configuration)
+        engine_for(EngineSpec(release), *configuration)
     assert raised.value.problems == (text,)
 
 
 def test_engines_by_provider() -> None:
     """The default one without a name."""
-    options = AlgorithmOptions(release="1.20", feature_gates=EngineSpec("1.20").options.feature_gates)
-    engine = engine_for(options, "ClusterAutoscalerProvider", None, None)
+    engine = engine_for(EngineFlags("1.20"), "ClusterAutoscalerProvider", None, None)
     scheduler = engine.scheduler(cache_of([make_node("n"), make_node("m")], engine.view))
     assert "NodeResourcesMostAllocated" in scheduler.decide(make_pod("p")).weights
 

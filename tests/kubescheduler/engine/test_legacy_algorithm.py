@@ -10,11 +10,12 @@ import pytest
 
 from algorithmprovider.release_1_16 import ORDERING
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import gates_from
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for, algorithm_from_files, max_pd_volumes
+from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes
+from kubescheduler.engine.legacy_algorithm import algorithm_for, algorithm_from_files
+from kubescheduler.engine.releases import RELEASES
 
-OPTIONS = AlgorithmOptions(feature_gates=gates_from("1.16", {}))
+OPTIONS = EngineFlags(feature_gates=RELEASES["1.16"].gates.resolve({}))
 
 
 def policy(**fields: Any) -> dict[str, Any]:

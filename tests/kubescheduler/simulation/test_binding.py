@@ -10,8 +10,9 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node
 from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import FrameworkEngine
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender import HTTPExtender
 from kubescheduler.simulation.binding import bind, binder_of
@@ -35,7 +36,7 @@ def only_binding(asking: Asking, behaviour: str) -> HTTPExtender:
 def simulated(*extenders: HTTPExtender) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     nodes: list[Node] = [attrs.evolve(node(name), allocatable=amounts) for name in ("n0", "n1")]
-    algorithm = attrs.evolve(algorithm_for(AlgorithmOptions(), None, None), extenders=extenders)
+    algorithm = attrs.evolve(algorithm_for(EngineFlags(), None, None), extenders=extenders)
     scheduler = GenericScheduler(algorithm, cache_of(nodes))
     return Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.simulation.room import room_for
 from tests.support.build import cache_of, make_node, make_pod, resources
 
@@ -13,7 +14,7 @@ from tests.support.build import cache_of, make_node, make_pod, resources
 def scheduler() -> GenericScheduler:
     nodes = [make_node(f"n{cpus}", allocatable=resources(cpu=1000 * cpus, memory=8 << 30, pods=5)) for cpus in (2, 9)]
     cache = cache_of([*nodes, make_pod("there", node="n2", requests=resources(cpu=500))])
-    return GenericScheduler(algorithm_for(AlgorithmOptions(), None, None), cache)
+    return GenericScheduler(algorithm_for(EngineFlags(), None, None), cache)
 
 
 def test_copies_are_placed_until_none_fits() -> None:

@@ -11,7 +11,8 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm, Service
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions, algorithm_for
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import ReasonCount, Report
 from kubescheduler.simulation.utilisation import Level
@@ -28,7 +29,7 @@ def small_node(name: str, cpus: int = 1) -> Node:
 
 
 def scheduler_for(objects: Sequence[Any], extenders: Sequence[Any] = ()) -> GenericScheduler:
-    algorithm = attrs.evolve(algorithm_for(AlgorithmOptions(), None, None), extenders=tuple(extenders))
+    algorithm = attrs.evolve(algorithm_for(EngineFlags(), None, None), extenders=tuple(extenders))
     return GenericScheduler(algorithm, cache_of(objects))
 
 

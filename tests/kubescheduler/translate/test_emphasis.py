@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.config.gates import gates_from
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Note, Translation, provider_source, translate
 from kubescheduler.translate.translation_model import Role
 from tests.support.translating import args, enabled, policy, priorities, ratio, told, translated
@@ -22,7 +22,7 @@ def warning(translation: Translation) -> Note | None:
 
 
 def autoscaler(release: str, to: str, *, keep: bool = False) -> Translation:
-    source = provider_source("ClusterAutoscalerProvider", release, gates_from(release, {}))
+    source = provider_source("ClusterAutoscalerProvider", release, RELEASES[release].gates.resolve({}))
     return translate(source, to, keep_emphasis=keep)
 
 

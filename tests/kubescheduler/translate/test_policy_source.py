@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import gates_from
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source, read_policy_text
 from tests.support.translating import label_presence, policy, predicates, priorities
 
@@ -19,7 +19,7 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata:\n  pol
 
 
 def source(document: dict[str, Any], release: str = "1.16") -> Source:
-    return policy_source(document, release, {} if release == "1.4" else gates_from(release, {}), "p.json")
+    return policy_source(document, release, {} if release == "1.4" else RELEASES[release].gates.resolve({}), "p.json")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_absent_lists(release: str, predicates_: int, priorities_: int) -> None:
 @pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
 def test_providers(release: str) -> None:
     """ClusterAutoscalerProvider packs in every release."""
-    gates = {} if release == "1.4" else gates_from(release, {})
+    gates = {} if release == "1.4" else RELEASES[release].gates.resolve({})
     names = {item.name for item in provider_source("ClusterAutoscalerProvider", release, gates).priorities}
     assert "MostRequestedPriority" in names
     assert "LeastRequestedPriority" not in names
@@ -80,7 +80,7 @@ def test_providers(release: str) -> None:
 @pytest.mark.parametrize(("release", "weight"), [("1.4", 101), ("1.16", 0), ("1.20", 101)])
 def test_the_hard_weight_is_checked(release: str, weight: int) -> None:
     """As the flag of the release is."""
-    gates = {} if release == "1.4" else gates_from(release, {})
+    gates = {} if release == "1.4" else RELEASES[release].gates.resolve({})
     with pytest.raises(ConfigError, match="in"):
         provider_source("DefaultProvider", release, gates, weight)
     with pytest.raises(ConfigError, match="in"):

@@ -8,8 +8,8 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.gates import gates_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.translate.translating import Translation, provider_source, translate
 from tests.support.translating import (
@@ -28,7 +28,7 @@ from tests.support.translating import (
     translated,
 )
 
-GATES = gates_from("1.20", {})
+GATES = RELEASES["1.20"].gates.resolve({})
 EXTENDER = {
     "urlPrefix": "http://e",
     "filterVerb": "f",
@@ -82,7 +82,7 @@ def test_providers(provider: str) -> None:
     )
     assert read(found).plugins == own.profiles[0].plugins
     assert found.exact
-    assert not translate(provider_source(provider, "1.16", gates_from("1.16", {})), "1.20").exact
+    assert not translate(provider_source(provider, "1.16", RELEASES["1.16"].gates.resolve({})), "1.20").exact
 
 
 def test_every_list_is_disabled_first() -> None:
@@ -191,5 +191,5 @@ def test_absent_lists_of_1_4_are_empty() -> None:
 
 def test_the_flag_for_the_hard_weight() -> None:
     """It counts where the policy says nothing, and for providers."""
-    found = translate(provider_source("DefaultProvider", "1.16", gates_from("1.16", {}), 5), "1.20")
+    found = translate(provider_source("DefaultProvider", "1.16", RELEASES["1.16"].gates.resolve({}), 5), "1.20")
     assert args(found, "InterPodAffinity") == {"hardPodAffinityWeight": 5}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import gates_from
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import provider_source, translate
 from tests.support.translating import (
     about,
@@ -251,6 +251,6 @@ def test_every_line_has_an_origin() -> None:
 def test_the_weights_of_providers_are_those_of_their_release() -> None:
     """1.20's DefaultProvider has PodTopologySpread 2, that of 1.16 SelectorSpreadPriority 1."""
     for release, weight in (("1.16", 1), ("1.20", 2)):
-        found = translate(provider_source("DefaultProvider", release, gates_from(release, {})), "1.36")
+        found = translate(provider_source("DefaultProvider", release, RELEASES[release].gates.resolve({})), "1.36")
         assert enabled(found, "multiPoint")["PodTopologySpread"] == weight
         assert enabled(found, "multiPoint")["TaintToleration"] == 1

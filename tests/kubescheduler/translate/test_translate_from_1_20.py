@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.gates import gates_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Translation, policy_source, provider_source, translate
 from tests.support.translating import args, enabled, policy, priorities, ratio
 
@@ -24,11 +24,11 @@ BOTH = [*EVEN, *SELECTING]
 def from_policy(entries: list[dict[str, Any]] | None, to: str, *, gate: bool = True) -> Translation:
     """A policy with these priorities; None: without a list."""
     document = policy(predicates=[], **({} if entries is None else {"priorities": entries}))
-    return translate(policy_source(document, "1.20", gates_from("1.20", {GATE: gate}), "policy.json"), to)
+    return translate(policy_source(document, "1.20", RELEASES["1.20"].gates.resolve({GATE: gate}), "policy.json"), to)
 
 
 def from_provider(provider: str, to: str, *, gate: bool = True, keep_emphasis: bool = False) -> Translation:
-    source = provider_source(provider, "1.20", gates_from("1.20", {GATE: gate}))
+    source = provider_source(provider, "1.20", RELEASES["1.20"].gates.resolve({GATE: gate}))
     return translate(source, to, keep_emphasis=keep_emphasis)
 
 
@@ -89,7 +89,7 @@ def test_what_is_said_of_it(entries: list[dict[str, Any]], path: str, selectors:
 @pytest.mark.parametrize("release", ["1.4", "1.16"])
 def test_the_others_have_selector_spreading(release: str) -> None:
     """They are told of zones and nodes, and not of rounding."""
-    gates = {} if release == "1.4" else gates_from(release, {})
+    gates = {} if release == "1.4" else RELEASES[release].gates.resolve({})
     found = texts(translate(policy_source(policy(priorities=SELECTING), release, gates, "p"), "1.36"))
     assert "not two to one" in found
     assert "cuts the fraction off" not in found
@@ -165,9 +165,9 @@ def test_it_stays_in_1_20(entries: list[dict[str, Any]] | None) -> None:
     """By name, so that the document needs no gate."""
     found = from_policy(entries, "1.20", gate=False)
     document = policy(predicates=[], **({} if entries is None else {"priorities": entries}))
-    own = policy_config_1_20(document, gates_from("1.20", {GATE: False})).profiles[0]
+    own = policy_config_1_20(document, RELEASES["1.20"].gates.resolve({GATE: False})).profiles[0]
     for gate in (True, False):
-        gates = gates_from("1.20", {GATE: gate})
+        gates = RELEASES["1.20"].gates.resolve({GATE: gate})
         read = component_config_from(found.plain(), "1.20", all_problems=True, feature_gates=gates).profiles[0]
         assert read.plugins == own.plugins
         assert dict(own.plugin_config).items() <= dict(read.plugin_config).items()

@@ -15,8 +15,8 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.gates import gates_from
 from kubescheduler.engine.evaluate_protocol import Scenario
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Source, policy_source, provider_source, translate
 from tests.conftest import vectors_dir
 
@@ -37,7 +37,7 @@ def scenarios(release: str, theme: str, address: str = RECORDED_AT) -> Iterator[
 
 
 def source_of(query: dict[str, Any], release: str, given: dict[str, bool]) -> Source:
-    gates = {} if release == "1.4" else gates_from(release, given)
+    gates = {} if release == "1.4" else RELEASES[release].gates.resolve(given)
     if "policy" in query:
         return policy_source(query["policy"], release, gates, "policy")
     return provider_source(query.get("provider") or "DefaultProvider", release, gates)
@@ -73,7 +73,7 @@ def outcomes(theme: str, address: str = RECORDED_AT) -> Counter[str]:
     found: Counter[str] = Counter()
     for document in scenarios("1.16", theme, address):
         gates = document.pop("featureGates", None) or {}
-        scenario = Scenario.of(document, "1.20")
+        scenario = Scenario.of(document, RELEASES["1.20"])
         found.update(outcome(query, scenario, gates) for query in document["queries"] if "policy" in query)
     return found
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import gates_from
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, parse_policy_1_20, policy_config_1_20
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.extender import ExtenderConfig, ManagedResource
 
-GATES = gates_from("1.20", {})
+GATES = RELEASES["1.20"].gates.resolve({})
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
 FROM_POLICY = "couldn't create scheduler from policy: "
 LABELS = {"labelsPresence": {"labels": ["x"], "presence": True}}

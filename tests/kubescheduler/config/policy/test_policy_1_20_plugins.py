@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.config.gates import gates_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_PREDICATES, DEFAULT_PRIORITIES, PREDICATES, PRIORITIES
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -27,7 +27,7 @@ NO_SPREAD = {"DefaultPodTopologySpread": False}
 
 
 def profile(gates: dict[str, bool] | None = None, **policy: Any) -> Profile:
-    return policy_config_1_20({**POLICY, **policy}, gates_from("1.20", gates or {})).profiles[0]
+    return policy_config_1_20({**POLICY, **policy}, RELEASES["1.20"].gates.resolve(gates or {})).profiles[0]
 
 
 def names(found: Profile, point: Point) -> list[str]:
@@ -355,7 +355,7 @@ def test_extenders() -> None:
         {"urlPrefix": "b", "managedResources": [{"name": "x.io/b"}]},
         {"urlPrefix": "c", "managedResources": [{"name": "x.io/c", "ignoredByScheduler": True}]},
     ]
-    config = policy_config_1_20({**POLICY, "extenders": extenders}, gates_from("1.20", {}))
+    config = policy_config_1_20({**POLICY, "extenders": extenders}, RELEASES["1.20"].gates.resolve({}))
     assert [extender.url_prefix for extender in config.extenders] == ["b", "c", "a"]
     assert config.profiles[0].plugin_config == (
         ("NodeResourcesFit", NodeResourcesFitArgs(ignored_resources=("x.io/a", "x.io/c"))),

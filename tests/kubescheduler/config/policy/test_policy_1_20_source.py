@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import gates_from
 from kubescheduler.config.policy.policy_1_20_source import (
     AlgorithmSource,
     algorithm_source_1_20,
@@ -16,10 +15,11 @@ from kubescheduler.config.policy.policy_1_20_source import (
     profile_for_provider_1_20,
     refuse_policy_beside,
 )
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 
-GATES = gates_from("1.20", {})
+GATES = RELEASES["1.20"].gates.resolve({})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,9 @@ def test_providers() -> None:
 
 def test_provider_without_the_gate() -> None:
     """SelectorSpread is appended."""
-    found = profile_for_provider_1_20("DefaultProvider", gates_from("1.20", {"DefaultPodTopologySpread": False}), "me")
+    found = profile_for_provider_1_20(
+        "DefaultProvider", RELEASES["1.20"].gates.resolve({"DefaultPodTopologySpread": False}), "me"
+    )
     assert found.plugins[Point.PRE_SCORE][-1].name == "SelectorSpread"
     assert (found.plugins[Point.SCORE][-1].name, found.plugins[Point.SCORE][-1].weight) == ("SelectorSpread", 1)
     assert found.scheduler_name == "me"

@@ -8,13 +8,11 @@ from typing import Any
 import attrs
 import pytest
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
-from kubescheduler.config.gates import gates_from
+from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import FrameworkEngine, framework_engine_for
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.cycle.pod_queue import SimpleQueue
 from kubescheduler.framework.cycle.scheduler_loop import SchedulerLoop
@@ -69,10 +67,10 @@ class World:
     queue: SimpleQueue = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        gates = gates_from(self.release, {})
+        flags = EngineFlags(self.release)
         low = [running(name, priority) for name, priority in (("low-1", 1), ("low-2", 2))]
-        self.cache = ClusterCache.of([make_node("n1"), *low], release_view(self.release, gates))
-        engine = framework_engine_for(AlgorithmOptions(self.release, gates), None, None, None)
+        self.cache = ClusterCache.of([make_node("n1"), *low], flags.release_view())
+        engine = framework_engine_for(flags, None, None, None)
         assert isinstance(engine, FrameworkEngine)
         services = attrs.evolve(engine.services(self.cache), client=self.client, events=self.events, time=ManualTime())
 

@@ -15,8 +15,8 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.usage import wrap
 from kubescheduler.core.selection import RandomTie
+from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import engine_for
-from kubescheduler.engine.legacy_algorithm import AlgorithmOptions
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -103,7 +103,7 @@ def test_sampling_finds_what_there_is_in_small_clusters(release: str, world: Wor
 def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, world: World, pod: Pod) -> None:
     """The default profile, in its own order, finds the same nodes, and every plugin says the same on its own."""
     cache = world.cache(release)
-    engine = engine_for(AlgorithmOptions(release=release), None, None, None)
+    engine = engine_for(EngineFlags(release=release), None, None, None)
     default = engine.scheduler(cache).decide(pod, thorough=True)
     every = everything(release, cache, without=("NodeLabel", "ServiceAffinity")).schedule(pod, thorough=True)
     if default.error is None and every.error is None:

@@ -7,8 +7,7 @@ import pytest
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.points import METHODS, Point
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
-from tests.support.rich_worlds import GATED, RELEASES, in_tree
+from tests.support.rich_worlds import GATED, IN_TREE, RELEASES, in_tree
 
 TABLES = {"1.20": POINTS_BY_PLUGIN_1_20, "1.36": POINTS_BY_PLUGIN_1_36}
 COLUMNS = {

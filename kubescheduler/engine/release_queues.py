@@ -1,27 +1,25 @@
-"""The queue that a simulation's scheduler takes its pods from, as its release has it."""
+"""The queues that schedulers take their pods from, as each release has it."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
-from kubescheduler.engine.engines import ProfiledScheduler, Scheduler
 from kubescheduler.framework.plugins.priority_sort import PrioritySort
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.queue.entry import Backoff, Failed, Order, QueueEntry, by_priority
-from kubescheduler.queue.fifo_1_4 import FIFOQueue
 from kubescheduler.queue.heap import Rank
-from kubescheduler.queue.priority_queue_1_16 import Clock, SchedulingQueue
+from kubescheduler.queue.priority_queue_1_16 import Clock
 from kubescheduler.queue.priority_queue_1_20 import Queue120
 from kubescheduler.queue.priority_queue_1_36 import Queue136
-from kubescheduler.queue.queueing_hints import Hopes
+from kubescheduler.queue.queueing_hints import Hopes, Registered
 
 
 class Queue(Protocol):
-    """What a simulation needs of a queue; see SchedulingQueue and FrameworkQueue."""
+    """What a scheduler needs of a queue; see SchedulingQueue and FrameworkQueue."""
 
     @property
     def sizes(self) -> tuple[int, int, int]: ...
@@ -59,45 +57,28 @@ def order_of(profiles: Profiles) -> Order:
     return order
 
 
-def fifo(scheduler: Scheduler, clock: Clock) -> Queue:
-    return FIFOQueue(clock, scheduler.cache)
+def queue_1_20(clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> Queue:
+    """The queue of 1.20, sorted as the profiles say."""
+    return Queue120(clock, cache, order=order_of(profiles), backoff=backoff)
 
 
-def priority_queue(scheduler: Scheduler, clock: Clock) -> Queue:
-    return SchedulingQueue(clock, scheduler.cache)
+def queue_1_36(
+    clock: Clock,
+    cache: ClusterCache,
+    profiles: Profiles,
+    backoff: Backoff,
+    *,
+    events: Mapping[str, tuple[Registered, ...]],
+) -> Queue:
+    """The queue of 1.36, sorted as the profiles say; their PreEnqueue plugins hold pods back.
 
-
-def queue_1_20(scheduler: Scheduler, clock: Clock) -> Queue:
-    profiled = _profiled(scheduler)
-    return Queue120(clock, scheduler.cache, order=order_of(profiled.profiles), backoff=_backoff(profiled))
-
-
-def queue_1_36(scheduler: Scheduler, clock: Clock) -> Queue:
-    profiled = _profiled(scheduler)
+    events: plugin → the events that it registers.
+    """
     return Queue136(
         clock,
-        scheduler.cache,
-        order=order_of(profiled.profiles),
-        backoff=_backoff(profiled),
-        pre_enqueue=profiled.profiles.pre_enqueue,
-        hopes=Hopes(events_by_plugin(PLUGINS_1_36)),
+        cache,
+        order=order_of(profiles),
+        backoff=backoff,
+        pre_enqueue=profiles.pre_enqueue,
+        hopes=Hopes(events),
     )
-
-
-def _profiled(scheduler: Scheduler) -> ProfiledScheduler:
-    assert isinstance(scheduler, ProfiledScheduler), type(scheduler)
-    return scheduler
-
-
-def _backoff(scheduler: ProfiledScheduler) -> Backoff:
-    config = scheduler.config
-    return Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
-
-
-QUEUES: dict[str, Callable[[Scheduler, Clock], Queue]] = {
-    "1.4": fifo,
-    "1.16": priority_queue,
-    "1.20": queue_1_20,
-    "1.36": queue_1_36,
-}
-"""Release → its queue over a scheduler's cluster; clock: seconds since the start."""

@@ -1,0 +1,80 @@
+"""What a user says of one scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.objects import FrozenMap
+from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.release_view import ReleaseView
+from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from kubescheduler.engine.release_record import Release
+from kubescheduler.engine.releases import release_named
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+ALL_NODES = 100
+"""Percentage of nodes to score when nobody says otherwise: every node is looked at."""
+
+
+@attrs.frozen
+class EngineFlags:
+    """What flags say of one scheduler; see the options of the command line. Files are paths."""
+
+    release: str = DEFAULT_RELEASE
+    """Whose rules decide."""
+    provider: str | None = None
+    """The name of a provider."""
+    policy_file: str | None = None
+    """A Policy: JSON, YAML or TOML."""
+    policy_configmap: str | None = None
+    """A ConfigMap's manifest with the policy under policy.cfg."""
+    config_file: str | None = None
+    """A KubeSchedulerConfiguration: YAML, JSON or TOML."""
+    feature_gates: str | Mapping[str, bool] = ""
+    """As ``--feature-gates`` takes them, or name → whether it is on; the others are at their defaults."""
+    hard_pod_affinity_symmetric_weight: int | None = None
+    """What a running pod's required affinity to the new pod counts, 1-100; None: the release's default."""
+    failure_domains: tuple[str, ...] = FAILURE_DOMAINS
+    """What an empty topology key stands for; 1.4 only."""
+    percentage_of_nodes_to_score: int = ALL_NODES
+    """Below 100 the search ends once enough nodes fit; 0 is upstream's adaptive share."""
+    use_legacy_policy_config: bool = False
+    """The policy file goes before the ConfigMap."""
+    max_pd_volumes: int | None = None
+    """The environment's KUBE_MAX_PD_VOLS; None when it is not a positive integer."""
+    plugins: tuple[PluginOption, ...] = ()
+    """Custom plugins; releases with plugins only."""
+    policy: Mapping[str, Any] | None = None
+    """A Policy's document, in place of its file."""
+    component: Mapping[str, Any] | None = None
+    """A KubeSchedulerConfiguration's document, in place of its file."""
+
+    @property
+    def record(self) -> Release:
+        """The release's record. Raises ConfigError for a release that is not known."""
+        return release_named(self.release)
+
+    @property
+    def gates(self) -> FrozenMap[str, bool]:
+        """Every gate of the release. Raises ConfigError for gates that the release does not know."""
+        gates, given = self.record.gates, self.feature_gates
+        return gates.parse(given) if isinstance(given, str) else gates.resolve(given)
+
+    @property
+    def hard_weight(self) -> int:
+        """What a running pod's required affinity counts when no policy says so."""
+        weight = self.hard_pod_affinity_symmetric_weight
+        return 1 if weight is None else weight
+
+    def release_view(self) -> ReleaseView:
+        """How the release reads objects. Raises ConfigError for gates that the release does not know."""
+        return self.record.view(self.gates)
+
+
+def max_pd_volumes(environment: Mapping[str, str]) -> int | None:
+    """KUBE_MAX_PD_VOLS if it is a positive integer."""
+    text = environment.get("KUBE_MAX_PD_VOLS", "")
+    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None

@@ -1,0 +1,67 @@
+"""Release 1.16: the last one with predicates and priorities only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from algorithmprovider import registry, release_1_16
+from kubescheduler.config.config_text import read_policy_file
+from kubescheduler.config.gates import GATES_1_16
+from kubescheduler.config.policy.policy_1_16 import parse_policy
+from kubescheduler.config.policy.policy_checks_1_16 import (
+    FROM_POLICY,
+    check_policy,
+    hard_weight_error,
+    policy_problems,
+    total_weight_error,
+)
+from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
+from kubescheduler.engine.legacy_rules import LegacyRules
+from kubescheduler.engine.release_record import Release
+from kubescheduler.extender import WIRE_1_16
+from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue
+from kubescheduler.sources.cluster_input import FILLING_1_16
+
+
+def from_provider_1_16(name: str) -> str:
+    """What stands before the texts of what cannot be made from a provider."""
+    return f'couldn\'t create scheduler using provider "{name}": '
+
+
+def no_domains_error(_: Iterable[str]) -> None:
+    """Failure domains mean nothing here."""
+    return
+
+
+LEGACY_1_16 = LegacyRules(
+    registry=partial(registry, "1.16"),
+    read_file=read_policy_file,
+    parse=parse_policy,
+    check=check_policy,
+    problems=policy_problems,
+    hard_weight_error=hard_weight_error,
+    total_weight_error=total_weight_error,
+    failure_domains_error=no_domains_error,
+    from_provider=from_provider_1_16,
+    from_policy=FROM_POLICY,
+    unknown_predicate='invalid predicate name "{}" specified - no corresponding function found',
+    unknown_priority="invalid priority name {} specified - no corresponding function found",
+    absent_means_default=True,
+    config_maps=True,
+    legacy_policy_flag=True,
+    samples=True,
+    every_check=False,
+    wire=WIRE_1_16,
+    behaviour=BEHAVIOUR_1_16,
+    queue=SchedulingQueue,
+)
+
+RELEASE = Release(
+    name="1.16",
+    gates=GATES_1_16,
+    view=release_1_16.release_view,
+    filling=FILLING_1_16,
+    top_score=10,
+    legacy=LEGACY_1_16,
+)

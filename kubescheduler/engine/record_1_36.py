@@ -1,0 +1,33 @@
+"""Release 1.36: plugins in profiles, said by a component configuration alone."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from algorithmprovider import view_1_36
+from kubescheduler.config.gates import GATES_1_36
+from kubescheduler.engine.framework_rules import FrameworkRules
+from kubescheduler.engine.release_queues import queue_1_36
+from kubescheduler.engine.release_record import Release
+from kubescheduler.extender import WIRE_1_36
+from kubescheduler.framework.contract.points import POINTS_1_36
+from kubescheduler.framework.deciding.heap_tie import HeapTie
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
+from kubescheduler.sources.cluster_input import FILLING_1_36
+
+FRAMEWORK_1_36 = FrameworkRules(
+    plugins=PLUGINS_1_36,
+    points=POINTS_1_36,
+    queue=partial(queue_1_36, events=events_by_plugin(PLUGINS_1_36)),
+    upstream_tie=HeapTie,
+    wire=WIRE_1_36,
+)
+
+RELEASE = Release(
+    name="1.36",
+    gates=GATES_1_36,
+    view=view_1_36,
+    filling=FILLING_1_36,
+    top_score=100,
+    framework=FRAMEWORK_1_36,
+)

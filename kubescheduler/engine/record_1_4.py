@@ -1,0 +1,64 @@
+"""Release 1.4: predicates and priorities as they first were."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from algorithmprovider import registry, release_1_4
+from clusterstate.manifests.defaulting import default_manifest_1_4
+from kubescheduler.config.gates import GATES_1_4
+from kubescheduler.config.policy.policy_1_4 import (
+    FATAL,
+    check_policy_1_4,
+    failure_domains_error,
+    hard_weight_error_1_4,
+    no_total_error,
+    parse_policy_1_4,
+    policy_problems_1_4,
+    read_policy_file_1_4,
+)
+from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
+from kubescheduler.engine.legacy_rules import LegacyRules
+from kubescheduler.engine.release_record import Release
+from kubescheduler.extender import WIRE_1_4
+from kubescheduler.queue.fifo_1_4 import FIFOQueue
+from kubescheduler.sources.cluster_input import FILLING_1_4
+
+
+def from_provider_1_4(_: str) -> str:
+    """What stands before the texts of what cannot be made from a provider."""
+    return FATAL
+
+
+LEGACY_1_4 = LegacyRules(
+    registry=partial(registry, "1.4"),
+    read_file=read_policy_file_1_4,
+    parse=parse_policy_1_4,
+    check=check_policy_1_4,
+    problems=policy_problems_1_4,
+    hard_weight_error=hard_weight_error_1_4,
+    total_weight_error=no_total_error,
+    failure_domains_error=failure_domains_error,
+    from_provider=from_provider_1_4,
+    from_policy=FATAL,
+    unknown_predicate='Invalid predicate name "{}" specified - no corresponding function found',
+    unknown_priority="Invalid priority name {} specified - no corresponding function found",
+    absent_means_default=False,
+    config_maps=False,
+    legacy_policy_flag=False,
+    samples=False,
+    every_check=True,
+    wire=WIRE_1_4,
+    behaviour=BEHAVIOUR_1_4,
+    queue=FIFOQueue,
+)
+
+RELEASE = Release(
+    name="1.4",
+    gates=GATES_1_4,
+    view=release_1_4.release_view,
+    filling=FILLING_1_4,
+    top_score=10,
+    decoding=default_manifest_1_4,
+    legacy=LEGACY_1_4,
+)

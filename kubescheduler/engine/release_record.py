@@ -1,0 +1,56 @@
+"""What a release is: one record of everything in which it differs from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from clusterstate.errors import ConfigError
+from clusterstate.manifests.decode import Prepare
+from clusterstate.release_view import ReleaseView
+from kubescheduler.config.gates import ReleaseGates
+from kubescheduler.engine.framework_rules import FrameworkRules
+from kubescheduler.engine.legacy_rules import LegacyRules
+from kubescheduler.sources.cluster_input import Filling
+
+
+@attrs.frozen(eq=False)
+class Release:
+    """One release of kube-scheduler. It has either ``legacy`` or ``framework`` rules."""
+
+    name: str
+    """As people say it: 1.16. For display, and for the release's key in ``RELEASES``."""
+    gates: ReleaseGates
+    """The feature gates that concern scheduling, with their defaults."""
+    view: Callable[[Mapping[str, bool]], ReleaseView]
+    """Of all gates: how it reads objects, and what it counts of them."""
+    filling: Filling
+    """What its API server fills in."""
+    top_score: int
+    """The most points that a node gets from one priority or Score plugin: 10 or 100."""
+    decoding: Prepare | None = None
+    """The defaults that the scheduler's own decoder fills in, on top of what is stored."""
+    legacy: LegacyRules | None = None
+    """The rules of a release that decides by predicates and priorities."""
+    framework: FrameworkRules | None = None
+    """The rules of a release that decides by plugins in profiles."""
+
+    @property
+    def legacy_rules(self) -> LegacyRules:
+        """Raises ConfigError for a release that decides by plugins."""
+        if self.legacy is None:
+            raise ConfigError(f"release {self.name} decides by plugins in profiles, not by predicates and priorities")
+        return self.legacy
+
+    @property
+    def framework_rules(self) -> FrameworkRules:
+        """Raises ConfigError for a release that has no plugins."""
+        if self.framework is None:
+            raise ConfigError(f"release {self.name} has no component configuration to decide by")
+        return self.framework
+
+    @property
+    def reads_policies(self) -> bool:
+        """Whether a Policy or the name of a provider says what decides."""
+        return self.framework is None or self.framework.policies is not None

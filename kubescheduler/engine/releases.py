@@ -1,0 +1,62 @@
+"""The releases there are: one record each, from ``engine/record_1_4.py`` to ``engine/record_1_36.py``.
+
+To add a release: name it in ``clusterstate.release_names`` and write its record beside the others.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+
+from algorithmprovider.registry import nearest
+from clusterstate.errors import ConfigError
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.engine.release_record import Release
+
+
+class ReleaseTable(Mapping[str, Release]):
+    """Name → record, oldest first. A record is imported when it is first asked for."""
+
+    def __getitem__(self, name: str) -> Release:
+        if name not in RELEASE_NAMES:
+            raise KeyError(name)
+        module = importlib.import_module(f"kubescheduler.engine.record_{name.replace('.', '_')}")
+        record: Release = module.RELEASE
+        return record
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(RELEASE_NAMES)
+
+    def __len__(self) -> int:
+        return len(RELEASE_NAMES)
+
+
+RELEASES = ReleaseTable()
+
+
+def release_named(name: str) -> Release:
+    """The record of a release. Raises ConfigError for one that is not known."""
+    if name not in RELEASES:
+        known = ", ".join(RELEASES)
+        raise ConfigError(f"release {name} is not known; known are {known}{nearest(name, RELEASES)}")
+    return RELEASES[name]
+
+
+def framework_releases() -> list[str]:
+    """The names of the releases that decide by plugins in profiles, oldest first."""
+    return [name for name, record in RELEASES.items() if record.framework is not None]
+
+
+def legacy_releases() -> list[str]:
+    """The names of the releases that decide by predicates and priorities, oldest first."""
+    return [name for name, record in RELEASES.items() if record.legacy is not None]
+
+
+def policy_releases() -> list[str]:
+    """The names of the releases that read policies, oldest first."""
+    return [name for name, record in RELEASES.items() if record.reads_policies]
+
+
+def newest(names: Iterable[str]) -> Release:
+    """The record of the newest of these releases: every release reads what a newer one writes."""
+    return RELEASES[max(names, key=RELEASE_NAMES.index)]

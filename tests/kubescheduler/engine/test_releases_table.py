@@ -1,0 +1,61 @@
+"""The records of the releases."""
+
+from __future__ import annotations
+
+import pytest
+
+import algorithmprovider
+from clusterstate.errors import ConfigError
+from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from kubescheduler.engine.releases import (
+    RELEASES,
+    framework_releases,
+    legacy_releases,
+    newest,
+    policy_releases,
+    release_named,
+)
+
+
+@pytest.mark.parametrize("name", RELEASE_NAMES)
+def test_record(name: str) -> None:
+    """Every release that is named has a record, which decides in exactly one way."""
+    record = RELEASES[name]
+    assert record.name == name
+    assert (record.legacy is None) != (record.framework is None)
+    assert record.view is algorithmprovider.VIEWS[name]
+    assert (record.legacy is not None) == (name in algorithmprovider.REGISTRIES)
+
+
+def test_default_release() -> None:
+    """It is one of those there are."""
+    assert DEFAULT_RELEASE in RELEASES
+
+
+def test_kinds_of_releases() -> None:
+    """The lists for people derive from the records."""
+    assert legacy_releases() == ["1.4", "1.16"]
+    assert framework_releases() == ["1.20", "1.36"]
+    assert policy_releases() == ["1.4", "1.16", "1.20"]
+    assert newest(["1.4", "1.36", "1.16"]).name == "1.36"
+
+
+def test_unknown_release() -> None:
+    """It is refused with what there is."""
+    with pytest.raises(ConfigError, match=r"release 1\.5 is not known; known are 1\.4, 1\.16, 1\.20, 1\.36"):
+        release_named("1.5")
+
+
+@pytest.mark.parametrize("name", RELEASE_NAMES)
+def test_parts_of_a_record(name: str) -> None:
+    """Asking for the rules of the other kind says what the release has instead."""
+    record = RELEASES[name]
+    with pytest.raises(ConfigError, match=f"release {name}"):
+        _ = record.framework_rules if record.framework is None else record.legacy_rules
+
+
+def test_points_of_plugins() -> None:
+    """The plugins of a release take part in points that it has."""
+    for name in framework_releases():
+        rules = RELEASES[name].framework_rules
+        assert {point for points in rules.points_by_plugin.values() for point in points} <= {*rules.points}
