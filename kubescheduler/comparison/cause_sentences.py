@@ -10,13 +10,13 @@ from kubescheduler.comparison.outcomes import Cause, Contribution, Step
 
 VERBS: Mapping[Cause, str] = {
     Cause.EARLIER_CHOICES: "earlier pods run elsewhere",
-    Cause.SCORE_RESOLUTION: "scores are rounded otherwise",
-    Cause.CHANGED_WEIGHT: "weights are others",
-    Cause.CHANGED_FORMULA: "formulas are others",
-    Cause.ADDED_PRIORITY: "there is more that counts",
-    Cause.REMOVED_PRIORITY: "there is less that counts",
-    Cause.NORMALISATION: "counts are stretched to the scale otherwise",
-    Cause.EXTENDER_SCALING: "extenders weigh otherwise",
+    Cause.SCORE_RESOLUTION: "scores are rounded differently",
+    Cause.CHANGED_WEIGHT: "weights differ",
+    Cause.CHANGED_FORMULA: "scores are computed differently",
+    Cause.ADDED_PRIORITY: "priorities were added",
+    Cause.REMOVED_PRIORITY: "priorities were removed",
+    Cause.NORMALISATION: "scores are normalised differently",
+    Cause.EXTENDER_SCALING: "extenders weigh more or less",
 }
 """What is the case at the step that decides."""
 
@@ -28,18 +28,20 @@ REFUSED: Mapping[Cause, str] = {
 
 
 @attrs.frozen
-class Told:
-    """What there is to say. host: the refused node; of scored hosts the new one, and ``other`` the old one."""
+class CauseFacts:
+    """What the sentence is about."""
 
     cause: Cause
     host: str
+    """The refused node; if both hosts were scored, the new one."""
     other: str | None = None
+    """The old host, if both were scored."""
     differences: tuple[int, int] = (0, 0)
     step: Step | None = None
     reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
 
-def told(what: Told) -> str:
+def cause_sentence(what: CauseFacts) -> str:
     """A sentence without a full stop."""
     if what.other is None:
         reasons = "; ".join(f"{check}: {', '.join(texts)}" for check, texts in what.reasons.items())

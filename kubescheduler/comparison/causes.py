@@ -10,10 +10,10 @@ new one step by step, in this order, and the step at which the new host overtake
     changed-formula    what the counterparts compute
     added-priority     priorities without an old counterpart
     removed-priority   priorities without a new counterpart
-    normalisation      counterparts that count alike but stretch the counts to the scale otherwise
+    normalisation      counterparts that count alike but are normalised differently
     extender-scaling   what extenders add
 
-Hosts with the same total in the end are parted by name: tie-break.
+Of hosts with the same total in the end the name decides: tie-break.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from kubescheduler.comparison.cause_sentences import Told, told
+from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
 from kubescheduler.comparison.contributions import Judgement, Term, contributions, terms
 from kubescheduler.comparison.fine_scores import STEPS
 from kubescheduler.comparison.outcomes import Cause, Change, Step
@@ -82,7 +82,7 @@ def _filtered(old: Judgement, new: Judgement, shadow: Judgement | None) -> Chang
 
 def _refused(cause: Cause, host: str, by: Judgement) -> Change:
     reasons = refusals(by.decision, by.scheduler.cache.columns.row_of.get(host), host)
-    return Change(cause, told(Told(cause, host, reasons=reasons)), reasons=reasons)
+    return Change(cause, cause_sentence(CauseFacts(cause, host, reasons=reasons)), reasons=reasons)
 
 
 # --- scores --------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def _scored(old: Judgement, new: Judgement, shadow: Judgement | None) -> Change:
     parts = contributions(starting, ending)
     return Change(
         cause=cause,
-        text=told(Told(cause, hosts[1], hosts[0], differences, walk.overtaken)),
+        text=cause_sentence(CauseFacts(cause, hosts[1], hosts[0], differences, walk.overtaken)),
         contributions=tuple(part for _, part in parts),
         old_difference=differences[0],
         new_difference=differences[1],

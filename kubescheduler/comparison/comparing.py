@@ -64,10 +64,10 @@ def compare(  # noqa: PLR0913
 ) -> Comparison:
     """Decides every pod by every configuration, and explains each that goes elsewhere.
 
-    names: of the columns, the old one first; by default the releases, told apart. engines: of the configurations, in
+    names: of the columns, the old one first; by default the releases, made unique. engines: of the configurations, in
     the same order, if they are made already. preempt: a pod that fits nowhere
     takes the place of lower ones: in a sequence they leave at once and it is decided anew, else they are only named.
-    progress: told (done, total). notice: told what a reader of a configuration would not expect.
+    progress: called with (done, total). notice: called with what may be unexpected about a configuration.
     Raises ConfigError with every fault of every configuration.
     """
     specs = [old, *news]
@@ -113,7 +113,7 @@ def _engines(
 
 
 def column_names(specs: Sequence[EngineSpec]) -> tuple[str, ...]:
-    """The releases, with what else tells configurations apart, and numbers where nothing does."""
+    """The releases, with whatever else the configurations differ by, and numbers where they do not."""
     names: list[str] = [spec.release for spec in specs]
     if len(set(names)) < len(names):
         names = [" ".join((spec.release, *_said(spec))) for spec in specs]

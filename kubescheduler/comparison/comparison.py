@@ -15,18 +15,18 @@ from kubescheduler.notebook.comparison_views import ComparisonViews
 
 @attrs.frozen
 class Comparison(ComparisonViews):
-    """What is found of all pods.
-
-    names, releases: of the columns, the old one first. effects: per column, after the run. before: the cluster
-    without the pods.
-    """
+    """The outcome of a comparison."""
 
     names: tuple[str, ...]
+    """The columns, the old one first."""
     releases: tuple[str, ...]
+    """The release of each column."""
     mode: str
     pods: tuple[PodComparison, ...]
     effects: tuple[Effects, ...]
+    """The cluster after the run, by column."""
     before: Effects
+    """The cluster without the compared pods."""
 
     @property
     def moved(self) -> tuple[PodComparison, ...]:
@@ -35,6 +35,7 @@ class Comparison(ComparisonViews):
 
     @property
     def same(self) -> bool:
+        """Whether every pod goes where it went."""
         return not self.moved
 
     @property

@@ -11,7 +11,7 @@ from kubescheduler.comparison.effects import Effects
 from kubescheduler.comparison.outcomes import Change, Contribution, Outcome, PodComparison, Step
 
 MOST_TIED = 10
-"""Tied nodes that are named, the first by name; how many there are is told beside."""
+"""How many tied nodes are listed, the first by name; the document also says how many there are."""
 
 
 def pod_document(names: Sequence[str], pod: PodComparison) -> dict[str, Any]:

@@ -59,19 +59,18 @@ class Judgement:
 
 @attrs.frozen
 class Term:
-    """One priority on two hosts: the first and the second one's score, before the weight.
-
-    fine: the same on a scale of 0-100. step: how many fine steps one of ``scores`` is. raw: before normalisation, None
-    where that is not known.
-    """
+    """What one priority scores on two hosts, before the weight."""
 
     name: str
     rule: str
     weight: int
     scores: tuple[int, int]
     fine: tuple[int, int]
+    """The same on a scale of 0-100."""
     step: int = 1
+    """How many fine steps one of ``scores`` is."""
     raw: tuple[int, int] | None = None
+    """The scores before normalisation; None where they are not known."""
 
     @property
     def value(self) -> int:

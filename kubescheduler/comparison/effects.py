@@ -33,28 +33,30 @@ class Utilisation:
 
 @attrs.frozen
 class NodeUse:
-    """pods: running there. used: resource → requested by allocatable, of those that the node has."""
+    """How full a node is."""
 
     name: str
     zone: str
     pods: int
+    """How many pods run there."""
     used: Mapping[str, float]
+    """Resource → the share of allocatable that is requested, for the resources that the node has."""
 
 
 @attrs.frozen
 class ServiceSpread:
-    """The pods of one service (``namespace/name``).
-
-    zones: zone → pods, of every zone there is. zone_skew: most minus least over the zones. host_skew: likewise over
-    the nodes. hosts: on how many nodes there are some.
-    """
+    """The pods of one service (``namespace/name``)."""
 
     service: str
     pods: int
     zones: Mapping[str, int]
+    """Zone → its pods, for every zone of the cluster."""
     zone_skew: int
+    """The most minus the fewest pods of a zone."""
     hosts: int
+    """How many nodes have some of the pods."""
     host_skew: int
+    """The most minus the fewest pods of a node."""
 
 
 @attrs.frozen
@@ -62,26 +64,30 @@ class Effects:
     """The cluster with the pods where one column puts them.
 
     In the mode ``independent`` every pod is put, beside all others, where it goes on its own: a node may come out more
-    than full. placed, unplaced: of the compared pods. fullest_half: the share of all pods that is on the fuller half of
-    the nodes. spread: of services that have pods. evicted: pods that preemption takes away.
+    than full.
     """
 
     placed: int
+    """How many of the compared pods have a node."""
     unplaced: int
+    """How many of them have none."""
     nodes: tuple[NodeUse, ...]
     utilisation: tuple[Utilisation, ...]
     fullest_half: float
+    """The share of all pods that is on the fuller half of the nodes."""
     spread: tuple[ServiceSpread, ...]
+    """The services that have pods."""
     evicted: int = 0
+    """How many pods preemption evicts."""
 
     @property
     def nodes_used(self) -> int:
-        """Nodes with pods."""
+        """How many nodes have pods."""
         return sum(1 for node in self.nodes if node.pods)
 
     @property
     def nodes_empty(self) -> int:
-        """Nodes without."""
+        """How many nodes have none."""
         return len(self.nodes) - self.nodes_used
 
 
@@ -94,7 +100,7 @@ def effects(
     *,
     leave: bool,
 ) -> Effects:
-    """What the cluster comes to.
+    """The cluster with the pods in place.
 
     hosts: of ``pods``, in their order. leave: the ``evicted`` are gone; else they are counted. view: by which
     amounts are counted, the same for every column.

@@ -31,12 +31,12 @@ MEANINGS: dict[Cause, str] = {
     Cause.SAME: "the pod goes where it went",
     Cause.FILTERED_NOW: "the old host no longer passes the checks",
     Cause.NO_LONGER_FILTERED: "the new host did not pass the checks before",
-    Cause.SCORE_RESOLUTION: "scores of 0-100 tell apart what 0-10 made equal",
+    Cause.SCORE_RESOLUTION: "scores of 0-100 distinguish what 0-10 made equal",
     Cause.CHANGED_WEIGHT: "a priority counts more or less than before",
-    Cause.CHANGED_FORMULA: "a priority is computed otherwise",
-    Cause.ADDED_PRIORITY: "a priority that was not there before",
-    Cause.REMOVED_PRIORITY: "a priority that is there no more",
-    Cause.NORMALISATION: "scores are stretched to the full range otherwise",
+    Cause.CHANGED_FORMULA: "a priority is computed differently",
+    Cause.ADDED_PRIORITY: "a priority that was added",
+    Cause.REMOVED_PRIORITY: "a priority that was removed",
+    Cause.NORMALISATION: "scores are normalised differently",
     Cause.EXTENDER_SCALING: "extenders weigh more or less against the rest",
     Cause.TIE_BREAK: "both hosts have the same total; the name decides",
     Cause.EARLIER_CHOICES: "earlier pods had already gone elsewhere, so the clusters differ",
@@ -52,42 +52,46 @@ MODES = (INDEPENDENT, SEQUENCE)
 
 @attrs.frozen
 class Outcome:
-    """One pod in one column.
-
-    host: None if there is none; ``message`` then has the release's words. tied: the nodes with the highest total,
-    sorted by name, the host among them. total: the host's; None where nothing was scored. fits, nodes: how many nodes
-    fit, of those there are. evicts: the keys of the pods that preemption would take from ``evicts_from``.
-    """
+    """Where a pod goes in one column."""
 
     host: str | None
+    """The chosen node; None if there is none, and ``message`` then has the release's words."""
     tied: tuple[str, ...] = ()
+    """The nodes with the highest total, sorted by name, the host among them."""
     total: int | None = None
+    """The host's total; None where nothing was scored."""
     fits: int = 0
+    """How many nodes fit."""
     nodes: int = 0
+    """How many nodes there are."""
     message: str = ""
     error: bool = False
     evicts: tuple[str, ...] = ()
+    """The keys of the pods that preemption would take from ``evicts_from``."""
     evicts_from: str | None = None
+    """The node that preemption would make room on."""
 
 
 @attrs.frozen
 class Contribution:
-    """One term of the totals' difference between the two hosts: new host minus old host, score times weight.
-
-    old_name, new_name: the priority under each engine, several parted by `` + ``; None where it has none. old, new:
-    what it adds to the difference under each engine; the terms of one engine sum to the difference of its totals.
-    old_weight, new_weight, old_scores, new_scores: the weight, and the scores of (old host, new host) before it; None
-    where there is not just one priority.
-    """
+    """One term of the totals' difference between the two hosts: new host minus old host, score times weight."""
 
     old_name: str | None
+    """The priority under the old engine, several separated by `` + ``; None where it has none."""
     new_name: str | None
+    """The priority under the new engine, likewise."""
     old: int
+    """What it adds to the difference under the old engine; all terms sum to the difference of the totals."""
     new: int
+    """What it adds to the difference under the new engine."""
     old_weight: int | None = None
+    """The weight under the old engine; None where there is not exactly one priority."""
     new_weight: int | None = None
+    """The weight under the new engine, likewise."""
     old_scores: tuple[int, int] | None = None
+    """The scores of (old host, new host) under the old engine before the weight; None as ``old_weight``."""
     new_scores: tuple[int, int] | None = None
+    """The same under the new engine."""
 
     @property
     def name(self) -> str:
@@ -98,48 +102,54 @@ class Contribution:
 
 @attrs.frozen
 class Step:
-    """The old scoring turned into the new one by one more step.
-
-    cause: what the step changes. names: the priorities that it concerns, those that help the new host most first.
-    by: how much the new host gains; lead: how far it is ahead of the old host afterwards, below 0 it is behind. Both
-    are exact, on the finer of the two releases' scales (0-100 if one of them has it).
-    """
+    """The old scoring turned into the new one by one more step."""
 
     cause: Cause
+    """What the step changes."""
     names: tuple[str, ...]
+    """The priorities that it concerns, those that help the new host most first."""
     by: int
+    """How much the new host gains."""
     lead: int
+    """How far it is ahead of the old host afterwards; below 0 it is behind. As ``by`` exact, on the finer of the two
+    releases' scales (0-100 if one of them has it).
+    """
 
 
 @attrs.frozen
 class Change:
-    """A new column beside the old one, for one pod.
-
-    cause: the one primary cause. contributions, steps: of pods that both engines scored on both hosts; else empty.
-    old_difference, new_difference: new host's total minus old host's, under each engine; None without contributions.
-    reasons: check → what it says of the host that does not pass. text: one sentence for people.
-    """
+    """What changes for one pod between the old column and a new one."""
 
     cause: Cause
+    """The one primary cause."""
     text: str = ""
+    """One sentence for people."""
     contributions: tuple[Contribution, ...] = ()
+    """The terms of the difference; empty unless both engines scored both hosts."""
     old_difference: int | None = None
+    """The new host's total minus the old host's, under the old engine; None without contributions."""
     new_difference: int | None = None
+    """The same under the new engine."""
     steps: tuple[Step, ...] = ()
+    """From the old scoring to the new one; empty without contributions."""
     reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    """Check → its reasons for the host that does not pass."""
 
     @property
     def moved(self) -> bool:
+        """Whether the pod goes elsewhere."""
         return self.cause is not Cause.SAME
 
 
 @attrs.frozen
 class PodComparison:
-    """One pod. outcomes: per column, the old one first. changes: per new column."""
+    """A pod in all columns."""
 
     pod: str
     outcomes: tuple[Outcome, ...]
+    """Per column, the old one first."""
     changes: tuple[Change, ...]
+    """Per new column."""
 
     @property
     def causes(self) -> tuple[Cause, ...]:

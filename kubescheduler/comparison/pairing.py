@@ -67,17 +67,15 @@ EXTENDER = "extender "
 
 @attrs.frozen
 class Pair:
-    """Names on both sides; one side may be empty.
-
-    stretched: both count alike before normalisation. curved: both read scores off the same sort of curve or share, of
-    which a policy gives the parameters.
-    """
+    """Priorities that are counterparts; one side may be empty."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
     extender: bool = False
     stretched: bool = False
+    """Whether both count alike before normalisation."""
     curved: bool = False
+    """Whether both score by the same kind of curve or share, whose parameters a policy gives."""
 
     @property
     def single(self) -> bool:

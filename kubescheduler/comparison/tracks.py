@@ -18,7 +18,7 @@ from kubescheduler.engine.engines import Engine, Scheduler
 from kubescheduler.engine.spec import EngineSpec
 
 Progress = Callable[[int, int], None]
-"""Told (done, total)."""
+"""Called with (done, total)."""
 
 
 @attrs.frozen(eq=False)
@@ -32,20 +32,19 @@ class Found:
 
 @attrs.define(eq=False)
 class Track:
-    """One engine over one cluster of its own.
-
-    moves: pods are placed, and victims leave, as the engine decides.
-    """
+    """An engine over its own copy of the cluster."""
 
     scheduler: Scheduler
     preempts: bool
     moves: bool
+    """Whether pods are placed, and victims leave, as the engine decides."""
     evicted: list[Pod] = attrs.field(factory=list)
 
     @classmethod
     def of(
         cls, engine: Engine, spec: EngineSpec, objects: Iterable[ClusterObject], *, preempts: bool, moves: bool
     ) -> Track:
+        """A track over a cluster of these objects, read as the engine's release reads them."""
         return cls(engine.scheduler(ClusterCache.of(objects, spec.release_view())), preempts, moves)
 
     def decide(self, pod: Pod) -> Found:
@@ -78,6 +77,7 @@ class Track:
                 cache.remove_pod(victim)
 
     def place(self, pod: Pod, host: str | None) -> None:
+        """Puts a pod on its host, if it has one; the next decision sees it there."""
         if host is not None:
             self.scheduler.cache.assume_pod(pod, host)
 

@@ -18,11 +18,12 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @attrs.frozen
 class NodeScore:
-    """The score of NodeAffinity: weight 0 for none. preferred: terms of the added affinity."""
+    """The score of NodeAffinity; with weight 0 there is none."""
 
     weight: int = 0
     origin: str = ""
     preferred: tuple[Said, ...] = ()
+    """The preferred terms of the added affinity."""
     notes: tuple[Note, ...] = ()
 
 

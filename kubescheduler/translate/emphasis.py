@@ -29,11 +29,12 @@ NOT_SCORES = ("VolumeBinding", "DynamicResources")
 
 @attrs.frozen
 class Suggestion:
-    """What keeps packing on top. weights: plugin → new weight. no_defaults: PodTopologySpread with defaultingType List
-    and no constraints."""
+    """Changes with which packing keeps the highest share."""
 
     weights: Mapping[str, int]
+    """Plugin → its new weight."""
     no_defaults: bool
+    """Whether PodTopologySpread gets defaultingType List and no constraints."""
 
     @property
     def text(self) -> str:
@@ -46,10 +47,12 @@ class Suggestion:
 
 @attrs.frozen
 class Verdict:
-    """notes: what to say. suggestion: None when nothing has to change."""
+    """What becomes of the emphasis of a scheduler that packs pods."""
 
     notes: tuple[Note, ...] = ()
+    """Notes for the user."""
     suggestion: Suggestion | None = None
+    """None when nothing has to change."""
 
 
 def policy_emphasis(items: Sequence[Item], extenders: Sequence[ExtenderConfig]) -> Emphasis:

@@ -34,10 +34,12 @@ MISSING: dict[str, str] = {
 
 @attrs.frozen
 class Filters:
-    """plugins: Filter plugin → origins. required: expressions that every node has to match."""
+    """The predicates as filters."""
 
     plugins: Mapping[str, tuple[str, ...]]
+    """Filter plugin → the entries that it comes from."""
     required: tuple[Said, ...]
+    """Expressions that every node has to match."""
     notes: tuple[Note, ...]
 
 

@@ -24,20 +24,21 @@ from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER
 
 @attrs.frozen
 class Item:
-    """A selected predicate or priority.
-
-    path: ``priorities[2] Name``, or for a default its name alone. origin: the path as a comment says it, with the
-    weight. weight: 0 for predicates. predicate, priority: the argument, where there is one and it counts. idle: the
-    release never runs it.
-    """
+    """A selected predicate or priority."""
 
     name: str
     path: str
+    """``priorities[2] Name``, or for a default its name alone."""
     origin: str
+    """The path as a comment says it, with the weight."""
     weight: int = 0
+    """The weight; 0 for predicates."""
     predicate: PredicateArgument | None = None
+    """The argument of a predicate, where there is one and it has an effect."""
     priority: PriorityArgument | None = None
+    """The argument of a priority, where there is one and it has an effect."""
     idle: bool = False
+    """Whether the release never runs it."""
 
 
 Items = tuple[tuple[Item, ...], tuple[Item, ...]]
@@ -50,6 +51,7 @@ def entry_path(kind: str, at: int, name: str) -> str:
 
 
 def weighted_origin(path: str, weight: int) -> str:
+    """The origin of an entry as a comment says it, with its weight."""
     return f"from {path} (weight {weight})"
 
 

@@ -44,11 +44,13 @@ Priorities = list[tuple[str, PriorityPolicy]]
 
 @attrs.frozen
 class Mended:
-    """policy: with the entries that are listed. predicates, priorities: None as in the policy."""
+    """A policy with the entries that its release adds."""
 
     policy: Policy
+    """The policy with the entries that are listed."""
     predicates: Predicates | None
     priorities: Priorities | None
+    """None where the policy has no list."""
     notes: tuple[Note, ...]
 
 

@@ -47,25 +47,25 @@ GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"
 
 @attrs.frozen
 class Source:
-    """A policy or provider.
-
-    name: what the user calls it. policy: as it was read; without lists for a provider, with
-    empty ones where the release reads absent ones so. predicates, priorities: what
-    its release makes of it, defaults included; mandatory predicates are not. hard_weight: of required pod affinity, in
-    effect. hard_origin: who says so, empty for the release's default. selector_spread: 1.20 runs the plugin
-    SelectorSpread, as its feature gate DefaultPodTopologySpread is off.
-    """
+    """A policy or provider."""
 
     release: str
     name: str
+    """What the user calls it."""
     policy: Policy
+    """As it was read; without lists for a provider, with empty ones where the release reads absent ones so."""
     provider: str | None
     predicates: tuple[Item, ...]
+    """The predicates in effect, defaults included; mandatory ones are not."""
     priorities: tuple[Item, ...]
+    """The priorities in effect, defaults included."""
     hard_weight: int = 1
+    """The weight of required pod affinity that is in effect."""
     hard_origin: str = ""
+    """Where that weight comes from; empty for the release's default."""
     notes: tuple[Note, ...] = ()
     selector_spread: bool = False
+    """Whether 1.20 runs SelectorSpread, as its feature gate DefaultPodTopologySpread is off."""
 
 
 def read_policy_text(text: str, name: str) -> dict[str, Any]:

@@ -39,10 +39,12 @@ class Scored:
 
 @attrs.frozen
 class Scores:
-    """plugins: Score plugin → its weight. strategy: of NodeResourcesFit if it scores."""
+    """The priorities as scores."""
 
     plugins: Mapping[str, Scored]
+    """Score plugin → its weight."""
     strategy: Said | None
+    """The scoring strategy of NodeResourcesFit, if it scores."""
     scoring: ScoringStrategy | None
     spread: Spread
     affinity: NodeScore

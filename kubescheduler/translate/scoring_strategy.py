@@ -35,10 +35,11 @@ MAX_RESOURCE_WEIGHT = 100
 
 @attrs.frozen
 class Strategy:
-    """weight: of NodeResourcesFit as a score; 0: the priorities cancel one another out."""
+    """Priorities of node resources as one score of NodeResourcesFit."""
 
     strategy: ScoringStrategy
     weight: int
+    """The weight of NodeResourcesFit as a score; 0: the priorities cancel one another out."""
     origin: str
     notes: tuple[Note, ...] = ()
 

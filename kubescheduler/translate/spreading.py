@@ -15,7 +15,7 @@ SYSTEM, LIST = "System", "List"
 SELECTOR_PLUGIN = "SelectorSpread"
 GATE = "DefaultPodTopologySpread"
 GATE_OFF = f"--feature-gates {GATE}=false"
-"""Where release 1.20 is told to run SelectorSpread."""
+"""The feature gate by which release 1.20 runs SelectorSpread."""
 
 SELECTOR_TEXT = (
     "PodTopologySpread with its system defaults (zone with maxSkew 5, hostname with maxSkew 3, ScheduleAnyway) spreads "

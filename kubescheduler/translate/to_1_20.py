@@ -38,11 +38,12 @@ KEPT = "--keep-emphasis: {} instead of {}"
 
 @attrs.frozen
 class _Written:
-    """What is to be written. kept: plugin → why it differs from what 1.20 makes of the policy."""
+    """What is to be written."""
 
     profile: Profile
     origins: Origins
     kept: dict[str, str] = attrs.field(factory=dict)
+    """Plugin → why it differs from what 1.20 makes of the policy."""
 
 
 def translate_1_20(source: Source, *, keep_emphasis: bool = False) -> Translation:
@@ -85,7 +86,7 @@ def _default(source: Source) -> str:
 
 
 def _legacy_notes(source: Source) -> Iterator[Note]:
-    """What 1.20 does otherwise than 1.4 and 1.16."""
+    """What 1.20 does differently from 1.4 and 1.16."""
     if source.priorities:
         yield SCALE
     for item in source.priorities:

@@ -24,17 +24,20 @@ class NoteKind(enum.Enum):
 
     @property
     def inexact(self) -> bool:
+        """Whether something is not carried over exactly."""
         return self in (NoteKind.APPROXIMATE, NoteKind.LOST)
 
 
 @attrs.frozen
 class Note:
-    """One thing to know about a translation. path: what it is about; advice: what to do, if anything."""
+    """A note on a translation."""
 
     kind: NoteKind
     path: str
+    """What it is about."""
     text: str
     advice: str = ""
+    """What to do, if anything."""
 
     def __str__(self) -> str:
         return f"{self.kind.value}: {self.path}: {self.text}{f'; {self.advice}' if self.advice else ''}"
@@ -59,13 +62,12 @@ def grouped(notes: Iterable[Note]) -> tuple[Note, ...]:
 
 @attrs.frozen
 class Said:
-    """A value of a document and where it comes from.
-
-    value: a scalar, a list or a mapping, in which every item may be ``Said`` again; one that is not has the origin of
-    what it is in.
-    """
+    """A value of a document and where it comes from."""
 
     value: Any
+    """A scalar, a list or a mapping, in which every item may be ``Said`` again; one that is not has the origin of what
+    it is in.
+    """
     origin: str
 
 
@@ -104,15 +106,17 @@ class Role(enum.Enum):
 
 @attrs.frozen
 class Weighted:
-    """A score and its weight in a scheduler. detail: which form of the plugin it is, if it has several."""
+    """A score and its weight in a scheduler."""
 
     name: str
     weight: int
     role: Role = Role.OTHER
     detail: str = ""
+    """Which form of the plugin it is, if it has several."""
 
     @property
     def title(self) -> str:
+        """The name, with the detail in parentheses if there is one."""
         return f"{self.name} ({self.detail})" if self.detail else self.name
 
 
@@ -127,12 +131,15 @@ class Emphasis:
 
     @property
     def sum(self) -> int:
+        """The sum of all weights."""
         return sum(part.weight for part in self.parts)
 
     def of(self, role: Role) -> tuple[Weighted, ...]:
+        """The scores with this role."""
         return tuple(part for part in self.parts if part.role is role)
 
     def weight(self, role: Role) -> int:
+        """The sum of the weights of the scores with this role."""
         return sum(part.weight for part in self.of(role))
 
     def percent(self, weight: int) -> float:
@@ -149,21 +156,22 @@ class Emphasis:
 
 @attrs.frozen
 class Translation:
-    """A configuration for another release.
-
-    document: the KubeSchedulerConfiguration. before, after: the shares of the scores in the source and in the document.
-    """
+    """A configuration for another release."""
 
     source: str
     from_release: str
     release: str
     document: Said
+    """The KubeSchedulerConfiguration."""
     notes: tuple[Note, ...]
     before: Emphasis
+    """The shares of the scores in the source."""
     after: Emphasis
+    """The shares of the scores in the document."""
 
     @property
     def exact(self) -> bool:
+        """Whether everything is carried over exactly."""
         return not any(note.kind.inexact for note in self.notes)
 
     def plain(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ Show = Callable[[int], str]
 
 
 def client_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+    """Upstream: ValidateClientConnectionConfiguration."""
     if config.client_connection.burst < 0:
         yield invalid("clientConnection.burst", config.client_connection.burst, "must be non-negative")
 
@@ -43,6 +44,7 @@ def lock_names(election: LeaderElection) -> dict[str, str]:
 
 
 def parallelism_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+    """The number of parallel workers has to be positive."""
     if config.parallelism <= 0:
         yield invalid("parallelism", config.parallelism, "should be an integer value greater than zero")
 
@@ -66,6 +68,7 @@ def profile_errors(
 
 
 def number_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+    """What is wrong with the percentage of nodes to score and with the back-off."""
     yield from percentage_errors("percentageOfNodesToScore", config.percentage_of_nodes_to_score)
     initial, most = config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds
     if initial <= 0:
@@ -75,5 +78,6 @@ def number_errors(config: SchedulerConfig) -> Iterator[FieldError]:
 
 
 def percentage_errors(path: str, percentage: int | None) -> Iterator[FieldError]:
+    """A percentage that is not in 0 to 100."""
     if percentage is not None and percentage not in PERCENT:
         yield invalid(path, percentage, "not in valid range [0-100]")

@@ -47,6 +47,7 @@ def is_registered(version: str, kind: str, release: str) -> bool:
 
 
 def not_registered(version: str, kind: str, release: str) -> str:
+    """The release's text for a version and kind that it does not know."""
     internal = version in (f"{GROUP}/__internal", "/", "__internal")
     group = version.partition("/")[0] if "/" in version else ""
     registered = f"the internal version of group {go_quote(group)}" if internal else f"version {go_quote(version)}"
@@ -104,4 +105,5 @@ def _problems(document: Mapping[str, Any], release: str) -> list[str]:
 
 
 def without_type(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document without apiVersion and kind."""
     return {key: value for key, value in document.items() if key not in TYPE_KEYS}

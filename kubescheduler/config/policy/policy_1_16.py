@@ -141,6 +141,7 @@ def _sort_unknown(decoder: Decoder) -> tuple[list[str], list[UnknownKey]]:
 
 
 def unknown_problem(key: UnknownKey) -> str:
+    """The message for an unknown key, with the known key that is meant, if one is near."""
     from algorithmprovider.registry import nearest
 
     name = str(key.path[-1])

@@ -171,6 +171,7 @@ class Lists:
             enabled.append(Enabled(plugin, weight))
 
     def configure(self, plugin: str, args: Any) -> None:
+        """Gives a plugin its args, unless it has some."""
         if args is not None:
             self.config.setdefault(plugin, args)
 

@@ -11,11 +11,15 @@ from kubescheduler.extender.config import ExtenderConfig
 
 @attrs.frozen
 class ServiceAffinity:
+    """The argument of a predicate: pods of a service go to nodes with equal values of these labels."""
+
     labels: tuple[str, ...] = ()
 
 
 @attrs.frozen
 class LabelsPresence:
+    """The argument of a predicate: nodes must have, or must not have, all of these labels."""
+
     labels: tuple[str, ...] = ()
     presence: bool = False
 
@@ -35,17 +39,23 @@ class PredicateArgument:
 
 @attrs.frozen
 class PredicatePolicy:
+    """An entry of ``predicates``."""
+
     name: str = ""
     argument: PredicateArgument | None = None
 
 
 @attrs.frozen
 class ServiceAntiAffinity:
+    """The argument of a priority: pods of a service are spread over the values of this label."""
+
     label: str = ""
 
 
 @attrs.frozen
 class LabelPreference:
+    """The argument of a priority: nodes that have this label, or that do not have it, are preferred."""
+
     label: str = ""
     presence: bool = False
 
@@ -58,6 +68,8 @@ class UtilizationPoint(NamedTuple):
 
 
 class ResourceWeight(NamedTuple):
+    """A resource and its weight in RequestedToCapacityRatio."""
+
     name: str = ""
     weight: int = 0
 
@@ -93,6 +105,8 @@ class PriorityArgument:
 
 @attrs.frozen
 class PriorityPolicy:
+    """An entry of ``priorities``."""
+
     name: str = ""
     weight: int = 0
     argument: PriorityArgument | None = None

@@ -23,6 +23,7 @@ from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, 
 
 
 def new_extender(url_prefix: str = "", **given: Any) -> ExtenderConfig:
+    """An extender with the given members, by field name."""
     return ExtenderConfig(url_prefix, **given)
 
 

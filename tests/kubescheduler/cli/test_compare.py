@@ -32,7 +32,7 @@ NAMESPACE   POD   1.16   TIED   1.20   TIED   CAUSE
 default     web   n1     2      n2     1      score-resolution
 
 CAUSE              1.20   MEANING
-score-resolution   1      scores of 0-100 tell apart what 0-10 made equal
+score-resolution   1      scores of 0-100 distinguish what 0-10 made equal
 
 EFFECT                    BEFORE   1.16     1.20
 pods placed               0        1        1
@@ -69,7 +69,7 @@ def test_wide_says_why(compare: Run) -> None:
     found = compare("--pods", "pod.yaml", *SPECS, "-o", "wide")
     row = next(line for line in found.out.splitlines() if line.startswith("default"))
     assert row.split("   ")[-1].strip() == (
-        "n2 was level and is 3 ahead against n1: scores are rounded otherwise "
+        "n2 was level and is 3 ahead against n1: scores are rounded differently "
         "(LeastRequestedPriority -> NodeResourcesLeastAllocated)"
     )
 

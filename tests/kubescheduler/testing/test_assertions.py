@@ -36,14 +36,14 @@ def test_difference_is_explained(shop: Project) -> None:
         "new: release=1.16,policy=packing.json",
         "",
         "default/a: n2 -> n1 (changed-formula)",
-        "n1 was 2 behind and is 2 ahead against n2: formulas are others "
+        "n1 was 2 behind and is 2 ahead against n2: scores are computed differently "
         "(LeastRequestedPriority -> MostRequestedPriority)",
         "old   new",
         "BalancedResourceAllocation                         -1     0",
         "LeastRequestedPriority -> MostRequestedPriority    -1    +2",
         "new node minus old node                            -2    +2",
         "",
-        "1 changed-formula: a priority is computed otherwise",
+        "1 changed-formula: a priority is computed differently",
         "to accept this: tolerate=['changed-formula']",
     ]
 
