@@ -168,7 +168,7 @@ class FrameworkEngine:
         """The frameworks. Raises ConfigError with the text at which the release gives up."""
         registry = registry_with(factories(self.rules.plugins), self.flags.plugins)
         try:
-            return build_profiles(self.config.profiles, registry, self.release, services)
+            return build_profiles(self.config.profiles, registry, self.rules.profiles, services)
         except ConfigError as error:
             raise ConfigError(f"{self.prefix}initializing profiles: {error}") from error
 
@@ -201,7 +201,7 @@ class FrameworkEngine:
         """
         profiles = self.profiles(services)
         scheduler = ProfiledScheduler.of(self, profiles, services.cache, tie_break)
-        return SchedulerLoop(profiles, services, queue(profiles), scheduler.attempt)
+        return SchedulerLoop(profiles, services, queue(profiles), scheduler.attempt, self.rules.cycle)
 
     def percentage(self, of_profile: int | None) -> int:
         """Of nodes to score: the flag's, else the configuration's if it is not the adaptive default, else all."""
@@ -229,6 +229,7 @@ class ProfiledScheduler:
             name: FrameworkScheduler(
                 frame,
                 cache,
+                engine.rules.deciding,
                 engine.extenders,
                 tie_break,
                 engine.percentage(frame.profile.percentage_of_nodes_to_score),

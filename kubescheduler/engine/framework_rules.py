@@ -15,9 +15,11 @@ from kubescheduler.engine.release_queues import Queue
 from kubescheduler.extender import WireFormat
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+from kubescheduler.framework.cycle.cycle_rules import CycleRules
+from kubescheduler.framework.deciding.deciding_rules import DecisionRules
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.in_tree_plugins import points_by_plugin
-from kubescheduler.framework.profiles.profile_map import Profiles
+from kubescheduler.framework.profiles.profile_map import ProfileRules, Profiles
 from kubescheduler.queue.entry import Backoff
 from kubescheduler.queue.priority_queue_1_16 import Clock
 
@@ -91,6 +93,12 @@ class FrameworkRules:
     """Name → record of every plugin that comes with the scheduler."""
     points: tuple[Point, ...]
     """The extension points, in the order they run."""
+    profiles: ProfileRules
+    """How the frameworks of the profiles are made, and react to what plugins answer."""
+    deciding: DecisionRules
+    """How a decision is made, apart from plugins."""
+    cycle: CycleRules
+    """What happens between choosing a node and binding to it."""
     queue: MakeQueue
     """Where pods wait to be tried."""
     upstream_tie: Callable[[random.Random], TieBreak]

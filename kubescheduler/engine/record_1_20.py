@@ -18,8 +18,11 @@ from kubescheduler.engine.release_queues import queue_1_20
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_20
 from kubescheduler.framework.contract.points import POINTS_1_20
+from kubescheduler.framework.cycle.cycle_rules import CYCLE_1_20
+from kubescheduler.framework.deciding.deciding_rules import DECIDING_1_20
 from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.sources.cluster_input import FILLING_1_16
 
 POLICIES_1_20 = PolicyRules(
@@ -36,6 +39,9 @@ POLICIES_1_20 = PolicyRules(
 FRAMEWORK_1_20 = FrameworkRules(
     plugins=PLUGINS_1_20,
     points=POINTS_1_20,
+    profiles=PROFILES_1_20,
+    deciding=DECIDING_1_20,
+    cycle=CYCLE_1_20,
     queue=queue_1_20,
     upstream_tie=reservoir_tie,
     wire=WIRE_1_20,

@@ -11,13 +11,19 @@ from kubescheduler.engine.release_queues import queue_1_36
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_36
 from kubescheduler.framework.contract.points import POINTS_1_36
+from kubescheduler.framework.cycle.cycle_rules import CYCLE_1_36
+from kubescheduler.framework.deciding.deciding_rules import DECIDING_1_36
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.sources.cluster_input import FILLING_1_36
 
 FRAMEWORK_1_36 = FrameworkRules(
     plugins=PLUGINS_1_36,
     points=POINTS_1_36,
+    profiles=PROFILES_1_36,
+    deciding=DECIDING_1_36,
+    cycle=CYCLE_1_36,
     queue=partial(queue_1_36, events=events_by_plugin(PLUGINS_1_36)),
     upstream_tie=HeapTie,
     wire=WIRE_1_36,

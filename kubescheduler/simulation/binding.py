@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.engine.engines import Scheduler
-from kubescheduler.framework.cycle.cycle_rules import CYCLE_RULES
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.cycle.failures import Stage
 from kubescheduler.framework.running.framework_services import Services
 
@@ -32,7 +32,8 @@ def rejected_binding(pod: Pod, node_name: str, scheduler: Scheduler) -> str | No
     """Has the pod bound as the scheduler's release does it; the release's text when an extender refuses to."""
     if not scheduler.algorithm.extenders:
         return None
-    return REJECTIONS[scheduler.algorithm.release](pod, node_name, scheduler)
+    rejected = _legacy if release_named(scheduler.algorithm.release).framework is None else _framework
+    return rejected(pod, node_name, scheduler)
 
 
 def _legacy(pod: Pod, node_name: str, scheduler: Scheduler) -> str | None:
@@ -45,15 +46,6 @@ def _legacy(pod: Pod, node_name: str, scheduler: Scheduler) -> str | None:
 
 def _framework(pod: Pod, node_name: str, scheduler: Scheduler) -> str | None:
     release, extenders = scheduler.algorithm.release, scheduler.algorithm.extenders
-    rules = CYCLE_RULES[release]
+    rules = release_named(release).framework_rules.cycle
     _, status = rules.extenders_bind(Services(release, scheduler.cache, extenders=extenders), pod, node_name)
     return None if status is None else rules.chosen(Stage.BIND, pod, node_name, status).message
-
-
-REJECTIONS: dict[str, Callable[[Pod, str, Scheduler], str | None]] = {
-    "1.4": _legacy,
-    "1.16": _legacy,
-    "1.20": _framework,
-    "1.36": _framework,
-}
-"""Release → how it has a pod bound."""

@@ -12,6 +12,7 @@ from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engines import Scheduler, queue_of
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
 from kubescheduler.queue.entry import Rejection
 from kubescheduler.simulation.binding import rejected_binding
@@ -32,9 +33,6 @@ from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, No
 
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
-
-GIVES_BACK = ("1.36",)
-"""Releases in which room that is given back has others tried, and a nomination that no longer helps ends."""
 
 
 class Simulation:
@@ -66,6 +64,8 @@ class Simulation:
         self._epoch = workload.epoch
         self._now = 0.0
         self._events = Events()
+        framework = release_named(scheduler.algorithm.release).framework
+        self._gives_back = framework is not None and framework.cycle.stirs
         self._queue = queue_of(scheduler, lambda: self._now)
         self._ignored: set[str] = set()
         self._own_rules = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
@@ -158,7 +158,7 @@ class Simulation:
             self._placed(record, decision.host)
         else:
             self._cache.forget_pod(pod)
-            if decision.release in GIVES_BACK:
+            if self._gives_back:
                 self._queue.assigned_pod_deleted(pod, pod)
             self._failed(record, queued, decision, text)
 
@@ -229,7 +229,7 @@ class Simulation:
         if decision.nominated:
             self._queue.nominate(record.pod, decision.nominated)
             self._set_nomination(record.pod, decision.nominated)
-        elif decision.nominated == "" and decision.release in GIVES_BACK:
+        elif decision.nominated == "" and self._gives_back:
             self._set_nomination(record.pod, "")
 
     def _set_nomination(self, pod: Pod, node: str) -> None:

@@ -14,6 +14,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.engine.releases import release_named
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -40,7 +41,9 @@ def deciding(
     """A scheduler of one profile with these plugins at every point where they take part."""
     services = Services(release, ClusterCache.of(cluster, release_view(release)), extenders=tuple(extenders))
     made = frame(release, *plugins, services=services, weights=weights, run_all_filters=run_all)
-    return FrameworkScheduler(made, services.cache, tuple(extenders), tie_break, percentage)
+    return FrameworkScheduler(
+        made, services.cache, release_named(release).framework_rules.deciding, tuple(extenders), tie_break, percentage
+    )
 
 
 def refusing(name: str, **reasons: Any) -> ColumnPlugin:

@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.status import Status
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
@@ -94,7 +95,7 @@ def frame(
     return build_framework(
         profile_of(with_needed, weights, **fields),
         registry_of(with_needed),
-        release,
+        release_named(release).framework_rules.profiles.construction,
         services_of(release) if services is None else services,
     )
 

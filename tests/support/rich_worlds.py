@@ -271,7 +271,10 @@ def everything(
     services = Services(release, cache)
     made = {name: p for name, p in in_tree(release, services).items() if name not in {*GATED, *without}}
     weights = {name: 1 + at % 3 for at, name in enumerate(made)}
-    return FrameworkScheduler(frame(release, *made.values(), services=services, weights=weights), cache, **fields)
+    rules = release_named(release).framework_rules.deciding
+    return FrameworkScheduler(
+        frame(release, *made.values(), services=services, weights=weights), cache, rules, **fields
+    )
 
 
 def told(decision: Decision) -> dict[str, Any]:

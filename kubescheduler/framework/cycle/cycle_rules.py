@@ -178,34 +178,32 @@ def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
     return Fate.PUT_BACK if tried.metadata.uid == now.metadata.uid else Fate.ANOTHER_ONE
 
 
-CYCLE_RULES: dict[str, CycleRules] = {
-    "1.20": CycleRules(
-        assume_fault=assume_fault_1_20,
-        passes_over=passes_over_1_20,
-        undecided=undecided_1_20,
-        chosen=chosen_1_20,
-        pre_flight=no_pre_flight,
-        extenders_bind=extenders_bind_1_20,
-        nominated=nominated_1_20,
-        in_memory=in_memory_1_20,
-        fate=fate_1_20,
-        expires=120.0,
-        stirs=False,
-        activate_key=None,
-    ),
-    "1.36": CycleRules(
-        assume_fault=assume_fault_1_36,
-        passes_over=passes_over_1_36,
-        undecided=undecided_1_36,
-        chosen=chosen_1_36,
-        pre_flight=pre_flight_1_36,
-        extenders_bind=extenders_bind_1_36,
-        nominated=nominated_1_36,
-        in_memory=in_memory_1_36,
-        fate=fate_1_36,
-        expires=math.inf,
-        stirs=True,
-        activate_key=PODS_TO_ACTIVATE,
-    ),
-}
-"""Release → what it does."""
+CYCLE_1_20 = CycleRules(
+    assume_fault=assume_fault_1_20,
+    passes_over=passes_over_1_20,
+    undecided=undecided_1_20,
+    chosen=chosen_1_20,
+    pre_flight=no_pre_flight,
+    extenders_bind=extenders_bind_1_20,
+    nominated=nominated_1_20,
+    in_memory=in_memory_1_20,
+    fate=fate_1_20,
+    expires=120.0,
+    stirs=False,
+    activate_key=None,
+)
+
+CYCLE_1_36 = CycleRules(
+    assume_fault=assume_fault_1_36,
+    passes_over=passes_over_1_36,
+    undecided=undecided_1_36,
+    chosen=chosen_1_36,
+    pre_flight=pre_flight_1_36,
+    extenders_bind=extenders_bind_1_36,
+    nominated=nominated_1_36,
+    in_memory=in_memory_1_36,
+    fate=fate_1_36,
+    expires=math.inf,
+    stirs=True,
+    activate_key=PODS_TO_ACTIVATE,
+)

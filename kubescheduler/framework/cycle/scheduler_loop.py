@@ -14,6 +14,7 @@ from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.cycle.cycle_rules import CycleRules
 from kubescheduler.framework.cycle.cycles import Cycles, Latest, Placed
 from kubescheduler.framework.cycle.failures import FailureRecord
 from kubescheduler.framework.cycle.pod_queue import PodQueue
@@ -69,7 +70,7 @@ class SchedulerLoop:
 
     ::
 
-        with SchedulerLoop(profiles, services, queue, decide) as loop:
+        with SchedulerLoop(profiles, services, queue, decide, rules) as loop:
             failures = [attempt.outcome() for attempt in loop.settle()]
     """
 
@@ -79,12 +80,13 @@ class SchedulerLoop:
         services: Services,
         queue: PodQueue,
         decide: Decide,
+        rules: CycleRules,
         *,
         latest: Latest = as_it_was,
         times_plugins: Callable[[], bool] = never,
         bindings: int = BINDINGS,
     ) -> None:
-        self.cycles = Cycles.of(services, queue, latest)
+        self.cycles = Cycles.of(services, queue, latest, rules)
         self._profiles = profiles
         self._services = services
         self._queue = queue

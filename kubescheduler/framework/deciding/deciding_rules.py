@@ -49,22 +49,20 @@ class DecisionRules:
     reports_post_filter: bool = True
 
 
-DECISION_RULES: dict[str, DecisionRules] = {
-    "1.20": DecisionRules(
-        narrow=narrow_1_20,
-        rejected=REJECTED_1_20,
-        filter_error=filter_failed_1_20,
-        pre_score_skips=frozenset(),
-        collect=collect_1_20,
-        note=note_1_20,
-        appends=True,
-        fit_error=fit_error_1_16,
-        wanted=nodes_to_find,
-        nominated_first=False,
-        empties=False,
-        one_is_enough=False,
-        reports_post_filter=False,
-    ),
-    "1.36": DecisionRules(),
-}
-"""Release → how a decision is made."""
+DECIDING_1_20 = DecisionRules(
+    narrow=narrow_1_20,
+    rejected=REJECTED_1_20,
+    filter_error=filter_failed_1_20,
+    pre_score_skips=frozenset(),
+    collect=collect_1_20,
+    note=note_1_20,
+    appends=True,
+    fit_error=fit_error_1_16,
+    wanted=nodes_to_find,
+    nominated_first=False,
+    empties=False,
+    one_is_enough=False,
+    reports_post_filter=False,
+)
+
+DECIDING_1_36 = DecisionRules()

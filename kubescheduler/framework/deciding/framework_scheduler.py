@@ -13,7 +13,7 @@ from kubescheduler.core.verdicts import Memory
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
-from kubescheduler.framework.deciding.deciding_rules import DECISION_RULES
+from kubescheduler.framework.deciding.deciding_rules import DecisionRules
 from kubescheduler.framework.deciding.node_sampling import Sampler
 from kubescheduler.framework.deciding.schedule_pod import Deciding
 
@@ -29,6 +29,7 @@ class FrameworkScheduler:
         self,
         frame: Frame,
         cache: ClusterCache,
+        rules: DecisionRules,
         extenders: tuple[Extender, ...] = (),
         tie_break: TieBreak | None = None,
         percentage: int = 100,
@@ -37,7 +38,7 @@ class FrameworkScheduler:
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
         self.compiled = Compiled.of(frame, extenders, percentage)
-        self.rules = DECISION_RULES[frame.release]
+        self.rules = rules
         self.roster = Roster(cache.columns)
         self.sampler = Sampler()
         self._memory = Memory()

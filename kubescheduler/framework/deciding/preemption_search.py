@@ -248,24 +248,22 @@ def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str],
     return Victims(tuple(there[uid] for uid in uids), violations)
 
 
-PREEMPTION_RULES: dict[str, PreemptionRules] = {
-    "1.20": PreemptionRules(
-        leaving_1_20,
-        Code.Success,
-        potential_1_20,
-        pick_1_20,
-        needs_victims=False,
-        explains=False,
-        fruitless_clears=False,
-    ),
-    "1.36": PreemptionRules(
-        leaving_1_36,
-        Code.UnschedulableAndUnresolvable,
-        potential_1_36,
-        pick_1_36,
-        needs_victims=True,
-        explains=True,
-        fruitless_clears=True,
-    ),
-}
-"""Release → how it preempts."""
+PREEMPTION_1_20 = PreemptionRules(
+    leaving_1_20,
+    Code.Success,
+    potential_1_20,
+    pick_1_20,
+    needs_victims=False,
+    explains=False,
+    fruitless_clears=False,
+)
+
+PREEMPTION_1_36 = PreemptionRules(
+    leaving_1_36,
+    Code.UnschedulableAndUnresolvable,
+    potential_1_36,
+    pick_1_36,
+    needs_victims=True,
+    explains=True,
+    fruitless_clears=True,
+)

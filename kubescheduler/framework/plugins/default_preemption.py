@@ -16,7 +16,13 @@ from kubescheduler.framework.args.field_errors import PERCENT, FieldError, inval
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.eviction import Evictions, Spawn, evict_1_20
-from kubescheduler.framework.deciding.preemption_search import PREEMPTION_RULES, PreemptionRules, Search, preempt
+from kubescheduler.framework.deciding.preemption_search import (
+    PREEMPTION_1_20,
+    PREEMPTION_1_36,
+    PreemptionRules,
+    Search,
+    preempt,
+)
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import POD, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import Registered
@@ -93,12 +99,12 @@ class AsyncPreemption(DefaultPreemption):
 
 
 def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
-    return DefaultPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.20"], handle)
+    return DefaultPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_20, handle)
 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
     spawn = at_once if handle.client is None else in_a_thread
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_RULES["1.36"], handle, spawn=spawn)
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle, spawn=spawn)
 
 
 # --- args --------------------------------------------------------------------------------------

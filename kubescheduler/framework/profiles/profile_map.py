@@ -14,7 +14,14 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
-from kubescheduler.framework.running.build_framework import ValidateArgs, build_framework, no_problems
+from kubescheduler.framework.running.build_framework import (
+    CONSTRUCTION_1_20,
+    CONSTRUCTION_1_36,
+    Construction,
+    ValidateArgs,
+    build_framework,
+    no_problems,
+)
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 
@@ -54,7 +61,7 @@ class Profiles(Mapping[str, Framework]):
 
 
 @attrs.define
-class _Checks:
+class ProfileChecks:
     """What is checked of a profile beside those before it."""
 
     seen: set[str] = attrs.field(factory=set)
@@ -88,7 +95,7 @@ class _Checks:
             raise ConfigError(f"different queue sort plugin args for profile {name}")
 
 
-def profile_1_20(profile: Profile, checks: _Checks, build: Build) -> Framework:
+def profile_1_20(profile: Profile, checks: ProfileChecks, build: Build) -> Framework:
     """The profile is checked, then its framework is made."""
     checks.name(profile)
     checks.has_queue_sort(profile)
@@ -96,7 +103,7 @@ def profile_1_20(profile: Profile, checks: _Checks, build: Build) -> Framework:
     return build(profile)
 
 
-def profile_1_36(profile: Profile, checks: _Checks, build: Build) -> Framework:
+def profile_1_36(profile: Profile, checks: ProfileChecks, build: Build) -> Framework:
     """The framework is made first, which sees to it that there is one queue sort."""
     framework = build(profile) if profile.plugins else None
     checks.name(profile)
@@ -105,14 +112,24 @@ def profile_1_36(profile: Profile, checks: _Checks, build: Build) -> Framework:
     return framework
 
 
-PROFILES: dict[str, Callable[[Profile, _Checks, Build], Framework]] = {"1.20": profile_1_20, "1.36": profile_1_36}
-"""Release → how a profile joins those before it."""
+@attrs.frozen(eq=False)
+class ProfileRules:
+    """One release's way to make the frameworks of all profiles."""
+
+    construction: Construction
+    """How the framework of one profile is made."""
+    join: Callable[[Profile, ProfileChecks, Build], Framework]
+    """How a profile joins those before it: its framework, after the checks, or before some of them."""
+
+
+PROFILES_1_20 = ProfileRules(CONSTRUCTION_1_20, profile_1_20)
+PROFILES_1_36 = ProfileRules(CONSTRUCTION_1_36, profile_1_36)
 
 
 def build_profiles(
     profiles: Sequence[Profile],
     registry: Mapping[str, PluginFactory],
-    release: str,
+    rules: ProfileRules,
     services: Services,
     validate_args: ValidateArgs = no_problems,
 ) -> Profiles:
@@ -120,13 +137,13 @@ def build_profiles(
 
     def build(profile: Profile) -> Framework:
         try:
-            return build_framework(profile, registry, release, services, validate_args)
+            return build_framework(profile, registry, rules.construction, services, validate_args)
         except ConfigError as error:
             text = f"creating profile for scheduler name {profile.scheduler_name}: {error}"
             raise ConfigError(text) from error
 
-    checks = _Checks()
-    frameworks = {profile.scheduler_name: PROFILES[release](profile, checks, build) for profile in profiles}
+    checks = ProfileChecks()
+    frameworks = {profile.scheduler_name: rules.join(profile, checks, build) for profile in profiles}
     if not frameworks:
         raise ConfigError("at least one profile is required")
     return Profiles(frameworks)

@@ -15,8 +15,9 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.framework.running.profile_plugins import Reactions
 from kubescheduler.framework.running.score_weights import WEIGHING_ORDER_1_20, Weights, weights_1_20, weights_1_36
-from kubescheduler.framework.running.status_reactions import REACTIONS
+from kubescheduler.framework.running.status_reactions import REACTIONS_1_20, REACTIONS_1_36
 
 ValidateArgs = Callable[[str, Any], list[str]]
 """Of (plugin, its args): what is wrong with them, in the release's words."""
@@ -54,37 +55,32 @@ def check_required_1_36(profile: Profile, plugins: Mapping[Point, tuple[Plugin, 
 
 @attrs.frozen(eq=False)
 class Construction:
-    """One release's way to make a framework.
-
-    order: in which order the points are filled; the first fault found is told. weights, check_required: see there.
-    """
+    """One release's way to make a framework."""
 
     order: tuple[Point, ...]
+    """In which order the points are filled; the first fault found is reported."""
     weights: Callable[[Profile, Mapping[str, Plugin]], Weights]
+    """The weights of the plugins that score."""
     check_required: Callable[[Profile, Mapping[Point, tuple[Plugin, ...]]], None]
+    """Raises ConfigError when a point lacks a plugin, or has too many."""
+    reactions: Reactions
+    """How the framework reacts to what plugins answer."""
 
 
-CONSTRUCTIONS: dict[str, Construction] = {
-    "1.20": Construction(WEIGHING_ORDER_1_20, weights_1_20, check_required_1_20),
-    "1.36": Construction(
-        (
-            *WEIGHING_ORDER_1_20[:-1],
-            Point.PRE_ENQUEUE,
-            Point.QUEUE_SORT,
-            Point.PLACEMENT_GENERATE,
-            Point.PLACEMENT_SCORE,
-        ),
-        weights_1_36,
-        check_required_1_36,
-    ),
-}
-"""Release → how its frameworks are made."""
+CONSTRUCTION_1_20 = Construction(WEIGHING_ORDER_1_20, weights_1_20, check_required_1_20, REACTIONS_1_20)
+
+CONSTRUCTION_1_36 = Construction(
+    (*WEIGHING_ORDER_1_20[:-1], Point.PRE_ENQUEUE, Point.QUEUE_SORT, Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE),
+    weights_1_36,
+    check_required_1_36,
+    REACTIONS_1_36,
+)
 
 
 def build_framework(
     profile: Profile,
     registry: Mapping[str, PluginFactory],
-    release: str,
+    construction: Construction,
     services: Services,
     validate_args: ValidateArgs = no_problems,
 ) -> Framework:
@@ -92,7 +88,6 @@ def build_framework(
 
     Raises ConfigError with the release's text for the first fault, as the release does.
     """
-    construction = CONSTRUCTIONS[release]
     args = _args(profile)
     handle = FrameworkHandle(services, profile.scheduler_name)
     instances = {
@@ -106,14 +101,14 @@ def build_framework(
     _check_weighted(plugins.get(Point.PLACEMENT_SCORE, ()), weights.placement, "placement score plugin")
     construction.check_required(profile, plugins)
     framework = Framework(
-        release=release,
+        release=services.release,
         profile=profile,
         plugins=plugins,
         score_weights=weights.score,
         placement_weights=weights.placement,
         instances=instances,
         handle=handle,
-        reactions=REACTIONS[release],
+        reactions=construction.reactions,
         watch=Watch(services.observer, profile.scheduler_name, services.time.now),
         waiting=services.waiting,
         time=services.time,

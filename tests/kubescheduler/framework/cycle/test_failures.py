@@ -12,7 +12,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.cycle.cycle_rules import (
-    CYCLE_RULES,
+    CYCLE_1_36,
     Fate,
     fate_1_20,
     fate_1_36,
@@ -214,4 +214,4 @@ def test_which_assumed_pods_are_passed_over() -> None:
     """1.20 tries one again that changed in more than annotations."""
     assert passes_over_1_20(make_pod(annotations={"a": "b"}), POD.on("n1"))
     assert not passes_over_1_20(make_pod(label={"a": "b"}), POD.on("n1"))
-    assert CYCLE_RULES["1.36"].passes_over(make_pod(label={"a": "b"}), POD.on("n1"))
+    assert CYCLE_1_36.passes_over(make_pod(label={"a": "b"}), POD.on("n1"))

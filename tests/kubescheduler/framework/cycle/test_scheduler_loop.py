@@ -15,6 +15,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
@@ -73,7 +74,7 @@ def decide(framework: Framework, pod: Pod, state: CycleState) -> Decision:
 @contextmanager
 def bench(release: str, *plugins: Any, writes: bool = False, **fields: Any) -> Iterator[Bench]:
     """writes: there is an API to write to, and so nothing is confirmed by itself."""
-    recorder = Recorder()
+    recorder, rules = Recorder(), release_named(release).framework_rules
     latest = fields.pop("latest", lambda pod: pod)
     services = services_of(
         release,
@@ -85,9 +86,9 @@ def bench(release: str, *plugins: Any, writes: bool = False, **fields: Any) -> I
     )
     all_plugins = [Sort(), *plugins, *([] if any(hasattr(p, "bind") for p in plugins) else [Binder()])]
     profile = profile_of(all_plugins)
-    profiles = build_profiles([profile], registry_of(all_plugins), release, services)
+    profiles = build_profiles([profile], registry_of(all_plugins), rules.profiles, services)
     queue = SimpleQueue(profiles.less, services.time.now, profiles.pre_enqueue)
-    with SchedulerLoop(profiles, services, queue, decide, latest=latest) as loop:
+    with SchedulerLoop(profiles, services, queue, decide, rules.cycle, latest=latest) as loop:
         yield Bench(loop, queue, services, recorder, profiles["default-scheduler"])
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from clusterstate.objects import Pod, PodCondition
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.preemption_search import (
-    PREEMPTION_RULES,
+    PREEMPTION_1_20,
+    PREEMPTION_1_36,
     leaving_1_20,
     leaving_1_36,
     potential_1_20,
@@ -113,7 +114,7 @@ def test_potential_nodes() -> None:
     codes = np.array([0, 2, 3, 6])
     assert potential_1_20(codes).tolist() == [True, True, False, True]
     assert potential_1_36(codes).tolist() == [False, True, False, False]
-    assert [PREEMPTION_RULES[release].silent.name for release in RELEASES] == [
+    assert [rules.silent.name for rules in (PREEMPTION_1_20, PREEMPTION_1_36)] == [
         "Success",
         "UnschedulableAndUnresolvable",
     ]

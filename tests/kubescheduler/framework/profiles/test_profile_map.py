@@ -9,6 +9,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.core.status import Status
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.profiles.profile_map import build_profiles
@@ -30,7 +31,9 @@ def without(profile: Profile, point: Point) -> Profile:
 
 
 def built(release: str, *profiles: Profile) -> Any:
-    return build_profiles(profiles, registry_of(PLUGINS), release, services_of(release))
+    return build_profiles(
+        profiles, registry_of(PLUGINS), release_named(release).framework_rules.profiles, services_of(release)
+    )
 
 
 def fault(release: str, *profiles: Profile) -> str:
@@ -57,7 +60,10 @@ def test_the_profiles_gate_and_sort() -> None:
     gate = plugin("Gate", **answers(pre_enqueue=Status.unschedulable("no")))
     gated = profile_of([Sort(), Binder(), gate])
     profiles = build_profiles(
-        [named("a"), named("b", gated)], registry_of([*PLUGINS, gate]), "1.36", services_of("1.36")
+        [named("a"), named("b", gated)],
+        registry_of([*PLUGINS, gate]),
+        release_named("1.36").framework_rules.profiles,
+        services_of("1.36"),
     )
     assert profiles.pre_enqueue(make_pod(scheduler_name="a")) is None
     status = profiles.pre_enqueue(make_pod(scheduler_name="b"))

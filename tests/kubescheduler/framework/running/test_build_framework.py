@@ -8,9 +8,10 @@ import attrs
 import pytest
 
 from clusterstate.errors import ConfigError
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
-from kubescheduler.framework.running.build_framework import build_framework
+from kubescheduler.framework.running.build_framework import Construction, build_framework
 from tests.support.frames import Binder, Sort, answers, frame, plugin, profile_of, registry_of, services_of
 
 SORT, BINDER = Sort(), Binder()
@@ -18,8 +19,15 @@ SCORER = plugin("Scorer", **answers(score=1))
 BOTH = ["1.20", "1.36"]
 
 
+def construction_of(release: str) -> Construction:
+    """How the release makes frameworks."""
+    return release_named(release).framework_rules.profiles.construction
+
+
 def built(release: str, profile: Profile, *plugins: Any, **more: Any) -> Any:
-    return build_framework(profile, registry_of([SORT, BINDER, *plugins]), release, services_of(release), **more)
+    return build_framework(
+        profile, registry_of([SORT, BINDER, *plugins]), construction_of(release), services_of(release), **more
+    )
 
 
 def lists(*plugins: Any, **fields: Any) -> Profile:
@@ -45,7 +53,7 @@ def test_only_enabled_plugins_are_made(release: str) -> None:
         raise AssertionError
 
     registry = {**registry_of([SORT, BINDER]), "Other": never}
-    framework = build_framework(lists(), registry, release, services_of(release))
+    framework = build_framework(lists(), registry, construction_of(release), services_of(release))
     assert set(framework.instances) == {"Sort", "Binder"}
     assert [p.name for p in framework.at(Point.BIND)] == ["Binder"]
     assert framework.at(Point.PERMIT) == ()
@@ -62,7 +70,7 @@ def test_plugins_get_their_args_and_a_handle(release: str) -> None:
 
     registry = {**registry_of([SORT, BINDER]), "Scorer": make}
     profile = lists(SCORER, plugin_config=(("Scorer", {"a": 1}), ("Sort", None)))
-    framework = build_framework(profile, registry, release, services_of(release))
+    framework = build_framework(profile, registry, construction_of(release), services_of(release))
     args, handle = seen
     assert args == {"a": 1}
     assert handle.runner is framework
@@ -110,7 +118,9 @@ def test_a_failing_factory(release: str, error: Exception, text: str) -> None:
 
     profile = with_list(lists(), Point.FILTER, Enabled("X"))
     with pytest.raises(ConfigError) as raised:
-        build_framework(profile, {**registry_of([SORT, BINDER]), "X": make}, release, services_of(release))
+        build_framework(
+            profile, {**registry_of([SORT, BINDER]), "X": make}, construction_of(release), services_of(release)
+        )
     assert str(raised.value) == text
 
 
@@ -196,7 +206,7 @@ def test_a_score_plugin_that_calls_itself_otherwise(release: str) -> None:
     registry = {**registry_of([SORT, BINDER]), "Alias": lambda args, handle: SCORER}
     profile = with_list(lists(), Point.SCORE, Enabled("Alias", 2))
     with pytest.raises(ConfigError, match=r'^score plugin "Scorer" is not configured with weight$'):
-        build_framework(profile, registry, release, services_of(release))
+        build_framework(profile, registry, construction_of(release), services_of(release))
 
 
 def test_a_later_list_of_1_20_takes_the_weight_away() -> None:
@@ -230,4 +240,6 @@ def test_plugins_cannot_be_run_while_they_are_made(release: str) -> None:
     """A factory that asks for the runner is told when it can have it."""
     registry = {**registry_of([SORT, BINDER]), "X": lambda args, handle: handle.runner}
     with pytest.raises(ConfigError, match=r'^initializing plugin "X": plugins cannot be run while they are made'):
-        build_framework(with_list(lists(), Point.FILTER, Enabled("X")), registry, release, services_of(release))
+        build_framework(
+            with_list(lists(), Point.FILTER, Enabled("X")), registry, construction_of(release), services_of(release)
+        )
