@@ -1,1 +1,1 @@
-"""Configuration: text in, checked settings out, with every fault told at once."""
+"""Configuration: text in, checked settings out, with every fault reported at once."""

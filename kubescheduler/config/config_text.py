@@ -24,8 +24,8 @@ _TOML_TOKEN = re.compile(r""""{3}.*?"{3}|\'{3}.*?\'{3}|"(?:\\.|[^"\\])*"|\'[^\']
 def parse_document(text: str, name: str, file_format: str | None = None) -> dict[str, Any]:
     """The document in ``text``; empty text is an empty document.
 
-    The format (JSON, YAML, TOML) is told by the ending of ``name``, else by the text itself. Raises ConfigError with
-    ``name:line:column`` for text that cannot be read, and for a document that is no mapping.
+    The format (JSON, YAML, TOML) is known from the ending of ``name``, otherwise from the text itself. Raises
+    ConfigError with ``name:line:column`` for text that cannot be read, and for a document that is no mapping.
     """
     file_format = file_format or document_format(text, name)
     if not text.strip():

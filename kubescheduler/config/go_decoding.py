@@ -62,14 +62,12 @@ def show_path(path: Path) -> str:
 
 
 @attrs.define
-class Decoder:
-    """Decodes one document. ``internal`` reads the capitalised keys of the unversioned form.
-
-    ``outer``: how many steps of a path lie outside of what Go's decoder is given.
-    """
+class GoDecoder:
+    """Decodes one document. ``internal`` reads the capitalised keys of the unversioned form."""
 
     internal: bool = False
     outer: int = 1
+    """How many steps of a path lie outside of what Go's decoder is given."""
     faults: list[Fault] = attrs.Factory(list)
     unknown: list[UnknownKey] = attrs.Factory(list)
 
@@ -200,7 +198,7 @@ def _show(value: Any) -> str:
 
 
 def _hint(go: str, value: Any) -> str:
-    """What to write instead, where it can be told."""
+    """What to write instead, where that is known."""
     if isinstance(value, str):
         if go == "time.Duration" and (nanoseconds := _nanoseconds(value)) is not None:
             return f"; write {nanoseconds}"

@@ -110,10 +110,10 @@ def _text(before: Emphasis, after: Emphasis, *, outweighed: bool) -> str:
     text = f"packs pods with {has} of the highest total; before it was {had}"
     spreaders = after.of(Role.SPREADS)
     if outweighed:
-        told = ", ".join(f"{part.title} {part.weight}" for part in spreaders)
+        spread_by = ", ".join(f"{part.title} {part.weight}" for part in spreaders)
         was = before.of(Role.SPREADS)
         earlier = f"before, {_numbers(before, was)} spread" if was else "before, nothing spread"
-        text += f". What spreads them weighs as much or more: {told} ({_numbers(after, spreaders)}; {earlier})"
+        text += f". What spreads them weighs as much or more: {spread_by} ({_numbers(after, spreaders)}; {earlier})"
     return text
 
 

@@ -53,7 +53,7 @@ def filters_1_36(source: Source) -> Filters:
         notes += _notes(item)
     notes += _idle(source.predicates)
     if source.policy.predicates is None and SPREAD not in plugins:
-        plugins[SPREAD] = (f"default of 1.36, as release {source.release} goes by its defaults",)
+        plugins[SPREAD] = (f"default of 1.36, as release {source.release} uses its defaults",)
         notes.append(_spread_note(source))
     required = required_expressions([item for item in source.predicates if not item.idle])
     if required and NODE_AFFINITY not in plugins:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubescheduler.translate.translation_model import Note, NoteKind
 
-Told = tuple[NoteKind, str, str]
+NoteText = tuple[NoteKind, str, str]
 """(kind, text, advice)."""
 
 LIFECYCLE = (
@@ -12,9 +12,9 @@ LIFECYCLE = (
     "(node.kubernetes.io/not-ready, memory-pressure, disk-pressure, pid-pressure), and TaintToleration heeds the taints"
 )
 LIFECYCLE_ADVICE = "see that kube-controller-manager runs the node lifecycle controller"
-_TAINTED: Told = (NoteKind.APPROXIMATE, LIFECYCLE, LIFECYCLE_ADVICE)
+_TAINTED: NoteText = (NoteKind.APPROXIMATE, LIFECYCLE, LIFECYCLE_ADVICE)
 
-RETIRED_PREDICATES: dict[str, Told] = {
+RETIRED_PREDICATES: dict[str, NoteText] = {
     "CheckNodeCondition": _TAINTED,
     "CheckNodeMemoryPressure": _TAINTED,
     "CheckNodeDiskPressure": _TAINTED,
@@ -24,47 +24,47 @@ RETIRED_PREDICATES: dict[str, Told] = {
 }
 """Predicate that neither 1.20 nor 1.36 has → what to say."""
 
-RESOURCE_LIMITS: Told = (
+RESOURCE_LIMITS: NoteText = (
     NoteKind.LOST,
     "no later release scores by limits",
     "give the pods requests: NodeResourcesFit scores by those",
 )
-EQUAL: Told = (NoteKind.EXACT, "it gives every node the same, so nothing changes without it", "")
-UNKNOWN: Told = (NoteKind.LOST, "the target release has no plugin of this name", "write a plugin, or an extender")
+EQUAL: NoteText = (NoteKind.EXACT, "it gives every node the same, so nothing changes without it", "")
+UNKNOWN: NoteText = (NoteKind.LOST, "the target release has no plugin of this name", "write a plugin, or an extender")
 
-_IN_TREE: Told = (
+_IN_TREE: NoteText = (
     NoteKind.APPROXIMATE,
     "1.36 sees such volumes as CSI volumes, which NodeVolumeLimits counts by the limits in the nodes' CSINode objects",
     "see that the CSI driver reports allocatable.count; KUBE_MAX_PD_VOLS has no effect any more",
 )
-PREDICATES_1_36: dict[str, Told] = {
+PREDICATES_1_36: dict[str, NoteText] = {
     "MaxEBSVolumeCount": _IN_TREE,
     "MaxGCEPDVolumeCount": _IN_TREE,
     "MaxAzureDiskVolumeCount": _IN_TREE,
     "MaxCinderVolumeCount": _IN_TREE,
 }
 
-AVOID_PODS: Told = (
+AVOID_PODS: NoteText = (
     NoteKind.LOST,
     "1.36 does not read the annotation scheduler.alpha.kubernetes.io/preferAvoidPods; its weight is left out of shares",
     "taint the nodes with effect PreferNoSchedule, or cordon them",
 )
-BALANCED_1_36: Told = (
+BALANCED_1_36: NoteText = (
     NoteKind.APPROXIMATE,
     "1.36 scores how much the pod would change the balance, from 50 to 100: half the range it had, so it counts half",
     "double its weight if balance matters",
 )
-IMAGES_1_36: Told = (
+IMAGES_1_36: NoteText = (
     NoteKind.APPROXIMATE,
     "1.36 counts init containers and image volumes too, and the size for the highest score grows with their number",
     "",
 )
-INTER_POD_1_36: Told = (
+INTER_POD_1_36: NoteText = (
     NoteKind.APPROXIMATE,
     "1.36 spreads the scores from the lowest sum to the highest; before, 0 was always between the ends",
     "",
 )
-PRIORITIES_1_36: dict[str, Told] = {
+PRIORITIES_1_36: dict[str, NoteText] = {
     "BalancedResourceAllocation": BALANCED_1_36,
     "ImageLocalityPriority": IMAGES_1_36,
     "InterPodAffinityPriority": INTER_POD_1_36,
@@ -74,7 +74,7 @@ PRIORITIES_1_36: dict[str, Told] = {
 }
 """Priority → what 1.36 makes of it; more is said where the plugin is chosen."""
 
-PRIORITIES_1_20: dict[str, Told] = {
+PRIORITIES_1_20: dict[str, NoteText] = {
     "ImageLocalityPriority": (
         NoteKind.APPROXIMATE,
         "the size for the highest score grows with the number of containers",
@@ -103,7 +103,7 @@ EXTENDER_SCALE = Note(
 ALL_CHECKS = Note(
     NoteKind.LOST,
     "alwaysCheckAllPredicates",
-    "a configuration cannot say it: of a node only the first failing check is told; what fits is the same",
+    "a configuration cannot say it: of a node only the first failing check is reported; what fits is the same",
 )
 DETAILS_1_36 = Note(
     NoteKind.CHECK,
@@ -113,7 +113,7 @@ DETAILS_1_36 = Note(
 )
 
 
-def note(told: Told, path: str) -> Note:
+def note(note_text: NoteText, path: str) -> Note:
     """A note on one entry."""
-    kind, text, advice = told
+    kind, text, advice = note_text
     return Note(kind, path, text, advice)

@@ -16,30 +16,31 @@ from kubescheduler.config.component.type_meta import (
     without_type,
 )
 from kubescheduler.config.component.written_config import PluginConfig
-from kubescheduler.config.go_decoding import Decoder, Path, UnknownKey
+from kubescheduler.config.go_decoding import GoDecoder, Path, UnknownKey
 from kubescheduler.framework.args.document_schema import Struct
 
 
 @attrs.frozen
 class ArgsReading:
-    """args: the record, or what is written for a plugin without args of its own type.
-
-    decoder: holds the faults and unknown keys. type_problem: the fault of kind and apiVersion. text: the release's own
-    text, None without fault. strict: 1.36: the text is for unknown keys only.
-    """
+    """The args of a plugin as they were read."""
 
     args: Any
-    decoder: Decoder = attrs.Factory(Decoder)
+    """The record, or what is written for a plugin without args of its own type."""
+    decoder: GoDecoder = attrs.Factory(GoDecoder)
+    """Has the faults and unknown keys."""
     type_problem: str | None = None
+    """What is wrong with kind and apiVersion."""
     text: str | None = None
+    """The release's own text; None without a fault."""
     strict: bool = False
+    """Whether the text is for unknown keys only (1.36)."""
 
 
 def read_args(entry: PluginConfig, keys: Struct | None, path: Path, release: str, version: str) -> ArgsReading:
     """keys: those of the plugin's args, None for a plugin without args of its own type. path: of the args."""
     if keys is None:
         return ArgsReading(entry.args)
-    decoder = Decoder(outer=len(path))
+    decoder = GoDecoder(outer=len(path))
     given = entry.args if isinstance(entry.args, Mapping) else {}
     is_mapping = entry.args is None or isinstance(entry.args, Mapping)
     record = decoder.decode(keys, without_type(given) if is_mapping else entry.args, path)
@@ -61,7 +62,9 @@ def read_args(entry: PluginConfig, keys: Struct | None, path: Path, release: str
     return ArgsReading(record, decoder, None, strict_text([text]) if strict else text, strict)
 
 
-def _decoding_text(decoder: Decoder, given: Mapping[str, Any], keys: Struct, release: str, version: str) -> str | None:
+def _decoding_text(
+    decoder: GoDecoder, given: Mapping[str, Any], keys: Struct, release: str, version: str
+) -> str | None:
     if decoder.faults:
         return fault_text(decoder.faults[0], release)
     if not decoder.unknown:

@@ -1,4 +1,4 @@
-"""Faults of a configuration that the releases find only when they build the plugins, told with all the others."""
+"""Faults of a configuration that the releases find only when they build the plugins, reported with all the others."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def construction_problems(
     completed: Sequence[Profile],
     points: PluginPoints,
     release: str,
-    told: Collection[str] = (),
+    reported: Collection[str] = (),
 ) -> Iterator[str]:
     """written, completed: the same profiles, as written and after merging. points: of all plugins there are.
 
-    told: unknown plugins that are told of elsewhere.
+    reported: unknown plugins that are reported elsewhere.
     """
     for at, (before, after) in enumerate(zip(written, completed, strict=True)):
         path = f"profiles[{at}]"
         problems = _enabled_problems(before, path, points, release)
-        yield from (problem for name, problem in problems if name not in told)
+        yield from (problem for name, problem in problems if name not in reported)
         if release == "1.20":
             yield from _repeated(before, after, path)
             yield from _needed_args(before, after, path)

@@ -12,7 +12,7 @@ from kubescheduler.config.component.config_schema import CONFIGURATION
 from kubescheduler.config.component.decode_texts import fault_text, strict_text, unknown_fields, unknown_text_1_20
 from kubescheduler.config.component.type_meta import without_type
 from kubescheduler.config.component.written_config import PluginConfig, Written
-from kubescheduler.config.go_decoding import Decoder, Path, UnknownKey, show_path
+from kubescheduler.config.go_decoding import GoDecoder, Path, UnknownKey, show_path
 from kubescheduler.config.policy.policy_1_16 import unknown_problem
 from kubescheduler.framework.args.document_schema import Struct
 
@@ -26,16 +26,15 @@ REMOVED = {
 
 @attrs.frozen
 class DecodedConfig:
-    """What comes of decoding.
-
-    problems: every fault with its path. faulty: the paths of values that could not be read. text: the release's own
-    text, None when there is no fault.
-    """
+    """A decoded document, and what is wrong with it."""
 
     written: Written
     problems: tuple[str, ...] = ()
+    """Every fault with its path."""
     faulty: tuple[str, ...] = ()
+    """The paths of values that could not be read."""
     text: str | None = None
+    """The release's own text; None without a fault."""
 
 
 def read_written(
@@ -46,7 +45,7 @@ def read_written(
     args_keys: plugin → the keys of its args; args of other plugins stay as they are written.
     """
     body = without_type(document)
-    decoder = Decoder(outer=0)
+    decoder = GoDecoder(outer=0)
     written: Written = decoder.decode(CONFIGURATION[version], body)
     args = _all_args(written, release, version, args_keys)
     problems = [
@@ -86,10 +85,10 @@ def _with_args(written: Written, args: Mapping[Path, ArgsReading]) -> Written:
     return attrs.evolve(written, profiles=profiles)
 
 
-# --- what is told ----------------------------------------------------------------------------
+# --- what is reported ------------------------------------------------------------------------
 
 
-def _problems(decoder: Decoder) -> list[str]:
+def _problems(decoder: GoDecoder) -> list[str]:
     return [*map(str, decoder.faults), *map(_unknown_problem, decoder.unknown)]
 
 
@@ -106,7 +105,7 @@ def _unknown_problem(key: UnknownKey) -> str:
 
 
 def _text(
-    body: Mapping[str, Any], decoder: Decoder, args: Mapping[Path, ArgsReading], release: str, version: str
+    body: Mapping[str, Any], decoder: GoDecoder, args: Mapping[Path, ArgsReading], release: str, version: str
 ) -> str | None:
     """The release's text: of the first value of a wrong type, else of unknown keys."""
     if decoder.faults:

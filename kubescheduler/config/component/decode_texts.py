@@ -22,7 +22,7 @@ def strict_text(errors: Iterable[str]) -> str:
 
 
 def unknown_fields(unknown: Iterable[UnknownKey]) -> list[str]:
-    """Release 1.36: each as it is told."""
+    """Release 1.36: each as it is reported."""
     return [f'unknown field "{show_path(key.path)}"' for key in unknown]
 
 

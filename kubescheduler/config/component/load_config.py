@@ -114,7 +114,7 @@ def component_config_from(
     document comes from, put before every problem.
 
     Raises ConfigError: with every fault and its path when ``all_problems``, those that the release finds only when it
-    builds the plugins among them; else with the release's own text for the faults it tells of at once.
+    builds the plugins among them; else with the release's own text for the faults it reports at once.
     """
     if release not in IN_TREE:
         raise ConfigError(
@@ -185,9 +185,9 @@ def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
     except ConfigError as error:
         raise ConfigError([*problems, *error.problems]) from error
     written = decoded.written.profiles
-    told = GONE if rules.version in (V1BETA2, V1BETA3) else ()
+    reported = GONE if rules.version in (V1BETA2, V1BETA3) else ()
     completed = finished.profiles[: len(written)]
-    problems += construction_problems(written, completed, rules.points, rules.release, told)
+    problems += construction_problems(written, completed, rules.points, rules.release, reported)
     if problems:
         raise ConfigError(dict.fromkeys(problems))
     return finished

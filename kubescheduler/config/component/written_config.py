@@ -19,29 +19,33 @@ ALL = "*"
 
 @attrs.frozen
 class PluginConfig:
-    """args: as written; after decoding a record of ``framework.args`` where the plugin has a type of its own."""
+    """An entry of ``pluginConfig``."""
 
     name: str = ""
     args: Any = None
+    """As written; after decoding a record of ``framework.args`` where the plugin has an args type."""
 
 
 @attrs.frozen
 class WrittenProfile:
-    """plugins: member → its set, the members that are there only."""
+    """A profile."""
 
     scheduler_name: str | None = None
     plugins: Mapping[str, PluginSet] | None = None
+    """Member → its set, of the members that are written."""
     plugin_config: tuple[PluginConfig, ...] = ()
     percentage_of_nodes_to_score: int | None = None
 
 
 @attrs.frozen
 class Written:
-    """The whole document. leader_election and client_connection: attribute of the record → value."""
+    """The whole document."""
 
     parallelism: int | None = None
     leader_election: Mapping[str, Any] = attrs.field(factory=dict)
+    """Attribute of the record → value."""
     client_connection: Mapping[str, Any] = attrs.field(factory=dict)
+    """Attribute of the record → value."""
     healthz_bind_address: str | None = None
     metrics_bind_address: str | None = None
     enable_profiling: bool | None = None

@@ -9,7 +9,7 @@ import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.go_decoding import Decoder, Fault, Path, UnknownKey, show_path
+from kubescheduler.config.go_decoding import Fault, GoDecoder, Path, UnknownKey, show_path
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,
     LabelsPresence,
@@ -59,7 +59,7 @@ def parse_policy(document: Mapping[str, Any], *, strict: bool) -> Policy:
     api_version, type_error = _check_type(document)
     if type_error is not None:
         raise ConfigError(_type_problem(document, type_error) if strict else f"invalid policy: {type_error}")
-    decoder = Decoder(internal=api_version in _INTERNAL_VERSIONS)
+    decoder = GoDecoder(internal=api_version in _INTERNAL_VERSIONS)
     policy: Policy = decoder.decode(POLICY, document)
     ignored, unknown = _sort_unknown(decoder)
     if strict and (decoder.faults or unknown):
@@ -125,7 +125,7 @@ def _type_problem(document: Mapping[str, Any], error: str) -> str:
 # --- faults --------------------------------------------------------------------------------
 
 
-def _sort_unknown(decoder: Decoder) -> tuple[list[str], list[UnknownKey]]:
+def _sort_unknown(decoder: GoDecoder) -> tuple[list[str], list[UnknownKey]]:
     """(top-level keys that the other form of the policy knows, unknown keys)."""
     other_form = {field.key for field in POLICY.fields} if decoder.internal else set()
     ignored, unknown = [], []

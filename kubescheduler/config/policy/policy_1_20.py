@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.go_decoding import Decoder, UnknownKey
+from kubescheduler.config.go_decoding import GoDecoder, UnknownKey
 from kubescheduler.config.policy.policy_1_16 import kind_and_version, unknown_problem
 from kubescheduler.config.policy.policy_1_20_checks import check_policy_1_20, policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_decoding import fault_text, sorted_document, unknown_text
@@ -46,7 +46,7 @@ def checked_policy_config_1_20(
 ) -> SchedulerConfig:
     """As ``policy_config_1_20``, for a person: raises ConfigError with every problem and its path.
 
-    ``notice`` is told what the release passes over in silence.
+    ``notice`` is called with what the release silently ignores.
     """
     policy = parse_policy_1_20(document, strict=True)
     if problems := policy_problems_1_20(policy):
@@ -76,12 +76,12 @@ def parse_policy_1_20(document: Mapping[str, Any], *, strict: bool, text: str | 
     if type_error is not None:
         raise ConfigError(_type_problem(document, type_error) if strict else f"invalid policy: {type_error}")
     internal = version in _INTERNAL_VERSIONS
-    decoder = Decoder(internal=internal)
+    decoder = GoDecoder(internal=internal)
     policy: Policy = decoder.decode(POLICY_1_20, document)
     unknown = [key for key in decoder.unknown if key.path not in _TYPE_PATHS]
     if strict and (decoder.faults or unknown):
-        told = [_version_problem(unknown)] if internal and unknown else [*map(unknown_problem, unknown)]
-        raise ConfigError([*map(str, decoder.faults), *told])
+        reported = [_version_problem(unknown)] if internal and unknown else [*map(unknown_problem, unknown)]
+        raise ConfigError([*map(str, decoder.faults), *reported])
     if decoder.faults:
         raise ConfigError(f"invalid policy: {fault_text(document, decoder.faults[0])}")
     if refused := _refused_key(document, internal):
@@ -92,7 +92,7 @@ def parse_policy_1_20(document: Mapping[str, Any], *, strict: bool, text: str | 
 
 def _refused_key(document: Mapping[str, Any], internal: bool) -> UnknownKey | None:
     """The first unknown key that the strict decoder meets."""
-    decoder = Decoder(internal=internal)
+    decoder = GoDecoder(internal=internal)
     decoder.decode(POLICY_1_20, sorted_document(document))
     for key in decoder.unknown:
         inside_extender = key.path[0] == "extenders" and len(key.path) > 1 and not internal

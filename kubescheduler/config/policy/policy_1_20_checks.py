@@ -1,6 +1,6 @@
 """Whether a decoded policy can be used, in the words and in the order of release 1.20.
 
-``check_policy_1_20`` stops where the release stops and gives its text; ``policy_problems_1_20`` tells all of it, with
+``check_policy_1_20`` stops where the release stops and gives its text; ``policy_problems_1_20`` reports all of it, with
 paths and suggestions.
 """
 
@@ -84,11 +84,12 @@ def _custom_error(priority: PriorityPolicy, argument: PriorityArgument, seen: di
 
 @attrs.frozen
 class Fatal:
-    """An entry that ends the process. hint: the nearest known name."""
+    """An entry for which the release's process ends."""
 
     path: str
     text: str
     hint: str = ""
+    """The nearest known name."""
 
 
 def registration_problems_1_20(policy: Policy) -> Iterator[Fatal]:
@@ -129,7 +130,7 @@ def crash_problems_1_20(policy: Policy) -> Iterator[FieldError]:
             yield FieldError(f"priorities[{at}]", text)
 
 
-# --- args: the plugins are told --------------------------------------------------------------
+# --- args -------------------------------------------------------------------------------------
 
 
 def _args_problems(policy: Policy) -> Iterator[FieldError]:

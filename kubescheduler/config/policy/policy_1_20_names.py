@@ -74,7 +74,7 @@ PRIORITIES: dict[str, str] = {
     LABEL_PLUGIN: LABEL_PLUGIN,
     SERVICE_PLUGIN: SERVICE_PLUGIN,
 }
-"""Priority → its Score plugin. A priority with an argument goes by the name of its plugin, which is a name here too."""
+"""Priority → its Score plugin. A priority with an argument is named as its plugin, which is a key here too."""
 
 DEFAULT_PRIORITIES: dict[str, int] = {
     SELECTOR_SPREAD: 1,

@@ -101,7 +101,7 @@ class Args:
     affinity: InterPodAffinityArgs | None = None
 
     def add_predicate(self, entry: PredicatePolicy) -> str:
-        """Takes an entry up; the predicate it goes by."""
+        """Takes an entry up; the name of its predicate."""
         name = predicate_name(entry.name)
         if name in PREDICATES or entry.argument is None:
             return name
@@ -114,7 +114,7 @@ class Args:
         return LABEL_PREDICATE
 
     def add_priority(self, entry: PriorityPolicy) -> str:
-        """Takes an entry up; the priority it goes by."""
+        """Takes an entry up; the name of its priority."""
         name = priority_name(entry.name)
         if name in PRIORITIES or entry.argument is None:
             return name
@@ -159,10 +159,12 @@ def collect(policy: Policy) -> tuple[set[str], dict[str, int], Args]:
 
 @attrs.define
 class Lists:
-    """plugins: point → enabled ones. config: plugin → args, in the order they came up."""
+    """The plugins that a policy is translated to."""
 
     plugins: dict[Point, list[Enabled]] = attrs.Factory(dict)
+    """Point → the plugins enabled there."""
     config: dict[str, Any] = attrs.Factory(dict)
+    """Plugin → its args, in the order of the policy."""
 
     def add(self, point: Point, plugin: str, weight: int = 0) -> None:
         """Appends a plugin that is not in the list yet; one that is keeps its weight."""

@@ -9,7 +9,7 @@ from typing import Any
 from clusterstate.api_names import go_quote, qualified_name_errors
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import parse_document, read_text
-from kubescheduler.config.go_decoding import Decoder
+from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.config.policy.policy_1_16 import unknown_problem
 from kubescheduler.config.policy.policy_checks_1_16 import Problem, registration_problems
 from kubescheduler.config.policy.policy_model import (
@@ -70,7 +70,7 @@ POLICY_1_4 = Struct(
 def read_policy_file_1_4(path: Path) -> dict[str, Any] | None:
     """The document of ``--policy-config-file``, which is JSON; None when there is no such file.
 
-    Upstream then goes by the provider without a word.
+    Upstream then silently uses the provider.
     """
     if not path.exists():
         return None
@@ -93,7 +93,7 @@ def parse_policy_1_4(document: Mapping[str, Any], *, strict: bool) -> Policy:
     if type_error is not None:
         hint = "; a policy begins with kind: Policy and apiVersion: v1"
         raise ConfigError(f"kind: {type_error}{hint}" if strict else INVALID + type_error)
-    decoder = Decoder()
+    decoder = GoDecoder()
     policy: Policy = decoder.decode(POLICY_1_4, document)
     unknown = [key for key in decoder.unknown if key.path not in (("kind",), ("apiVersion",))]
     if strict and (decoder.faults or unknown):

@@ -1,7 +1,7 @@
 """Whether a decoded policy can be used, in the words and in the order of release 1.16.
 
 Every rule yields (path, message). ``check_policy`` stops where the release stops and gives its text;
-``policy_problems`` tells all of it, with paths and suggestions.
+``policy_problems`` reports all of it, with paths and suggestions.
 """
 
 from __future__ import annotations
@@ -194,10 +194,10 @@ def policy_problems(
 ) -> list[str]:
     """Every problem of every check as ``path: message``, with the nearest known name; arguments as ``check_policy``."""
     invalid = list(_validation(policy))
-    told = {path.partition("[")[0] for path, _ in invalid}  # a sum of wrong weights is no fault of its own
+    reported = {path.partition("[")[0] for path, _ in invalid}  # a sum of wrong weights is no fault of its own
     problems = [
         *invalid,
         *((path, error + hint) for path, error, hint in registration_problems(policy, predicates, priorities)),
-        *(problem for problem in _later(policy, hard_weight, defaults) if problem[0] not in told),
+        *(problem for problem in _later(policy, hard_weight, defaults) if problem[0] not in reported),
     ]
     return [f"{path}: {message}" for path, message in problems]

@@ -114,19 +114,18 @@ class PriorityPolicy:
 
 @attrs.frozen
 class Policy:
-    """A decoded Policy, not yet validated.
-
-    predicates, priorities: None when absent or null, which means DefaultProvider's; empty is none at all.
-    hard_pod_affinity_symmetric_weight: 0 keeps the configured one. notes: what a reader would not expect, in plain
-    words; they change nothing.
-    """
+    """A decoded Policy, not yet validated."""
 
     predicates: tuple[PredicatePolicy, ...] | None = None
+    """None when absent or null, which means DefaultProvider's; empty is none at all."""
     priorities: tuple[PriorityPolicy, ...] | None = None
+    """None and empty as for ``predicates``."""
     extenders: tuple[ExtenderConfig, ...] = ()
     hard_pod_affinity_symmetric_weight: int = 0
+    """The weight of required pod affinity; 0 keeps the configured one."""
     always_check_all_predicates: bool = False
     notes: tuple[str, ...] = attrs.field(default=(), eq=False)
+    """What may be unexpected about the policy, for the user; they change nothing."""
 
     def ordered_extenders(self) -> tuple[ExtenderConfig, ...]:
         """The extenders as they are called: those that are not ignorable first, each group in its own order."""

@@ -13,7 +13,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.config.go_decoding import Decoder
+from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
 from kubescheduler.framework.plugins.dynamic_resources import DynamicResourcesArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -244,6 +244,6 @@ def test_what_is_written_is_read(release: str) -> None:
         keys = kind.keys()
         written = kind.document(keys.build())
         assert written.keys() <= {field.key for field in keys.fields}
-        decoder = Decoder()
+        decoder = GoDecoder()
         assert decoder.decode(keys, written) == keys.build(), name
         assert (decoder.faults, decoder.unknown) == ([], [])
