@@ -77,6 +77,14 @@ class PodInfo:
         self.rows: dict[int, int] = {}
         self.tallies: list[tuple[PodCount, int]] = []
 
+    def naming(self, node_name: str) -> PodInfo:
+        """The class of a pod whose manifest names a node; this one when the name is empty."""
+        if not node_name:
+            return self
+        named = PodInfo(self.key, self.usage, self.used)
+        named.node_name = node_name
+        return named
+
     @property
     def priority(self) -> int:
         """``spec.priority``, 0 without one."""

@@ -139,10 +139,7 @@ class GenericScheduler:
                 raise SchedulingError(error)
         if not self.cache.columns.listed_count:
             raise SchedulingError(NO_NODES)
-        if pod.node_name:
-            info = PodInfo(info.key, info.usage, info.used)
-            info.node_name = pod.node_name
-        return info
+        return info.naming(pod.node_name)
 
     def _new_state(self, info: PodInfo) -> ClassState:
         return ClassState(info, self.algorithm)

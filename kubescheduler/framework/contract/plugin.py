@@ -101,3 +101,18 @@ def points_of(plugin: Any) -> Collection[Point]:
     return frozenset(
         point for point, methods in METHODS.items() if any(callable(getattr(plugin, name, None)) for name in methods)
     )
+
+
+def filter_fault(plugin: Any, prepared: Collection[str]) -> str | None:
+    """The text in which a plugin's Filter ends on every node, None when it works.
+
+    prepared: the plugins whose PreFilter is enabled.
+    """
+    alone: str | None = getattr(plugin, "filter_alone", None)
+    return None if plugin.name in prepared else alone
+
+
+def score_fault(plugin: Any, prepared: Collection[str]) -> str | None:
+    """The same of Score. prepared: the plugins whose PreScore is enabled."""
+    alone: str | None = getattr(plugin, "score_alone", None)
+    return None if plugin.name in prepared else alone

@@ -14,6 +14,7 @@ from algorithmprovider.pernode import node_infos
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import REJECTED_1_36, Code, Status, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -46,6 +47,11 @@ def status_of(call: Callable[..., Status | None], *args: Any) -> tuple[Status | 
         return Status.failure(str(error)), None
 
 
+def _info(pod: Pod, snapshot: Snapshot) -> PodInfo:
+    """What column rules are given of a pod, the node that it names included."""
+    return snapshot.info(pod).naming(pod.node_name)
+
+
 # --- PreFilter ---------------------------------------------------------------------------------
 
 
@@ -61,7 +67,7 @@ def ask_pre_filter(
 
 
 def _pre_filter(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> tuple[Status | None, frozenset[str] | None]:
-    info = snapshot.info(pod)
+    info = _info(pod, snapshot)
     if not check.applies(info):
         return SKIP, None
     if check.pre_filter is None:
@@ -120,7 +126,7 @@ def ask_filter(plugin: Any, state: CycleState, pod: Pod, there: Snapshot) -> tup
 
 
 def _by_rules(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> dict[int, Status]:
-    info = snapshot.info(pod)
+    info = _info(pod, snapshot)
     if not check.applies(info):
         return {}
     verdict = check.check(info, snapshot)
@@ -183,7 +189,7 @@ def ask_pre_score(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) 
         return status_of(plugin.pre_score, state, pod, feasible)
 
     def goes_on() -> Status | None:
-        return None if config.pre_score(feasible.info(pod), feasible.whole()) else SKIP
+        return None if config.pre_score(_info(pod, feasible), feasible.whole()) else SKIP
 
     return status_of(goes_on)
 
@@ -202,7 +208,7 @@ def score_rows(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> 
 def _raw(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
     config = column_score(plugin)
     if config is not None:
-        info = feasible.info(pod)
+        info = _info(pod, feasible)
         raw = config.map(info, feasible)
         return raw if config.settle is None else config.settle(info, feasible, raw)
     if hasattr(plugin, "score_nodes"):
@@ -225,7 +231,7 @@ def normalize_rows(
     try:
         if config is not None:
             return (
-                raw if config.reduce is None or feasible is None else config.reduce(feasible.info(pod), feasible, raw)
+                raw if config.reduce is None or feasible is None else config.reduce(_info(pod, feasible), feasible, raw)
             )
         if not hasattr(plugin, "normalize_scores"):
             return raw

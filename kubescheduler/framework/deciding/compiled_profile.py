@@ -12,7 +12,7 @@ from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender, WeightedPriority
-from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.plugin import Plugin, filter_fault, score_fault
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.adapters import column_check, column_score
 from predicates.types import FitPredicate, NodeError, Verdict
@@ -90,10 +90,8 @@ class Compiled:
 def _filter(plugin: Any, asked: set[str]) -> FitPredicate:
     """The Filter; one that needs what its PreFilter would have prepared errs on every node without it."""
     check: FitPredicate = plugin.check
-    text: str | None = getattr(plugin, "filter_alone", None)
-    if plugin.name in asked or text is None:
-        return check
-    return FitPredicate(plugin.name, _erring(text), Reads(0))
+    text = filter_fault(plugin, asked)
+    return check if text is None else FitPredicate(plugin.name, _erring(text), Reads(0))
 
 
 def _erring(text: str) -> Callable[[PodInfo, Snapshot], Verdict]:
@@ -106,12 +104,11 @@ def _erring(text: str) -> Callable[[PodInfo, Snapshot], Verdict]:
 def _scoring(plugin: Any, prepared: set[str]) -> PriorityConfig:
     """The Score; one that needs what its PreScore would have prepared fails without it."""
     scoring: PriorityConfig = plugin.scoring
-    text: str | None = getattr(plugin, "score_alone", None)
-    if plugin.name in prepared or text is None:
+    text = score_fault(plugin, prepared)
+    if text is None:
         return scoring
-    message = text
 
     def fail(_: PodInfo, __: Snapshot) -> Any:
-        raise PriorityError(message)
+        raise PriorityError(text)
 
     return PriorityConfig(plugin.name, fail)

@@ -69,11 +69,7 @@ class Deciding:
         scheduler = self.scheduler
         if not scheduler.cache.columns.listed_count:
             raise SchedulingError(NO_NODES)
-        info = scheduler.cache.info(self.pod)
-        if self.pod.node_name:
-            info = PodInfo(info.key, info.usage, info.used)
-            info.node_name = self.pod.node_name
-        return info
+        return scheduler.cache.info(self.pod).naming(self.pod.node_name)
 
     # --- score -----------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Status, is_success, merge
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import filter_failed_1_20, filter_failed_1_36
+from kubescheduler.framework.contract.plugin import filter_fault
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.adapters import ask_filter, ask_post_filter
 from kubescheduler.framework.deciding.post_filter_plugins import Answer, Nominee, collect_1_20, collect_1_36
@@ -56,9 +57,9 @@ def filter_1_36(framework: ProfilePlugins, state: CycleState, pod: Pod, there: S
 
 
 def _ask(framework: ProfilePlugins, plugin: Any, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
-    alone: str | None = getattr(plugin, "filter_alone", None)
-    if alone is not None and plugin.name not in framework.names(Point.PRE_FILTER):
-        return Status.failure(alone)
+    fault = filter_fault(plugin, framework.names(Point.PRE_FILTER))
+    if fault is not None:
+        return Status.failure(fault)
     status, _ = framework.watch.plugin("Filter", plugin.name, state, ask_filter, plugin, state, pod, there)
     return status
 

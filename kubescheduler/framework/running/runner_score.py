@@ -15,7 +15,7 @@ from clusterstate.usage import wrap
 from kubescheduler.core.status import Status, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
-from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.plugin import Plugin, score_fault
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.runner_results import PluginScores, ScoreOutcome
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
@@ -55,9 +55,9 @@ def score(framework: ProfilePlugins, state: CycleState, pod: Pod, feasible: Snap
 
 
 def _raw(framework: ProfilePlugins, plugin: Plugin, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArray:
-    alone: str | None = getattr(plugin, "score_alone", None)
-    if alone is not None and plugin.name not in framework.names(Point.PRE_SCORE):
-        raise SchedulingError(score_failed(plugin.name, alone))
+    fault = score_fault(plugin, framework.names(Point.PRE_SCORE))
+    if fault is not None:
+        raise SchedulingError(score_failed(plugin.name, fault))
     return _watched(framework, "Score", plugin, state, score_rows, plugin, state, pod, feasible)
 
 
