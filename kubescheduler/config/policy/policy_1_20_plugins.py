@@ -38,19 +38,10 @@ from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitA
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
 
-BESIDE_FILTER: dict[str, tuple[Point, ...]] = {
-    "NodeResourcesFit": (Point.PRE_FILTER,),
-    "NodePorts": (Point.PRE_FILTER,),
-    "InterPodAffinity": (Point.PRE_FILTER,),
-    "PodTopologySpread": (Point.PRE_FILTER,),
-    SERVICE_PLUGIN: (Point.PRE_FILTER,),
-    "VolumeBinding": (Point.PRE_FILTER, Point.RESERVE, Point.PRE_BIND),
-}
-"""Filter plugin → the points it is enabled at besides."""
-
-SCORES_PREPARED = frozenset({"PodTopologySpread", "SelectorSpread", "InterPodAffinity", "TaintToleration"})
-"""Score plugins that are enabled at PreScore besides."""
+BESIDE_FILTER = (Point.PRE_FILTER, Point.RESERVE, Point.PRE_BIND)
+"""The points at which a Filter plugin is enabled besides, where it takes part there."""
 
 ALWAYS: dict[Point, str] = {
     Point.QUEUE_SORT: "PrioritySort",
@@ -184,8 +175,9 @@ def _add_predicates(lists: Lists, selected: set[str], args: Args) -> None:
             continue
         for plugin in plugins:
             lists.add(Point.FILTER, plugin)
-            for point in BESIDE_FILTER.get(plugin, ()):
-                lists.add(point, plugin)
+            for point in BESIDE_FILTER:
+                if point in PLUGINS_1_20[plugin].points:
+                    lists.add(point, plugin)
         if predicate == LABEL_PREDICATE:
             lists.configure(LABEL_PLUGIN, args.label)
         if predicate == SERVICE_PREDICATE:
@@ -214,7 +206,7 @@ def _add_priorities(lists: Lists, weights: Mapping[str, int], args: Args, *, spr
         elif priority == SERVICE_PLUGIN and args.service is not None:
             weight = _int32(weight * len(args.service.anti_affinity_labels_preference))
             lists.configure(plugin, args.service)
-        if plugin in SCORES_PREPARED:
+        if Point.PRE_SCORE in PLUGINS_1_20[plugin].points:
             lists.add(Point.PRE_SCORE, plugin)
         lists.add(Point.SCORE, plugin, weight)
 

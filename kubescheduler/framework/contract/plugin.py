@@ -73,19 +73,20 @@ class Unresolvable(str):
 
 @attrs.frozen(eq=False)
 class ColumnPlugin:
-    """A plugin that judges or scores all nodes at once and does nothing else.
-
-    points: where it takes part. check: PreFilter and Filter. scoring: PreScore, Score and NormalizeScore.
-    filter_alone, score_alone: the text of the error that Filter or Score ends in when the profile does not enable
-    the plugin's PreFilter or PreScore; None when it does without.
-    """
+    """A plugin that judges or scores all nodes at once and does nothing else."""
 
     name: str
+    """As configurations name it."""
     points: frozenset[Point]
+    """Where it takes part."""
     check: FitPredicate | None = None
+    """PreFilter and Filter."""
     scoring: PriorityConfig | None = None
+    """PreScore, Score and NormalizeScore."""
     filter_alone: str | None = None
+    """The error that Filter ends in when the profile does not enable the plugin's PreFilter; None: it needs none."""
     score_alone: str | None = None
+    """The error that Score ends in when the profile does not enable the plugin's PreScore; None: it needs none."""
 
 
 PluginFactory = Callable[[Any, "Handle"], Plugin]

@@ -27,7 +27,7 @@ class DefaultBinder:
     points: frozenset[Point] = POINTS
 
     def bind(self, _: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Without a client there is nobody to tell, and all is well."""
+        """Binds through the API; without a client there is nothing to do."""
         client = self.handle.client
         if client is None:
             return None
@@ -39,7 +39,7 @@ class DefaultBinder:
 
 
 def default_binder(_: Any, handle: Handle) -> DefaultBinder:
-    """Of 1.20 and 1.36."""
+    """Upstream: 1.20 and 1.36 DefaultBinder."""
     return DefaultBinder(handle)
 
 

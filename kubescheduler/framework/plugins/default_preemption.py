@@ -44,10 +44,12 @@ class DefaultPreemptionArgs:
 
 
 def in_a_thread(work: Callable[[], None]) -> None:
+    """Starts the work and returns at once."""
     threading.Thread(target=work, name="preemption", daemon=True).start()
 
 
 def at_once(work: Callable[[], None]) -> None:
+    """Returns when the work is done."""
     work()
 
 
@@ -85,9 +87,11 @@ class AsyncPreemption(DefaultPreemption):
     )
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:
+        """Takes the victims away in the background."""
         return self.evictions.evict(pod, found)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Holds the pod back until the last of its victims is gone, or going."""
         last = self.evictions.last.get(pod.metadata.uid)
         if last is None or (last and self._is_gone(last)):
             return None
@@ -99,10 +103,12 @@ class AsyncPreemption(DefaultPreemption):
 
 
 def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    """Upstream: 1.20 DefaultPreemption."""
     return DefaultPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_20, handle)
 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
+    """Upstream: 1.36 DefaultPreemption."""
     spawn = at_once if handle.client is None else in_a_thread
     return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle, spawn=spawn)
 

@@ -23,14 +23,14 @@ STATE = "ReserveDynamicResources"
 
 @attrs.define(eq=False)
 class Reserved:
-    """fresh: the claims that get devices, as they were, and the devices. used: those that had theirs before.
-
-    written: the claims that were written.
-    """
+    """What a pod's claims get on the chosen node."""
 
     fresh: tuple[tuple[ResourceClaim, Allocation], ...]
+    """The claims that get devices, as they were, with the devices."""
     used: tuple[ResourceClaim, ...]
+    """The claims that had their devices before."""
     written: list[ResourceClaim] = attrs.field(factory=list)
+    """The claims that were written."""
 
     def entries(self) -> list[tuple[ResourceClaim, Allocation | None]]:
         """Every claim, with what it is to be given."""
@@ -38,6 +38,7 @@ class Reserved:
 
 
 def deallocated(claim: ResourceClaim) -> ResourceClaim:
+    """The claim without devices and without pods that use them."""
     return attrs.evolve(claim, allocation=None, reserved_for=())
 
 

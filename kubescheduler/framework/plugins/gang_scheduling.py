@@ -27,6 +27,7 @@ Gang = tuple[str, str]
 
 
 def gang_of(pod: Pod) -> Gang | None:
+    """The gang that a pod belongs to, if any."""
     return (pod.metadata.namespace, pod.spec.scheduling_group) if pod.spec.scheduling_group else None
 
 
@@ -88,6 +89,7 @@ class GangScheduling:
 
 
 def gang_scheduling_1_36(_: Any, handle: Handle) -> GangScheduling:
+    """Upstream: 1.36 GangScheduling."""
     return GangScheduling(handle)
 
 

@@ -18,6 +18,7 @@ READS = Reads.NODE | Reads.ALL_NODES
 
 
 def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 ImageLocality."""
     scoring = PriorityConfig(
         NAME,
         rule.image_locality_1_20,
@@ -29,6 +30,7 @@ def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 
 def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 ImageLocality."""
     scoring = PriorityConfig(
         NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image, evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE
     )

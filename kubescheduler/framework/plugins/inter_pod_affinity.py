@@ -55,6 +55,7 @@ def inter_pod_affinity_1_20(args: InterPodAffinityArgs | None, _: Handle) -> Col
 
 
 def inter_pod_affinity_1_36(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 InterPodAffinity."""
     args = args or InterPodAffinityArgs()
     ignores_others = args.ignore_preferred_terms_of_existing_pods
     return ColumnPlugin(

@@ -27,10 +27,12 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
 
 
 def node_name_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 NodeName."""
     return _plugin(pod_fits_host)
 
 
 def node_name_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 NodeName."""
     return _plugin(pod_fits_host_1_36)
 
 

@@ -29,11 +29,13 @@ UNPREPARED_1_36 = 'reading "PreFilterNodePorts" from cycleState: not found'
 
 
 def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 NodePorts."""
     rule = FitPredicate(NAME, pod_fits_host_ports, Reads.PODS, wants_host_ports, wants_none, amounts=True)
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_20)
 
 
 def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 NodePorts."""
     rule = FitPredicate(
         NAME, pod_fits_host_ports_1_36, Reads.PODS, wants_host_ports_1_36, wants_none_1_36, amounts=True
     )

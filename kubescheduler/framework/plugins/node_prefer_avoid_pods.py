@@ -17,6 +17,7 @@ POINTS = frozenset({Point.SCORE})
 
 
 def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 NodePreferAvoidPods."""
     scoring = PriorityConfig(
         NAME,
         prefer_avoid_pods_1_20,

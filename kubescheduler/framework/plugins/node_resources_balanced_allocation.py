@@ -37,6 +37,7 @@ class NodeResourcesBalancedAllocationArgs:
 
 
 def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 NodeResourcesBalancedAllocation."""
     scoring = PriorityConfig(NAME, balanced_allocation_1_20, evidence=balance_evidence_1_20(NAME))
     return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
 

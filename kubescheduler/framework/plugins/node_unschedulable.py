@@ -20,7 +20,7 @@ POINTS = frozenset({Point.FILTER})
 
 
 def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
-    """Of 1.20 and 1.36."""
+    """Upstream: 1.20 and 1.36 NodeUnschedulable."""
     rule = FitPredicate(NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always)
     return ColumnPlugin(NAME, POINTS, rule)
 

@@ -29,6 +29,7 @@ SCALING = "VolumeLimitScaling"
 
 
 def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 NodeVolumeLimits."""
     csi_nodes = CSINodeLimits()
     plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
 

@@ -15,6 +15,7 @@ POINTS = frozenset({Point.PLACEMENT_SCORE})
 
 
 def pod_group_pods_count_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 PodGroupPodsCount."""
     return ColumnPlugin(NAME, POINTS)
 
 

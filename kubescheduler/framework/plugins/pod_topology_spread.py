@@ -68,6 +68,7 @@ def pod_topology_spread_1_20(args: PodTopologySpreadArgs | None, handle: Handle)
 
 
 def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 PodTopologySpread."""
     args = args or PodTopologySpreadArgs()
     rules = spread_rules_1_36(args.default_constraints, args.defaulting_type)
     return ColumnPlugin(

@@ -38,7 +38,7 @@ class PrioritySort:
 
 
 def priority_sort(_: Any, __: Handle) -> PrioritySort:
-    """Of 1.20 and 1.36."""
+    """Upstream: 1.20 and 1.36 PrioritySort."""
     return PrioritySort()
 
 

@@ -26,11 +26,13 @@ class SchedulingGates:
     points: frozenset[Point] = POINTS
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Holds a pod back that has gates."""
         gates = pod.spec.scheduling_gates
         return Status.unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else None
 
 
 def scheduling_gates_1_36(_: Any, __: Handle) -> SchedulingGates:
+    """Upstream: 1.36 SchedulingGates."""
     return SchedulingGates()
 
 

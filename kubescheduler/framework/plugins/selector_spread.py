@@ -18,6 +18,7 @@ UNPREPARED = 'error reading "PreScoreSelectorSpread" from cycleState: not found'
 
 
 def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 SelectorSpread."""
     scoring = PriorityConfig(
         NAME,
         matching_pods_1_20,

@@ -36,6 +36,7 @@ class ServiceAffinityArgs:
 
 
 def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 ServiceAffinity."""
     args = args or ServiceAffinityArgs()
     labels, preferred = args.affinity_labels, args.anti_affinity_labels_preference
 

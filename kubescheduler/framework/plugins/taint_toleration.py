@@ -44,10 +44,12 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
 
 
 def taint_toleration_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 TaintToleration."""
     return _plugin(pod_tolerates_node_taints_1_20, UNPREPARED_1_20)
 
 
 def taint_toleration_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 TaintToleration."""
     return _plugin(pod_tolerates_node_taints_1_36, UNPREPARED_1_36)
 
 

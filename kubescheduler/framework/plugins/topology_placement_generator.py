@@ -14,6 +14,7 @@ POINTS = frozenset({Point.PLACEMENT_GENERATE})
 
 
 def topology_placement_generator_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 TopologyPlacementGenerator."""
     return ColumnPlugin(NAME, POINTS)
 
 

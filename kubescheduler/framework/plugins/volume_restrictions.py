@@ -36,11 +36,13 @@ def is_missing_claim(reason: str) -> bool:
 
 
 def volume_restrictions_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 VolumeRestrictions."""
     rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks)
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
 def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 VolumeRestrictions."""
     rule = FitPredicate(
         NAME,
         volume_restrictions,

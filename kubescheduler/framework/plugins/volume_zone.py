@@ -24,10 +24,12 @@ READS = Reads.NODE | Reads.STORAGE
 
 
 def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.20 VolumeZone."""
     return ColumnPlugin(NAME, POINTS_1_20, FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always))
 
 
 def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Upstream: 1.36 VolumeZone."""
     rule = FitPredicate(
         NAME,
         check_1_36,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.points import METHODS, Point
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36
 from tests.support.rich_worlds import GATED, IN_TREE, RELEASES, in_tree
 
@@ -49,3 +51,29 @@ def test_rules_bear_the_name_of_their_plugin(release: str) -> None:
         if isinstance(plugin, ColumnPlugin):
             assert (plugin.check is not None) == bool(plugin.points & {Point.PRE_FILTER, Point.FILTER})
             assert (plugin.scoring is not None) == bool(plugin.points & {Point.PRE_SCORE, Point.SCORE})
+
+
+RECORDS = [
+    pytest.param(release, plugin, id=f"{name}-{release}")
+    for release in RELEASES
+    for name, plugin in IN_TREE[release].items()
+]
+
+
+@pytest.mark.parametrize(("release", "plugin"), RECORDS)
+def test_records_agree_with_themselves(release: str, plugin: InTreePlugin) -> None:
+    """Reasons are given where the plugin takes part, weights are those of scores, and gates are the release's."""
+    kinds = {point.kind.removesuffix("Plugin") for point in plugin.points}
+    for reason in plugin.reasons:
+        assert {*reason.point.split(", ")} <= kinds, reason
+    assert plugin.default_weight == 0 or plugin.points & {Point.SCORE, Point.PLACEMENT_SCORE}
+    assert not plugin.gate or release_named(release).gates.gates[plugin.gate].default is plugin.gate_default
+    assert release != "1.20" or (plugin.events is None and not plugin.gate)
+    assert plugin.description.strip()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_plugins_that_refuse_pods_say_why(release: str) -> None:
+    """A plugin without reasons has no Filter, or one that refuses nobody here."""
+    silent = {name for name, plugin in IN_TREE[release].items() if not plugin.reasons and Point.FILTER in plugin.points}
+    assert silent == set()
