@@ -37,6 +37,7 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 from predicates.types import PredicateArgs
 from tests.conftest import vectors_dir
 from tests.support.build import cache_of
+from tests.support.component_build import format_of
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in framework_releases()}
 """Release → its plugins."""
@@ -159,7 +160,11 @@ def test_every_plugin_is_described() -> None:
         assert len(texts) == 1, name
         assert texts != {""}, name
     for name in {*ARGS_KEYS["1.20"], *ARGS_KEYS["1.36"]}:
-        kinds = [args_types(release)[name] for release in IN_TREE if name in args_types(release)]
+        kinds = [
+            args_types(format_of(release).plugins)[name]
+            for release in IN_TREE
+            if name in args_types(format_of(release).plugins)
+        ]
         assert len({kind.description.strip() for kind in kinds} - {""}) == 1, name
 
 

@@ -13,6 +13,7 @@ import attrs
 
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
+from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import default_sets
 from kubescheduler.engine.releases import RELEASES, framework_releases
@@ -29,9 +30,15 @@ from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_typ
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in framework_releases()}
 """Release → its plugins."""
 
+
+def format_of(release: str) -> ComponentFormat:
+    """How a release reads, checks and writes configurations."""
+    return RELEASES[release].framework_rules.component
+
+
 NONE = "–"
 OLD, NEW = "1.20", "1.36"
-ARGS_KEYS = {release: args_keys(release) for release in (OLD, NEW)}
+ARGS_KEYS = {release: args_keys(format_of(release).plugins) for release in (OLD, NEW)}
 
 
 def plugin_tables() -> dict[str, str]:
@@ -141,7 +148,7 @@ def default_plugins(release: str) -> str:
 
 
 def default_profile(release: str, provider: str = DEFAULT_PROVIDER) -> Profile:
-    return default_config(release, provider=provider).profiles[0]
+    return default_config(format_of(release), provider=provider).profiles[0]
 
 
 def _shown(plugin: Enabled, point: Point, profile: Profile) -> str:
@@ -169,7 +176,7 @@ def _args_sections() -> Iterator[str]:
             release: _keys(ARGS_KEYS[release].get(name), default_args(release, name), skipped=_is_affinity)
             for release in (OLD, NEW)
         }
-        kind = args_types(NEW).get(name) or args_types(OLD)[name]
+        kind = args_types(format_of(NEW).plugins).get(name) or args_types(format_of(OLD).plugins)[name]
         yield f"### {name}Args\n\n{text_blocks(kind.description)}\n\n{_beside(keys)}"
 
 
@@ -183,16 +190,18 @@ def default_args(release: str, name: str) -> Mapping[str, Any]:
     keys = ARGS_KEYS[release].get(name)
     if keys is None:
         return {}
-    config = default_config(release)
+    config = default_config(format_of(release))
     profile = attrs.evolve(config.profiles[0], plugin_config=((name, keys.build()),))
-    document = component_document(attrs.evolve(config, profiles=(profile,)))
+    document = component_document(attrs.evolve(config, profiles=(profile,)), format_of(release))
     args: Mapping[str, Any] = document["profiles"][0]["pluginConfig"][0]["args"]
     return args
 
 
 def configuration_keys() -> str:
     """Every key of a KubeSchedulerConfiguration but those of plugin sets and args."""
-    documents = {release: component_document(default_config(release)) for release in (OLD, NEW)}
+    documents = {
+        release: component_document(default_config(format_of(release)), format_of(release)) for release in (OLD, NEW)
+    }
     return _beside(
         {
             OLD: _keys(CONFIGURATION[V1BETA1], documents[OLD], skipped=_is_spelled_out),

@@ -97,7 +97,7 @@ class EngineFlags:
             )
         spec = self.spec()
         spec.engine(remark)
-        text = write_component_config(spec.component_config(no_notice))
+        text = write_component_config(spec.component_config(no_notice), spec.record.framework_rules.component)
         if self.write_config_to == "-":
             click.echo(text, nl=False)
             return

@@ -353,7 +353,8 @@ def framework_engine_for(
 
     Raises ConfigError with the text at which the release gives up.
     """
-    policies, gates = flags.record.framework_rules.policies, flags.gates
+    rules, gates = flags.record.framework_rules, flags.gates
+    policies = rules.policies
     if policy is not None:
         if policies is None:
             raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
@@ -361,6 +362,6 @@ def framework_engine_for(
     name = provider or DEFAULT_PROVIDER
     prefix = "" if policies is None else policies.from_provider(name)
     if component is None:
-        return framework_engine(default_config(flags.release, gates, name), flags, prefix)
-    config = component_config_from(component, flags.release, provider=name, all_problems=False, feature_gates=gates)
+        return framework_engine(default_config(rules.component, gates, name), flags, prefix)
+    config = component_config_from(component, rules.component, provider=name, all_problems=False, feature_gates=gates)
     return framework_engine(config, flags, prefix)

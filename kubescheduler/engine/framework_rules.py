@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import attrs
 
 from clusterstate.cache import ClusterCache
+from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.release_queues import Queue
@@ -105,6 +106,8 @@ class FrameworkRules:
     """The release's own choice among equal totals."""
     wire: WireFormat
     """How extenders are called."""
+    component: ComponentFormat
+    """How component configurations are read, checked and written."""
     policies: PolicyRules | None = None
     """How it reads policies and names of providers; None when only a component configuration says what decides."""
 

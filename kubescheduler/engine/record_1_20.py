@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from algorithmprovider import view_1_20
+from kubescheduler.config.component.format_1_20 import FORMAT_1_20
 from kubescheduler.config.gates import GATES_1_20
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_source import (
@@ -45,6 +46,7 @@ FRAMEWORK_1_20 = FrameworkRules(
     queue=queue_1_20,
     upstream_tie=reservoir_tie,
     wire=WIRE_1_20,
+    component=FORMAT_1_20,
     policies=POLICIES_1_20,
 )
 

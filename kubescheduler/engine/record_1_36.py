@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from algorithmprovider import view_1_36
+from kubescheduler.config.component.format_1_36 import FORMAT_1_36
 from kubescheduler.config.gates import GATES_1_36
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.release_queues import queue_1_36
@@ -27,6 +28,7 @@ FRAMEWORK_1_36 = FrameworkRules(
     queue=partial(queue_1_36, events=events_by_plugin(PLUGINS_1_36)),
     upstream_tie=HeapTie,
     wire=WIRE_1_36,
+    component=FORMAT_1_36,
 )
 
 RELEASE = Release(

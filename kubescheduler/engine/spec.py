@@ -189,7 +189,9 @@ def _config_of_source(spec: EngineSpec, policies: PolicyRules, notice: Notice) -
             notice("--hard-pod-affinity-symmetric-weight has no effect beside --config")
         return _component_config(spec, provider)
     policies.profile(provider, gates, hint=True)
-    return _with_hard_weight(default_config(spec.release, gates, provider, points=spec.points()), weight)
+    return _with_hard_weight(
+        default_config(spec.record.framework_rules.component, gates, provider, points=spec.points()), weight
+    )
 
 
 def _with_hard_weight(config: SchedulerConfig, weight: int | None) -> SchedulerConfig:
@@ -217,21 +219,21 @@ def _config(spec: EngineSpec) -> SchedulerConfig:
     if problems:
         raise ConfigError(problems)
     if spec.config_file is None and spec.component is None:
-        return default_config(spec.release, spec.gates, points=spec.points())
+        return default_config(spec.record.framework_rules.component, spec.gates, points=spec.points())
     return _component_config(spec)
 
 
 def _component_config(spec: EngineSpec, provider: str = DEFAULT_PROVIDER) -> SchedulerConfig:
     """The configuration of the file, or of the document that stands in its place."""
-    gates, points = spec.gates, spec.points()
+    form, gates, points = spec.record.framework_rules.component, spec.gates, spec.points()
     if spec.component is None:
         assert spec.config_file is not None
         return read_component_config(
-            Path(spec.config_file), spec.release, provider=provider, points=points, feature_gates=gates
+            Path(spec.config_file), form, provider=provider, points=points, feature_gates=gates
         )
     return component_config_from(
         spec.component,
-        spec.release,
+        form,
         provider=provider,
         all_problems=True,
         source="config",

@@ -8,12 +8,13 @@ from typing import Any
 import attrs
 
 from kubescheduler.config.component.args_writing import written_args
-from kubescheduler.config.component.config_schema import KIND, NATIVE
+from kubescheduler.config.component.config_schema import KIND, V1BETA1
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
 from kubescheduler.framework.contract.points import POINTS_1_20, Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
 from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, note
 from kubescheduler.translate.origins import Origins, origins
@@ -166,7 +167,7 @@ def _document(source: Source, written: _Written) -> Said:
     if config := list(_config(source, written)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": Said(NATIVE[RELEASE], "the version that 1.20 reads"),
+        "apiVersion": Said(V1BETA1, "the version that 1.20 reads"),
         "kind": Said(KIND, "the version that 1.20 reads"),
         "profiles": [profile],
     }
@@ -203,6 +204,6 @@ def _config(source: Source, written: _Written) -> Iterator[Said]:
         comment = said or written.origins.of_args(name)
         if name in written.kept:
             comment = f"{comment}, {written.kept[name]}"
-        members = written_args(args, RELEASE, NATIVE[RELEASE])
+        members = written_args(args, PLUGINS_1_20, V1BETA1)
         members = {key: value for key, value in members.items() if key not in ("apiVersion", "kind")}
         yield Said({"name": name, "args": members}, comment)

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.config.component.config_schema import KIND, NATIVE
+from kubescheduler.config.component.config_schema import KIND, V1
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36, POINTS_BY_PLUGIN_1_36
@@ -121,7 +121,7 @@ def _document(source: Source, filters: Filters, scores: Scores) -> Said:
     if config := list(_plugin_config(source, filters, scores)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": Said(NATIVE[RELEASE], "the version that 1.36 reads"),
+        "apiVersion": Said(V1, "the version that 1.36 reads"),
         "kind": Said(KIND, "the version that 1.36 reads"),
         "profiles": [profile],
     }

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
+from kubescheduler.engine.releases import release_named
 from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, translation_yaml
 from kubescheduler.translate.policy_source import (
     SOURCES,
@@ -58,7 +59,7 @@ def translate(source: Source, to: str, *, keep_emphasis: bool = False) -> Transl
     """
     translation = TARGETS[to](source, keep_emphasis=keep_emphasis)
     try:
-        component_config_from(translation.plain(), to, all_problems=True)
+        component_config_from(translation.plain(), release_named(to).framework_rules.component, all_problems=True)
     except ConfigError as error:
         text = f"{source.name}: release {to} does not take what this becomes"
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error

@@ -9,10 +9,19 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile, SchedulerConfig
 
 GROUP = "kubescheduler.config.k8s.io"
+
+
+def format_of(release: str) -> ComponentFormat:
+    """How a release reads, checks and writes configurations."""
+    return release_named(release).framework_rules.component
+
+
 NATIVE = {"1.20": "v1beta1", "1.36": "v1"}
 
 
@@ -22,7 +31,7 @@ def document(release: str, version: str = "", **keys: Any) -> dict[str, Any]:
 
 
 def read(release: str, *, version: str = "", all_problems: bool = False, **keys: Any) -> SchedulerConfig:
-    return component_config_from(document(release, version, **keys), release, all_problems=all_problems)
+    return component_config_from(document(release, version, **keys), format_of(release), all_problems=all_problems)
 
 
 def error(release: str, *, version: str = "", **keys: Any) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.config.component.decode_texts import fault_text, strict_text, unknown_fields, unknown_text_1_20
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.decode_texts import strict_text, unknown_fields
 from kubescheduler.config.component.type_meta import (
     group_kind,
     is_registered,
@@ -36,7 +37,7 @@ class ArgsReading:
     """Whether the text is for unknown keys only (1.36)."""
 
 
-def read_args(entry: PluginConfig, keys: Struct | None, path: Path, release: str, version: str) -> ArgsReading:
+def read_args(entry: PluginConfig, keys: Struct | None, path: Path, form: ComponentFormat, version: str) -> ArgsReading:
     """keys: those of the plugin's args, None for a plugin without args of its own type. path: of the args."""
     if keys is None:
         return ArgsReading(entry.args)
@@ -47,29 +48,29 @@ def read_args(entry: PluginConfig, keys: Struct | None, path: Path, release: str
     if problem := type_fault(given, version=version, kind=keys.name):
         return ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
     found_version, found_kind = given.get("apiVersion") or version, given.get("kind") or keys.name
-    if not is_registered(found_version, found_kind, release):
-        problem = not_registered(found_version, found_kind, release)
+    if not is_registered(found_version, found_kind, form):
+        problem = not_registered(found_version, found_kind, form)
         return ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
     if found_kind != keys.name:
         wanted, got = group_kind(version, keys.name), group_kind(found_version, found_kind)
         text = f"args for plugin {entry.name} were not of type {wanted}, got {got}"
         return ArgsReading(record, decoder, f"expected {keys.name}, found {found_kind}", text)
-    reason = _decoding_text(decoder, given, keys, release, version)
+    reason = _decoding_text(decoder, given, keys, form, version)
     if reason is None:
         return ArgsReading(record, decoder)
     text = f"decoding args for plugin {entry.name}: {reason}"
-    strict = release != "1.20" and not decoder.faults
+    strict = form.unknown_text is None and not decoder.faults
     return ArgsReading(record, decoder, None, strict_text([text]) if strict else text, strict)
 
 
 def _decoding_text(
-    decoder: GoDecoder, given: Mapping[str, Any], keys: Struct, release: str, version: str
+    decoder: GoDecoder, given: Mapping[str, Any], keys: Struct, form: ComponentFormat, version: str
 ) -> str | None:
     if decoder.faults:
-        return fault_text(decoder.faults[0], release)
+        return form.fault_text(decoder.faults[0])
     if not decoder.unknown:
         return None
     below = [UnknownKey(key.path[decoder.outer :], key.known) for key in decoder.unknown]
-    if release == "1.20":
-        return unknown_text_1_20(given, below[0], keys, version)
+    if form.unknown_text is not None:
+        return form.unknown_text(given, below[0], keys, version)
     return strict_text(unknown_fields(below))

@@ -27,12 +27,6 @@ GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
 V1BETA1, V1BETA2, V1BETA3, V1 = (f"{GROUP}/{version}" for version in ("v1beta1", "v1beta2", "v1beta3", "v1"))
 
-NATIVE = {"1.20": V1BETA1, "1.36": V1}
-"""Release → the version it writes."""
-
-READ = {"1.20": (V1BETA1,), "1.36": (V1, V1BETA3, V1BETA2)}
-"""Release → the versions that are read for it."""
-
 _POINTS = tuple(point.value for point in POINTS_1_20)
 MEMBERS = {
     V1BETA1: _POINTS,

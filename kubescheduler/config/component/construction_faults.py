@@ -6,19 +6,18 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from algorithmprovider.registry import nearest
-from kubescheduler.config.component.config_versions import GONE
+from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.written_config import MULTI_POINT, WrittenProfile
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
-from kubescheduler.framework.profiles.in_tree_plugins import args_errors
 
 
 def construction_problems(
     written: Sequence[WrittenProfile],
     completed: Sequence[Profile],
     points: PluginPoints,
-    release: str,
+    form: ComponentFormat,
     reported: Collection[str] = (),
 ) -> Iterator[str]:
     """written, completed: the same profiles, as written and after merging. points: of all plugins there are.
@@ -27,23 +26,21 @@ def construction_problems(
     """
     for at, (before, after) in enumerate(zip(written, completed, strict=True)):
         path = f"profiles[{at}]"
-        problems = _enabled_problems(before, path, points, release)
+        problems = _enabled_problems(before, path, points, form)
         yield from (problem for name, problem in problems if name not in reported)
-        if release == "1.20":
-            yield from _repeated(before, after, path)
-            yield from _needed_args(before, after, path)
+        yield from form.construction_problems(before, after, path)
         yield from _list_problems(after, path)
 
 
 def _enabled_problems(
-    profile: WrittenProfile, path: str, points: PluginPoints, release: str
+    profile: WrittenProfile, path: str, points: PluginPoints, form: ComponentFormat
 ) -> Iterator[tuple[str, str]]:
     for member, plugins in (profile.plugins or {}).items():
         for at, plugin in enumerate(plugins.enabled):
             where = f"{path}.plugins.{member}.enabled[{at}].name"
             known = points.get(plugin.name)
             if known is None:
-                yield plugin.name, f"{where}: {_unknown(plugin.name, points, release)}"
+                yield plugin.name, f"{where}: {_unknown(plugin.name, points, form)}"
             elif member != MULTI_POINT and Point(member) not in known:
                 there = ", ".join(point.value for point in Point if point in known)
                 kind = Point(member).kind.removesuffix("Plugin")
@@ -53,29 +50,11 @@ def _enabled_problems(
                 )
 
 
-def _unknown(name: str, known: Collection[str], release: str) -> str:
+def _unknown(name: str, known: Collection[str], form: ComponentFormat) -> str:
     hint = nearest(name, known)
-    if release != "1.20" and name in GONE:
-        hint = f"; {GONE[name]}"
+    if name in form.gone:
+        hint = f"; {form.gone[name]}"
     return f"there is no plugin {name or 'without a name'}{hint or '; one of your own comes by --plugin'}"
-
-
-def _repeated(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
-    counts = Counter(name for name, _ in after.plugin_config)
-    for name in (name for name, times in counts.items() if times > 1):
-        at = [at for at, entry in enumerate(before.plugin_config) if entry.name == name]
-        hint = "keep one entry"
-        if len(at) == 1:
-            hint = "the resources that extenders have ignoredByScheduler are another one; take this one out"
-        yield f"{path}.pluginConfig[{at[-1]}]: repeated config for plugin {name}; {hint}"
-
-
-def _needed_args(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
-    """Plugins that cannot do with the default args."""
-    given = {entry.name for entry in before.plugin_config}
-    for name, args in after.plugin_config:
-        if name not in given:
-            yield from (f"{path}.pluginConfig: {name} needs args: {error}" for error in args_errors("1.20", name, args))
 
 
 def _list_problems(profile: Profile, path: str) -> Iterator[str]:

@@ -8,8 +8,9 @@ from typing import Any
 import attrs
 
 from kubescheduler.config.component.args_reading import ArgsReading, read_args
+from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION
-from kubescheduler.config.component.decode_texts import fault_text, strict_text, unknown_fields, unknown_text_1_20
+from kubescheduler.config.component.decode_texts import strict_text, unknown_fields
 from kubescheduler.config.component.type_meta import without_type
 from kubescheduler.config.component.written_config import PluginConfig, Written
 from kubescheduler.config.go_decoding import GoDecoder, Path, UnknownKey, show_path
@@ -38,7 +39,7 @@ class DecodedConfig:
 
 
 def read_written(
-    document: Mapping[str, Any], release: str, version: str, args_keys: Mapping[str, Struct]
+    document: Mapping[str, Any], form: ComponentFormat, version: str, args_keys: Mapping[str, Struct]
 ) -> DecodedConfig:
     """Decodes a document whose kind and version are known to be right.
 
@@ -47,7 +48,7 @@ def read_written(
     body = without_type(document)
     decoder = GoDecoder(outer=0)
     written: Written = decoder.decode(CONFIGURATION[version], body)
-    args = _all_args(written, release, version, args_keys)
+    args = _all_args(written, form, version, args_keys)
     problems = [
         *_problems(decoder),
         *(problem for path, reading in args.items() for problem in _args_problems(reading, path)),
@@ -57,17 +58,19 @@ def read_written(
         written=_with_args(written, args),
         problems=tuple(problems),
         faulty=tuple(show_path(fault.path) for one in decoders for fault in one.faults),
-        text=_text(body, decoder, args, release, version),
+        text=_text(body, decoder, args, form, version),
     )
 
 
-def _all_args(written: Written, release: str, version: str, args_keys: Mapping[str, Struct]) -> dict[Path, ArgsReading]:
+def _all_args(
+    written: Written, form: ComponentFormat, version: str, args_keys: Mapping[str, Struct]
+) -> dict[Path, ArgsReading]:
     """The args of every entry of every profile, by path."""
     readings: dict[Path, ArgsReading] = {}
     for at, profile in enumerate(written.profiles):
         for number, entry in enumerate(profile.plugin_config):
             path: Path = ("profiles", at, "pluginConfig", number, "args")
-            readings[path] = read_args(entry, args_keys.get(entry.name), path, release, version)
+            readings[path] = read_args(entry, args_keys.get(entry.name), path, form, version)
     return readings
 
 
@@ -105,13 +108,13 @@ def _unknown_problem(key: UnknownKey) -> str:
 
 
 def _text(
-    body: Mapping[str, Any], decoder: GoDecoder, args: Mapping[Path, ArgsReading], release: str, version: str
+    body: Mapping[str, Any], decoder: GoDecoder, args: Mapping[Path, ArgsReading], form: ComponentFormat, version: str
 ) -> str | None:
     """The release's text: of the first value of a wrong type, else of unknown keys."""
     if decoder.faults:
-        return fault_text(decoder.faults[0], release)
-    if decoder.unknown and release == "1.20":
-        return unknown_text_1_20(body, decoder.unknown[0], CONFIGURATION[version], version)
+        return form.fault_text(decoder.faults[0])
+    if decoder.unknown and form.unknown_text is not None:
+        return form.unknown_text(body, decoder.unknown[0], CONFIGURATION[version], version)
     faults = {f"decoding .{show_path(path[:-1])}": reading for path, reading in args.items() if reading.text}
     for place, reading in faults.items():
         if not reading.strict:

@@ -7,13 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.go_decoding import Fault, UnknownKey, show_path
+from kubescheduler.config.go_decoding import UnknownKey, show_path
 from kubescheduler.framework.args.document_schema import ListOf, Struct
-
-
-def fault_text(fault: Fault, release: str) -> str:
-    """The text for a value of the wrong type; 1.20's own names Go's fields, here is the path instead."""
-    return str(fault) if release == "1.20" else fault.go_text
 
 
 def strict_text(errors: Iterable[str]) -> str:

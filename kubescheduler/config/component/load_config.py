@@ -8,70 +8,54 @@ from typing import Any
 
 import attrs
 
-from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.config_checks_1_20 import validate_1_20
-from kubescheduler.config.component.config_checks_1_36 import validate_1_36
+from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_defaults import complete
-from kubescheduler.config.component.config_schema import NATIVE, V1BETA2, V1BETA3
-from kubescheduler.config.component.config_versions import GONE, version_errors, version_notes
+from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
+from kubescheduler.config.component.config_versions import version_notes
 from kubescheduler.config.component.construction_faults import construction_problems, unused_notes
 from kubescheduler.config.component.decode_config import DecodedConfig, read_written
 from kubescheduler.config.component.duplicate_keys import duplicate_keys
-from kubescheduler.config.component.profiles_1_20 import finish_1_20, provider_error
-from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
 from kubescheduler.config.component.type_meta import version_of
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.config_text import document_format, parse_document, read_text
 from kubescheduler.framework.args.field_errors import FieldError, aggregate
 from kubescheduler.framework.contract.profile import SchedulerConfig
-from kubescheduler.framework.profiles.default_plugins import (
-    DEFAULT_PROVIDER,
-    POINTS_BY_PLUGIN_1_20,
-    POINTS_BY_PLUGIN_1_36,
-    PROVIDERS_1_20,
-    PluginPoints,
-)
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types
-
-OLD = "1.20"
-IN_TREE: dict[str, PluginPoints] = {OLD: POINTS_BY_PLUGIN_1_20, "1.36": POINTS_BY_PLUGIN_1_36}
-"""Release → its own plugins."""
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PluginPoints
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types, points_by_plugin
 
 
 @attrs.frozen
 class _Rules:
     """How one document is read."""
 
-    release: str
+    form: ComponentFormat
     version: str
     provider: str
     points: PluginPoints
     gates: Mapping[str, bool]
 
     def read(self, document: Mapping[str, Any]) -> DecodedConfig:
-        return read_written(document, self.release, self.version, args_keys(self.release, self.gates))
+        """Decodes the document."""
+        return read_written(document, self.form, self.version, args_keys(self.form.plugins, self.gates))
 
     def complete(self, written: Written) -> SchedulerConfig:
-        """As it is validated: 1.36 merges before that."""
-        config = complete(written, self.release)
-        return config if self.release == OLD else merge_1_36(config, self.version, self.gates)
+        """As it is validated."""
+        return self.form.merge(complete(written, self.form.release), self.version, self.gates)
 
     def errors(self, written: Written, config: SchedulerConfig) -> list[FieldError]:
-        if self.release == OLD:
-            return validate_1_20(config)
-        return [*version_errors(written, self.version), *validate_1_36(config, self.version)]
+        """What validation finds."""
+        return self.form.errors(written, config, self.version)
 
     def finish(self, config: SchedulerConfig) -> SchedulerConfig:
-        if self.release == OLD:
-            return finish_1_20(config, self.provider, self.gates)
-        return finish_1_36(config, self.points)
+        """As the scheduler runs by it."""
+        return self.form.finish(config, provider=self.provider, points=self.points, feature_gates=self.gates)
 
 
 def read_component_config(
     path: Path,
-    release: str,
+    form: ComponentFormat,
     *,
     provider: str = DEFAULT_PROVIDER,
     points: PluginPoints | None = None,
@@ -88,7 +72,7 @@ def read_component_config(
         raise ConfigError(f"{source}: {problem}" for problem in twice)
     return component_config_from(
         document,
-        release,
+        form,
         provider=provider,
         all_problems=True,
         source=source,
@@ -99,7 +83,7 @@ def read_component_config(
 
 def component_config_from(
     document: Mapping[str, Any],
-    release: str,
+    form: ComponentFormat,
     *,
     provider: str = DEFAULT_PROVIDER,
     all_problems: bool,
@@ -116,14 +100,10 @@ def component_config_from(
     Raises ConfigError: with every fault and its path when ``all_problems``, those that the release finds only when it
     builds the plugins among them; else with the release's own text for the faults it reports at once.
     """
-    if release not in IN_TREE:
-        raise ConfigError(
-            f"release {release} reads no KubeSchedulerConfiguration with profiles; {' and '.join(IN_TREE)} do"
-        )
     try:
-        version = version_of(document, release, all_problems=all_problems)
-        known = IN_TREE[release] if points is None else points
-        rules = _Rules(release, version, provider, known, feature_gates or {})
+        version = version_of(document, form, all_problems=all_problems)
+        known = points_by_plugin(form.plugins) if points is None else points
+        rules = _Rules(form, version, provider, known, feature_gates or {})
         decoded = rules.read(document)
         config = _checked(decoded, rules) if all_problems else _as_released(decoded, rules)
     except ConfigError as error:
@@ -131,21 +111,21 @@ def component_config_from(
             raise
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
     notes = (*version_notes(decoded.written, version), *_unused(decoded, config))
-    return attrs.evolve(config, notes=notes, document=component_document(config))
+    return attrs.evolve(config, notes=notes, document=component_document(config, form))
 
 
 def default_config(
-    release: str,
+    form: ComponentFormat,
     feature_gates: Mapping[str, bool] | None = None,
     provider: str = DEFAULT_PROVIDER,
     *,
     points: PluginPoints | None = None,
 ) -> SchedulerConfig:
     """The configuration of a scheduler that is given none. Raises ConfigError for an unknown provider."""
-    known = IN_TREE[release] if points is None else points
-    rules = _Rules(release, NATIVE[release], provider, known, feature_gates or {})
+    known = points_by_plugin(form.plugins) if points is None else points
+    rules = _Rules(form, form.native, provider, known, feature_gates or {})
     config = rules.finish(rules.complete(Written()))
-    return attrs.evolve(config, document=component_document(config))
+    return attrs.evolve(config, document=component_document(config, form))
 
 
 def customises_plugins(document: Mapping[str, Any]) -> bool:
@@ -174,28 +154,28 @@ def _as_released(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
 
 def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
     problems = list(decoded.problems)
-    if rules.release == OLD and (error := provider_error(rules.provider)):
-        problems.append(f"{error}{nearest(rules.provider, PROVIDERS_1_20)}")
+    if error := rules.form.provider_problem(rules.provider):
+        problems.append(error)
         rules = attrs.evolve(rules, provider=DEFAULT_PROVIDER)
     config = rules.complete(decoded.written)
-    found = [*rules.errors(decoded.written, config), *_args_errors(config)]
+    found = [*rules.errors(decoded.written, config), *_args_errors(config, rules.form)]
     problems += (error.problem for error in found if not _is_faulty(error.path, decoded.faulty))
     try:
         finished = rules.finish(config)
     except ConfigError as error:
         raise ConfigError([*problems, *error.problems]) from error
     written = decoded.written.profiles
-    reported = GONE if rules.version in (V1BETA2, V1BETA3) else ()
+    reported = rules.form.gone if rules.version in (V1BETA2, V1BETA3) else ()
     completed = finished.profiles[: len(written)]
-    problems += construction_problems(written, completed, rules.points, rules.release, reported)
+    problems += construction_problems(written, completed, rules.points, rules.form, reported)
     if problems:
         raise ConfigError(dict.fromkeys(problems))
     return finished
 
 
-def _args_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+def _args_errors(config: SchedulerConfig, form: ComponentFormat) -> Iterator[FieldError]:
     """What the release checks only when it builds the plugins."""
-    kinds = {name: kind for name, kind in args_types(config.release).items() if not kind.checked_with_config}
+    kinds = {name: kind for name, kind in args_types(form.plugins).items() if not kind.checked_with_config}
     for at, profile in enumerate(config.profiles):
         for number, (name, args) in enumerate(profile.plugin_config):
             if name in kinds and args is not None:

@@ -12,8 +12,8 @@ from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_20
 from kubescheduler.config.component.merge_1_20 import merged_plugins
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20, provider_plugins_1_20
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys
+from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20, PluginPoints, provider_plugins_1_20
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_keys
 
 SYSTEM_SPREAD = "DefaultPodTopologySpread"
 """The feature gate of System defaulting; off, the providers have SelectorSpread."""
@@ -27,14 +27,20 @@ def provider_error(provider: str) -> str | None:
     return f"couldn't create scheduler using provider {name}: algorithm provider {name} is not registered"
 
 
-def finish_1_20(config: SchedulerConfig, provider: str, feature_gates: Mapping[str, bool]) -> SchedulerConfig:
+def finish_1_20(
+    config: SchedulerConfig,
+    *,
+    provider: str,
+    points: PluginPoints,  # noqa: ARG001  profiles name every point
+    feature_gates: Mapping[str, bool],
+) -> SchedulerConfig:
     """Merges, orders the extenders and fills in args. Raises ConfigError for an unknown provider."""
     if error := provider_error(provider):
         raise ConfigError(error)
     defaults = provider_plugins_1_20(provider, selector_spread=not feature_gates.get(SYSTEM_SPREAD, True))
     extenders = ordered(config.extenders)
     ignored = ignored_resources(extenders)
-    keys = args_keys("1.20", feature_gates)
+    keys = args_keys(PLUGINS_1_20, feature_gates)
 
     def finish(profile: Profile) -> Profile:
         plugins = merged_plugins(defaults, profile.sets)

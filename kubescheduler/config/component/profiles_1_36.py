@@ -13,13 +13,13 @@ from kubescheduler.config.component.multipoint import expanded
 from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, args_keys
 
 
 def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]) -> SchedulerConfig:
     """Merges the sets and fills in args: what the release then validates."""
 
-    keys = args_keys("1.36", feature_gates)
+    keys = args_keys(PLUGINS_1_36, feature_gates)
 
     def merge(profile: Profile) -> Profile:
         sets = merged_with_defaults(profile.sets, version, feature_gates)
@@ -29,7 +29,13 @@ def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str
     return attrs.evolve(config, profiles=tuple(map(merge, config.profiles)))
 
 
-def finish_1_36(config: SchedulerConfig, points: PluginPoints) -> SchedulerConfig:
+def finish_1_36(
+    config: SchedulerConfig,
+    *,
+    provider: str,  # noqa: ARG001  there are none
+    points: PluginPoints,
+    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
+) -> SchedulerConfig:
     """Orders the extenders and expands multiPoint. Raises ConfigError as the release does when it builds extenders."""
     extenders = ordered(config.extenders)
     ignored = ignored_resources(extenders)

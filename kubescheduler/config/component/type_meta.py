@@ -10,48 +10,42 @@ import msgspec
 from algorithmprovider.registry import nearest
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.config_schema import GROUP, KIND, NATIVE, READ
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.config_schema import GROUP, KIND
 from kubescheduler.framework.profiles.in_tree_plugins import args_types
 
 TYPE_KEYS = ("kind", "apiVersion")
 
-SCHEME = {
-    "1.20": "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
-    "1.36": "pkg/scheduler/apis/config/scheme/scheme.go:30",
-}
-"""Release → where it says its types are registered."""
-
-_POLICY = ("v1", "Policy")
 _OTHER_DOCUMENTS = {
     "Policy": "this is a policy: give the file as --policy-config-file",
     "ConfigMap": "this is a ConfigMap: give the file as --policy-configmap, or the text of its entry as --config",
 }
 
 
-def version_of(document: Mapping[str, Any], release: str, *, all_problems: bool) -> str:
+def version_of(document: Mapping[str, Any], form: ComponentFormat, *, all_problems: bool) -> str:
     """The document's apiVersion. Raises ConfigError when the release does not read such a document."""
-    error = _error(document, release)
+    error = _error(document, form)
     if error is None:
         return str(document["apiVersion"])
     if not all_problems:
         raise ConfigError(error)
-    raise ConfigError(_problems(document, release) or error)
+    raise ConfigError(_problems(document, form) or error)
 
 
-def is_registered(version: str, kind: str, release: str) -> bool:
+def is_registered(version: str, kind: str, form: ComponentFormat) -> bool:
     """Whether the release knows a type of this version and kind."""
-    if release == "1.20" and (version, kind) == _POLICY:
+    if (version, kind) in form.registered:
         return True
-    names = (KIND, *(args.record.__name__ for args in args_types(release).values()))
-    return version in READ[release] and kind in names
+    names = (KIND, *(args.record.__name__ for args in args_types(form.plugins).values()))
+    return version in form.versions and kind in names
 
 
-def not_registered(version: str, kind: str, release: str) -> str:
+def not_registered(version: str, kind: str, form: ComponentFormat) -> str:
     """The release's text for a version and kind that it does not know."""
     internal = version in (f"{GROUP}/__internal", "/", "__internal")
     group = version.partition("/")[0] if "/" in version else ""
     registered = f"the internal version of group {go_quote(group)}" if internal else f"version {go_quote(version)}"
-    return f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(SCHEME[release])}"
+    return f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(form.scheme)}"
 
 
 def group_kind(version: str, kind: str) -> str:
@@ -74,32 +68,32 @@ def type_fault(document: Mapping[str, Any], *, version: str = "", kind: str = ""
     return None
 
 
-def _error(document: Mapping[str, Any], release: str) -> str | None:
+def _error(document: Mapping[str, Any], form: ComponentFormat) -> str | None:
     if error := type_fault(document):
         return error
     version, kind = document["apiVersion"], document["kind"]
-    if not is_registered(version, kind, release):
-        return not_registered(version, kind, release)
+    if not is_registered(version, kind, form):
+        return not_registered(version, kind, form)
     if kind == KIND:
         return None
     group_version = version if "/" in version else f"/{version}"
     return f"couldn't decode as {KIND}, got {group_version}, Kind={kind}: "
 
 
-def _problems(document: Mapping[str, Any], release: str) -> list[str]:
+def _problems(document: Mapping[str, Any], form: ComponentFormat) -> list[str]:
     """What to write instead."""
     kind, version = document.get("kind"), document.get("apiVersion")
-    wanted = f"a configuration of release {release} begins with apiVersion: {NATIVE[release]} and kind: {KIND}"
+    wanted = f"a configuration of release {form.release} begins with apiVersion: {form.native} and kind: {KIND}"
     if isinstance(kind, str) and kind in _OTHER_DOCUMENTS:
         return [f"kind: {kind} is no {KIND}; {_OTHER_DOCUMENTS[kind]}"]
     problems = []
     if kind != KIND:
         hint = nearest(str(kind), [KIND]) or f"; {wanted}"
         problems.append(f"kind: {'it is missing' if kind is None else f'{kind} is no {KIND}'}{hint}")
-    if version not in READ[release]:
-        others = [other for other, versions in READ.items() if version in versions]
-        hint = f"; that is for --release {others[0]}" if others else f"; write {NATIVE[release]}"
-        found = "it is missing" if version is None else f"release {release} does not read {version}"
+    if version not in form.versions:
+        other = form.elsewhere.get(str(version))
+        hint = f"; that is for --release {other}" if other else f"; write {form.native}"
+        found = "it is missing" if version is None else f"release {form.release} does not read {version}"
         problems.append(f"apiVersion: {found}{hint}")
     return problems
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
 from typing import Any
 
 from clusterstate.manifests.encode_parts import present
 from kubescheduler.config.component.args_writing import written_args
-from kubescheduler.config.component.config_schema import KIND, NATIVE
-from kubescheduler.config.component.managed_extenders import FIT, ignored_resources
-from kubescheduler.config.component.written_config import ALL, MULTI_POINT
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.contract.go_durations import format_duration
-from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36
 from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Profile, SchedulerConfig
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
 
 
-def component_document(config: SchedulerConfig) -> dict[str, Any]:
+def component_document(config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:
     """The configuration with everything said; reading it gives the same configuration."""
-    old = config.release == "1.20"
     client = config.client_connection
     fields = {
-        "apiVersion": NATIVE[config.release],
+        "apiVersion": form.native,
         "kind": KIND,
         "parallelism": config.parallelism,
         "leaderElection": _election(config.leader_election),
@@ -34,26 +29,26 @@ def component_document(config: SchedulerConfig) -> dict[str, Any]:
             "qps": int(client.qps) if client.qps == int(client.qps) else client.qps,
             "burst": client.burst,
         },
-        "healthzBindAddress": config.healthz_bind_address if old else None,
-        "metricsBindAddress": config.metrics_bind_address if old else None,
+        "healthzBindAddress": None,
+        "metricsBindAddress": None,
         "enableProfiling": config.enable_profiling,
         "enableContentionProfiling": config.enable_contention_profiling,
         "percentageOfNodesToScore": config.percentage_of_nodes_to_score,
         "podInitialBackoffSeconds": config.pod_initial_backoff_seconds,
         "podMaxBackoffSeconds": config.pod_max_backoff_seconds,
-        "profiles": [_profile(profile, config) for profile in config.profiles],
+        "profiles": [_profile(profile, config, form) for profile in config.profiles],
         "extenders": [_extender(extender) for extender in config.extenders] or None,
-        "delayCacheUntilActive": None if old else config.delay_cache_until_active,
+        "delayCacheUntilActive": None,
     }
-    return present(fields)
+    return present({**fields, **form.own_fields(config)})
 
 
-def write_component_config(config: SchedulerConfig) -> str:
+def write_component_config(config: SchedulerConfig, form: ComponentFormat) -> str:
     """``component_document`` as YAML, keys in order."""
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    document = component_document(config)
+    document = component_document(config, form)
     text: str = yaml.dump(document, Dumper=dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
     return text
 
@@ -73,34 +68,18 @@ def _election(election: LeaderElection) -> dict[str, Any]:
 # --- profiles --------------------------------------------------------------------------------
 
 
-def _profile(profile: Profile, config: SchedulerConfig) -> dict[str, Any]:
-    sets = profile.sets or _sets(profile, config.release)
-    entries: Iterable[tuple[str, Any]] = profile.plugin_config
-    if config.release == "1.20":
-        left_to_extenders = FIT if ignored_resources(config.extenders) else None  # those come with the extenders again
-        entries = sorted((e for e in entries if e[0] != left_to_extenders), key=lambda entry: entry[0])
-    version = NATIVE[config.release]
+def _profile(profile: Profile, config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:
+    sets = profile.sets or form.written_sets(profile)
+    entries = form.written_args(profile, config.extenders)
     fields = {
         "schedulerName": profile.scheduler_name,
         "percentageOfNodesToScore": profile.percentage_of_nodes_to_score,
         "plugins": {member: _set(plugins) for member, plugins in sets.items() if plugins != PluginSet()},
         "pluginConfig": [
-            present({"name": name, "args": written_args(args, config.release, version)}) for name, args in entries
+            present({"name": name, "args": written_args(args, form.plugins, form.native)}) for name, args in entries
         ],
     }
     return present(fields)
-
-
-def _sets(profile: Profile, release: str) -> dict[str, PluginSet]:
-    """The lists as they are, with all defaults disabled that there would be besides."""
-    if release == "1.20":
-        defaults = PROVIDERS_1_20[DEFAULT_PROVIDER]
-        return {
-            point.value: PluginSet(tuple(profile.plugins.get(point, ())), (ALL,) if point in defaults else ())
-            for point in POINTS_1_20
-        }
-    lists = {point.value: PluginSet(tuple(profile.plugins.get(point, ()))) for point in POINTS_1_36}
-    return {**lists, MULTI_POINT: PluginSet((), (ALL,))}
 
 
 def _set(plugins: PluginSet) -> dict[str, Any]:

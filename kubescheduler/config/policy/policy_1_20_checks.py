@@ -34,7 +34,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import collect
 from kubescheduler.config.policy.policy_checks_1_16 import FROM_POLICY, MAX_WEIGHT
 from kubescheduler.config.policy.policy_model import Policy, PriorityArgument, PriorityPolicy, RequestedToCapacityRatio
 from kubescheduler.framework.args.field_errors import FieldError, aggregate, invalid
-from kubescheduler.framework.profiles.in_tree_plugins import args_errors
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_errors
 
 FATAL = "fatal: "
 """What is put before a text with which the process ends itself."""
@@ -145,7 +145,7 @@ def _args_problems(policy: Policy) -> Iterator[FieldError]:
 
 def _label_problems(policy: Policy) -> Iterator[FieldError]:
     """The entries with labels, which add up to one plugin. To be asked of a policy whose entries can be registered."""
-    for fault in args_errors("1.20", LABEL_PLUGIN, collect(policy)[2].label):
+    for fault in args_errors(PLUGINS_1_20, LABEL_PLUGIN, collect(policy)[2].label):
         yield FieldError("predicates and priorities with labels", fault.detail)
 
 

@@ -113,9 +113,6 @@ PLUGINS_1_36: dict[str, InTreePlugin] = _by_name(
 )
 """Plugin → its record, release 1.36."""
 
-IN_TREE: dict[str, dict[str, InTreePlugin]] = {"1.20": PLUGINS_1_20, "1.36": PLUGINS_1_36}
-"""Release → its plugins."""
-
 
 def factories(plugins: Mapping[str, InTreePlugin]) -> dict[str, PluginFactory]:
     """Plugin → what makes it of its args and a Handle."""
@@ -135,17 +132,17 @@ def events_by_plugin(plugins: Mapping[str, InTreePlugin]) -> dict[str, tuple[Reg
 # --- args --------------------------------------------------------------------------------------
 
 
-def args_types(release: str) -> dict[str, ArgsType]:
+def args_types(plugins: Mapping[str, InTreePlugin]) -> dict[str, ArgsType]:
     """Plugin → its args; plugins without args of a type of their own are left out."""
-    return {name: plugin.args for name, plugin in IN_TREE[release].items() if plugin.args is not None}
+    return {name: plugin.args for name, plugin in plugins.items() if plugin.args is not None}
 
 
-def args_keys(release: str, feature_gates: Mapping[str, bool] = NO_GATES) -> dict[str, Struct]:
+def args_keys(plugins: Mapping[str, InTreePlugin], feature_gates: Mapping[str, bool] = NO_GATES) -> dict[str, Struct]:
     """Plugin → the object that a configuration gives as its args; gates not named have the release's default."""
-    return {name: kind.keys(feature_gates) for name, kind in args_types(release).items()}
+    return {name: kind.keys(feature_gates) for name, kind in args_types(plugins).items()}
 
 
-def args_errors(release: str, name: str, args: Any) -> list[FieldError]:
+def args_errors(plugins: Mapping[str, InTreePlugin], name: str, args: Any) -> list[FieldError]:
     """What the release finds wrong with the args of a plugin, paths beginning at the args; None has no fault."""
-    kind = args_types(release).get(name)
+    kind = args_types(plugins).get(name)
     return [] if kind is None or args is None else list(kind.errors(args))

@@ -10,6 +10,7 @@ import yaml
 
 from kubescheduler.config.component import component_config_from, read_component_config
 from tests.kubescheduler.cli.conftest import ROOT, Run
+from tests.support.component_build import format_of
 
 POLICY = """\
 kind: Policy
@@ -33,7 +34,7 @@ def test_the_configuration(migrate: Run, folder: Path, to: str) -> None:
     """YAML that the target reads, with comments; the notes on standard error too; status 1, as scores have a scale."""
     outcome = migrate("policy.yaml", "--to", to)
     (folder / "scheduler.yaml").write_text(outcome.out)
-    read_component_config(folder / "scheduler.yaml", to)
+    read_component_config(folder / "scheduler.yaml", format_of(to))
     assert outcome.status == 1
     assert "# from priorities[0] MostRequestedPriority (weight 3)\n" in outcome.out
     assert "# always added\n" in outcome.out
@@ -103,7 +104,7 @@ def test_a_provider(migrate: Run) -> None:
     """With the weights that keep packing on top."""
     outcome = migrate("--algorithm-provider", "ClusterAutoscalerProvider", "--keep-emphasis", "-o", "json")
     document = json.loads(outcome.out)["document"]
-    config = component_config_from(document, "1.36", all_problems=True)
+    config = component_config_from(document, format_of("1.36"), all_problems=True)
     assert {p.name: p.weight for p in config.profiles[0].multi_point}["NodeResourcesFit"] == 2
 
 
@@ -123,7 +124,7 @@ def test_the_examples(migrate: Run, name: str, to: str) -> None:
     """Every example policy can be translated."""
     outcome = migrate(str(ROOT / "policy_examples" / name), "--to", to)
     assert outcome.status == 1
-    config = component_config_from(yaml.safe_load(outcome.out), to, all_problems=True)
+    config = component_config_from(yaml.safe_load(outcome.out), format_of(to), all_problems=True)
     assert config.release == to
 
 

@@ -12,6 +12,7 @@ from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.translate.translating import Translation, provider_source, translate
+from tests.support.component_build import format_of
 from tests.support.translating import (
     about,
     anti_affinity,
@@ -39,7 +40,7 @@ EXTENDER = {
 
 def read(translation: Translation) -> Profile:
     """The profile of the document as 1.20 completes it."""
-    return component_config_from(translation.plain(), "1.20", all_problems=True).profiles[0]
+    return component_config_from(translation.plain(), format_of("1.20"), all_problems=True).profiles[0]
 
 
 POLICIES = {
@@ -62,7 +63,7 @@ POLICIES = {
 @pytest.mark.parametrize("document", POLICIES.values(), ids=POLICIES)
 def test_the_profile_is_that_of_1_20(document: dict[str, Any]) -> None:
     """The same lists, weights and args, and the same extenders."""
-    found = component_config_from(translated(document, "1.20", "1.20").plain(), "1.20", all_problems=True)
+    found = component_config_from(translated(document, "1.20", "1.20").plain(), format_of("1.20"), all_problems=True)
     own = policy_config_1_20(document, GATES)
     assert found.profiles[0].plugins == own.profiles[0].plugins
     config = dict(found.profiles[0].plugin_config)
@@ -76,7 +77,7 @@ def test_providers(provider: str) -> None:
     found = translate(provider_source(provider, "1.20", GATES), "1.20")
     own = component_config_from(
         {"apiVersion": "kubescheduler.config.k8s.io/v1beta1", "kind": "KubeSchedulerConfiguration"},
-        "1.20",
+        format_of("1.20"),
         provider=provider,
         all_problems=True,
     )

@@ -10,6 +10,7 @@ from kubescheduler.config.component import component_config_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Translation, policy_source, provider_source, translate
+from tests.support.component_build import format_of
 from tests.support.translating import args, enabled, policy, priorities, ratio
 
 GATE = "DefaultPodTopologySpread"
@@ -168,7 +169,9 @@ def test_it_stays_in_1_20(entries: list[dict[str, Any]] | None) -> None:
     own = policy_config_1_20(document, RELEASES["1.20"].gates.resolve({GATE: False})).profiles[0]
     for gate in (True, False):
         gates = RELEASES["1.20"].gates.resolve({GATE: gate})
-        read = component_config_from(found.plain(), "1.20", all_problems=True, feature_gates=gates).profiles[0]
+        read = component_config_from(found.plain(), format_of("1.20"), all_problems=True, feature_gates=gates).profiles[
+            0
+        ]
         assert read.plugins == own.plugins
         assert dict(own.plugin_config).items() <= dict(read.plugin_config).items()
     assert found.exact

@@ -19,6 +19,7 @@ from kubescheduler.engine.evaluate_protocol import Scenario
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Source, policy_source, provider_source, translate
 from tests.conftest import vectors_dir
+from tests.support.component_build import format_of
 
 EXTENDER_SERVER = Path(__file__).parents[4] / "shared" / "tools" / "extender_server.py"
 RECORDED_AT = "http://127.0.0.1:28900"
@@ -110,6 +111,6 @@ def test_every_document_is_accepted(release: str, to: str) -> None:
                     continue
                 for keep_emphasis in (False, True):
                     found = translate(source, to, keep_emphasis=keep_emphasis)
-                    assert component_config_from(found.plain(), to, all_problems=True).release == to
+                    assert component_config_from(found.plain(), format_of(to), all_problems=True).release == to
                 count += 1
     assert count > 200

@@ -12,7 +12,7 @@ from kubescheduler.config.component.config_checks_1_36 import validate_1_36
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
-from tests.support.component_build import entry, error, plugin_set, plugins, problems, read
+from tests.support.component_build import entry, error, format_of, plugin_set, plugins, problems, read
 
 BOTH = ("1.20", "1.36")
 NO_ELECTION = {"leaderElect": False, "leaseDuration": "-1s", "resourceLock": "endpoints"}
@@ -272,7 +272,9 @@ NAMES = ("resourceLock", "resourceNamespace", "resourceName")
 def test_names_of_the_lock() -> None:
     """Flags can leave the names of the lock empty."""
     election = LeaderElection(resource_lock="", resource_name="", resource_namespace="")
-    old, new = (validate(attrs.evolve(default_config(release), leader_election=election)) for release in BOTH)
+    old, new = (
+        validate(attrs.evolve(default_config(format_of(release)), leader_election=election)) for release in BOTH
+    )
     required = [f"leaderElection.{name}: Required value" for name in NAMES]
     no_leases = 'leaderElection.resourceLock: Invalid value: "": resourceLock value must be "leases"'
     assert old == aggregate(f'leaderElection.{name}: Invalid value: "": {name} is required' for name in NAMES)
@@ -282,19 +284,19 @@ def test_names_of_the_lock() -> None:
 @pytest.mark.parametrize("release", BOTH)
 def test_no_profiles(release: str) -> None:
     """A configuration without profiles is refused."""
-    assert validate(attrs.evolve(default_config(release), profiles=())) == "profiles: Required value"
+    assert validate(attrs.evolve(default_config(format_of(release)), profiles=())) == "profiles: Required value"
 
 
 def test_no_socket_address() -> None:
     """An address that is none at all, which only a program can give."""
-    config = attrs.evolve(default_config("1.20"), healthz_bind_address="nonsense")
+    config = attrs.evolve(default_config(format_of("1.20")), healthz_bind_address="nonsense")
     text = "must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)"
     assert validate(config) == f'healthzBindAddress: Invalid value: "nonsense": {text}'
 
 
 def test_args_of_another_type() -> None:
     """Args that are no record of the plugin's are refused."""
-    config = default_config("1.36")
+    config = default_config(format_of("1.36"))
     profile = attrs.evolve(config.profiles[0], plugin_config=(("NodeAffinity", {"a": 1}),))
     text = 'profiles[0].pluginConfig[0].args: Invalid value: {"a":1}: has to match plugin args'
     assert validate(attrs.evolve(config, profiles=(profile,))) == text

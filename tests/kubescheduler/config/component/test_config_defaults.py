@@ -6,7 +6,7 @@ import pytest
 
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
-from tests.support.component_build import read
+from tests.support.component_build import format_of, read
 
 RELEASES = pytest.mark.parametrize("release", ["1.20", "1.36"])
 
@@ -14,7 +14,7 @@ RELEASES = pytest.mark.parametrize("release", ["1.20", "1.36"])
 @RELEASES
 def test_defaults(release: str) -> None:
     """What a document does not say has the release's default, and so has a configuration without document."""
-    for config in (read(release), default_config(release)):
+    for config in (read(release), default_config(format_of(release))):
         assert config.parallelism == 16
         assert config.leader_election == LeaderElection(
             True, 15 * 10**9, 10 * 10**9, 2 * 10**9, "leases", "kube-system", "kube-scheduler"
@@ -28,7 +28,7 @@ def test_defaults(release: str) -> None:
         assert config.extenders == ()
         assert config.delay_cache_until_active is False
         assert config.notes == ()
-        assert config.document == component_document(config)
+        assert config.document == component_document(config, format_of(config.release))
 
 
 @RELEASES

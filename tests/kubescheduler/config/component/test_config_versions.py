@@ -17,6 +17,7 @@ from tests.support.component_build import (
     comparable,
     entry,
     error,
+    format_of,
     names,
     plugin_set,
     plugins,
@@ -69,7 +70,7 @@ def test_v1beta3_defaults() -> None:
     assert profile.multi_point == DEFAULT_MULTIPOINT_V1BETA3
     assert {name: weight or 1 for name, weight in weights(profile).items()} == {
         name: weight or 1
-        for name, weight in weights(default_config("1.36").profiles[0]).items()
+        for name, weight in weights(default_config(format_of("1.36")).profiles[0]).items()
         if name != "DynamicResources"
     }
     added = {"DynamicResources", "NodeDeclaredFeatures"}
@@ -113,7 +114,7 @@ def test_written_as_v1(version: str) -> None:
     keys: dict[str, Any] = {"profiles": [{"plugins": sets, "pluginConfig": [entry("VolumeBinding")]}]}
     config = read("1.36", version=version, **keys)
     assert config.document["apiVersion"] == "kubescheduler.config.k8s.io/v1"
-    again = component_config_from(config.document, "1.36", all_problems=True)
+    again = component_config_from(config.document, format_of("1.36"), all_problems=True)
     assert comparable(again) == comparable(config)
     assert again.notes == ()
 

@@ -7,7 +7,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, customises_plugins, read_component_config
-from tests.support.component_build import GROUP, args_of, document, entry, error, problems, read
+from tests.support.component_build import GROUP, args_of, document, entry, error, format_of, problems, read
 
 KIND = "KubeSchedulerConfiguration"
 SCHEME_1_20 = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"
@@ -16,7 +16,7 @@ SCHEME_1_36 = "pkg/scheduler/apis/config/scheme/scheme.go:30"
 
 def failure(found: dict[str, Any], release: str, *, all_problems: bool) -> tuple[str, ...]:
     with pytest.raises(ConfigError) as caught:
-        component_config_from(found, release, all_problems=all_problems)
+        component_config_from(found, format_of(release), all_problems=all_problems)
     return caught.value.problems
 
 
@@ -262,7 +262,7 @@ def test_args_of_plugins_without_a_type() -> None:
 def test_source_is_told() -> None:
     """Every problem begins with where the document comes from."""
     with pytest.raises(ConfigError) as caught:
-        component_config_from(document("1.36", foo=1, bar=2), "1.36", all_problems=True, source="a.yaml")
+        component_config_from(document("1.36", foo=1, bar=2), format_of("1.36"), all_problems=True, source="a.yaml")
     assert [problem.partition(":")[0] for problem in caught.value.problems] == ["a.yaml", "a.yaml"]
 
 
@@ -284,7 +284,7 @@ def test_files(ending: str, tmp_path: Path) -> None:
     """JSON, YAML and TOML are read alike."""
     path = tmp_path / f"config.{ending}"
     path.write_text(FILES[ending])
-    assert read_component_config(path, "1.36").parallelism == 3
+    assert read_component_config(path, format_of("1.36")).parallelism == 3
 
 
 @pytest.mark.parametrize("ending", TWICE)
@@ -294,7 +294,7 @@ def test_keys_set_twice(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"config.{ending}"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        read_component_config(path, "1.36")
+        read_component_config(path, format_of("1.36"))
     assert caught.value.problems == (f"{path}: {problem}",)
 
 
@@ -303,7 +303,7 @@ def test_nested_keys_set_twice(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(f"{FILES['yaml']}profiles:\n- schedulerName: a\n  schedulerName: b\n")
     with pytest.raises(ConfigError, match=r"profiles\[0\]\.schedulerName: set twice, in lines 5 and 6"):
-        read_component_config(path, "1.36")
+        read_component_config(path, format_of("1.36"))
 
 
 def test_faults_name_the_file(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(f"{FILES['yaml']}foo: 1\n")
     with pytest.raises(ConfigError, match=r"config\.yaml: foo: unknown key"):
-        read_component_config(path, "1.36")
+        read_component_config(path, format_of("1.36"))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.support.component_build import (
     comparable,
     entry,
     error,
+    format_of,
     plugin_set,
     plugins,
     problems,
@@ -59,7 +60,7 @@ def test_members(release: str) -> None:
     )
     config = read(release, extenders=[given])
     assert config.extenders == (expected,)
-    again = component_config_from(config.document, release, all_problems=True)
+    again = component_config_from(config.document, format_of(release), all_problems=True)
     assert comparable(again) == comparable(config)
 
 

@@ -15,7 +15,7 @@ from kubescheduler.framework.profiles.default_plugins import (
     POINTS_BY_PLUGIN_1_36,
     PROVIDERS_1_20,
 )
-from tests.support.component_build import document, names, plugin_set, plugins, problems, read, weights
+from tests.support.component_build import document, format_of, names, plugin_set, plugins, problems, read, weights
 
 ABC = (Enabled("A", 1), Enabled("B", 2), Enabled("C"))
 
@@ -49,10 +49,10 @@ def test_merging_1_20(custom: PluginSet, merged: tuple[Enabled, ...]) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS_1_20)
 def test_providers(provider: str) -> None:
     """A profile that says nothing is its provider."""
-    config = component_config_from(document("1.20"), "1.20", provider=provider, all_problems=False)
+    config = component_config_from(document("1.20"), format_of("1.20"), provider=provider, all_problems=False)
     assert config.profiles[0].plugins == PROVIDERS_1_20[provider]
     assert config.provider == provider
-    assert default_config("1.20", {}, provider).profiles[0].plugins == PROVIDERS_1_20[provider]
+    assert default_config(format_of("1.20"), {}, provider).profiles[0].plugins == PROVIDERS_1_20[provider]
 
 
 def test_every_profile_is_merged() -> None:
@@ -74,10 +74,12 @@ def test_unknown_provider() -> None:
     """An unknown provider has the release's text."""
     text = 'couldn\'t create scheduler using provider "Autoscaler": algorithm provider "Autoscaler" is not registered'
     with pytest.raises(ConfigError) as caught:
-        component_config_from(document("1.20"), "1.20", provider="Autoscaler", all_problems=False)
+        component_config_from(document("1.20"), format_of("1.20"), provider="Autoscaler", all_problems=False)
     assert caught.value.problems == (text,)
     with pytest.raises(ConfigError) as caught:
-        component_config_from(document("1.20", parallelism=-1), "1.20", provider="DefaultProvder", all_problems=True)
+        component_config_from(
+            document("1.20", parallelism=-1), format_of("1.20"), provider="DefaultProvder", all_problems=True
+        )
     assert caught.value.problems[0].endswith("; did you mean DefaultProvider?")
     assert len(caught.value.problems) == 2
 
@@ -85,7 +87,7 @@ def test_unknown_provider() -> None:
 @pytest.mark.parametrize("provider", PROVIDERS_1_20)
 def test_without_system_spreading(provider: str) -> None:
     """With DefaultPodTopologySpread off, SelectorSpread comes behind the others, and spreading is by lists."""
-    config = default_config("1.20", {"DefaultPodTopologySpread": False}, provider)
+    config = default_config(format_of("1.20"), {"DefaultPodTopologySpread": False}, provider)
     assert names(config.profiles[0], Point.PRE_SCORE)[-1] == "SelectorSpread"
     assert list(weights(config.profiles[0]).items())[-1] == ("SelectorSpread", 1)
     assert dict(config.profiles[0].plugin_config)["PodTopologySpread"].defaulting_type == "List"
@@ -217,7 +219,7 @@ DEFAULT_1_36 = {
 
 def test_default_profile_1_36() -> None:
     """Without any configuration every point has the release's plugins in its order."""
-    found = default_config("1.36").profiles[0]
+    found = default_config(format_of("1.36")).profiles[0]
     assert {point: " ".join(names(found, point)) for point in found.plugins} == DEFAULT_1_36
     assert found.multi_point == DEFAULT_MULTIPOINT_1_36
     assert [weight or 1 for weight in weights(found).values()] == [3, 2, 1, 1, 2, 2, 2, 1, 1]
@@ -225,7 +227,7 @@ def test_default_profile_1_36() -> None:
 
 def test_default_profile_from_a_document() -> None:
     """An empty document is the default."""
-    found, default = read("1.36"), default_config("1.36")
+    found, default = read("1.36"), default_config(format_of("1.36"))
     assert found.document == default.document
     assert found.profiles[0].plugins == default.profiles[0].plugins
 
@@ -245,13 +247,13 @@ def test_default_profile_from_a_document() -> None:
 )
 def test_gated_plugins(gates: dict[str, bool], last: list[str]) -> None:
     """Feature gates add to the end of the list and take out of it."""
-    found = default_config("1.36", gates).profiles[0].multi_point
+    found = default_config(format_of("1.36"), gates).profiles[0].multi_point
     assert [plugin.name for plugin in found][-2:] == last
 
 
 def test_gate_of_dynamic_resources() -> None:
     """Without its gate, DynamicResources does not run."""
-    found = default_config("1.36", {"DynamicResourceAllocation": False}).profiles[0]
+    found = default_config(format_of("1.36"), {"DynamicResourceAllocation": False}).profiles[0]
     assert "DynamicResources" not in {plugin.name for plugin in found.multi_point}
     assert "DynamicResources" not in dict(found.plugin_config)
 
@@ -276,11 +278,11 @@ def test_plugins_of_ones_own() -> None:
     """Where a plugin of one's own takes part is told by the caller."""
     own = {**POINTS_BY_PLUGIN_1_36, "Mine": frozenset({Point.FILTER, Point.POST_BIND})}
     found = document("1.36", profiles=[{"plugins": plugins(multiPoint=plugin_set("Mine"))}])
-    config = component_config_from(found, "1.36", all_problems=True, points=own)
+    config = component_config_from(found, format_of("1.36"), all_problems=True, points=own)
     assert names(config.profiles[0], Point.POST_BIND) == ["Mine"]
     assert names(config.profiles[0], Point.FILTER)[-1] == "Mine"
     with pytest.raises(ConfigError, match="there is no plugin Mine; one of your own comes by --plugin"):
-        component_config_from(found, "1.36", all_problems=True)
+        component_config_from(found, format_of("1.36"), all_problems=True)
 
 
 @pytest.mark.parametrize(

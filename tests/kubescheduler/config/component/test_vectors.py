@@ -12,7 +12,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.contract.points import Point
 from tests.conftest import vectors_dir
-from tests.support.component_build import document
+from tests.support.component_build import document, format_of
 
 READ_ERRORS = ("extenders", "profiles", "[extenders", "[profiles", "couldn't build")
 """How errors begin that are told when a configuration is read."""
@@ -38,10 +38,10 @@ def test_recorded_configurations(path: Path) -> None:
         expected = result["error"]
         if expected is not None and expected.startswith(READ_ERRORS):
             with pytest.raises(ConfigError) as caught:
-                component_config_from(found, release, all_problems=False)
+                component_config_from(found, format_of(release), all_problems=False)
             assert str(caught.value) == expected
             continue
-        config = component_config_from(found, release, all_problems=False)
+        config = component_config_from(found, format_of(release), all_problems=False)
         if expected is None:
             scores = {plugin.name for plugin in config.profiles[0].plugins.get(Point.SCORE, ())}
             assert result["weights"].keys() <= scores
@@ -61,7 +61,9 @@ def test_added_affinity() -> None:
     args = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     config = [{"name": "VolumeBinding", "args": {}}, {"name": "NodeAffinity", "args": args}]
     with pytest.raises(ConfigError) as caught:
-        component_config_from(document("1.36", profiles=[{"pluginConfig": config}]), "1.36", all_problems=False)
+        component_config_from(
+            document("1.36", profiles=[{"pluginConfig": config}]), format_of("1.36"), all_problems=False
+        )
     assert str(caught.value) == (
         "profiles[0].pluginConfig[1].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution."
         f'nodeSelectorTerms[0].matchExpressions[1].values[0][gen]: Invalid value: "-1": {NAME_RULE}'

@@ -22,7 +22,7 @@ from kubescheduler.framework.profiles.default_plugins import (
     POINTS_BY_PLUGIN_1_36,
     PROVIDERS_1_20,
 )
-from tests.support.component_build import comparable, entry, plugin_set, plugins, read
+from tests.support.component_build import comparable, entry, format_of, plugin_set, plugins, read
 from tests.support.component_strategies import documents
 
 OWN = frozenset({Point.FILTER})
@@ -31,12 +31,12 @@ POINTS = {"1.20": {**POINTS_BY_PLUGIN_1_20, "Mine": OWN}, "1.36": {**POINTS_BY_P
 
 def again(config: SchedulerConfig) -> SchedulerConfig:
     """What is written, read again with every check."""
-    document = yaml.safe_load(write_component_config(config))
-    return component_config_from(document, config.release, all_problems=True, points=POINTS[config.release])
+    document = yaml.safe_load(write_component_config(config, format_of(config.release)))
+    return component_config_from(document, format_of(config.release), all_problems=True, points=POINTS[config.release])
 
 
 def same_after_writing(document: dict[str, Any], release: str) -> None:
-    config = component_config_from(document, release, all_problems=True, points=POINTS[release])
+    config = component_config_from(document, format_of(release), all_problems=True, points=POINTS[release])
     assert comparable(again(config)) == comparable(config)
 
 
@@ -56,7 +56,7 @@ def test_reading_what_was_written_1_36(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize("spread", [True, False])
 def test_providers_are_written_out(provider: str, spread: bool) -> None:
     """1.20 writes the provider's plugins, so that no provider needs to be named when it is read."""
-    config = default_config("1.20", {"DefaultPodTopologySpread": spread}, provider)
+    config = default_config(format_of("1.20"), {"DefaultPodTopologySpread": spread}, provider)
     assert again(config).profiles[0].plugins == config.profiles[0].plugins
 
 
@@ -93,7 +93,7 @@ def test_profiles_made_elsewhere(release: str) -> None:
         Point.SCORE: (Enabled("ImageLocality", 3),),
         Point.BIND: (Enabled("DefaultBinder"),),
     }
-    config = attrs.evolve(default_config(release), profiles=(Profile("mine", lists),))
+    config = attrs.evolve(default_config(format_of(release)), profiles=(Profile("mine", lists),))
     found = again(config).profiles[0]
     assert (found.scheduler_name, found.plugins) == ("mine", lists)
 
@@ -101,11 +101,11 @@ def test_profiles_made_elsewhere(release: str) -> None:
 @pytest.mark.parametrize(("release", "version"), [("1.20", "v1beta1"), ("1.36", "v1")])
 def test_text(release: str, version: str, tmp_path: Path) -> None:
     """The text is YAML of the release's version, which the scheduler reads from a file."""
-    config = default_config(release)
-    text = write_component_config(config)
+    config = default_config(format_of(release))
+    text = write_component_config(config, format_of(config.release))
     assert text.startswith(f"apiVersion: kubescheduler.config.k8s.io/{version}\n")
     assert "leaseDuration: 15s\n" in text
     path = tmp_path / "config.yaml"
     path.write_text(text)
-    assert comparable(read_component_config(path, release)) == comparable(config)
-    assert component_document(config) == config.document
+    assert comparable(read_component_config(path, format_of(release))) == comparable(config)
+    assert component_document(config, format_of(config.release)) == config.document

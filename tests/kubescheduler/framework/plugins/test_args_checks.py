@@ -8,8 +8,9 @@ from clusterstate.objects import LabelSelector
 from kubescheduler.config.component import default_config
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE, args_errors
+from kubescheduler.framework.profiles.in_tree_plugins import args_errors
 from tests.support.args_build import NAME_RULE, constraint, spread
+from tests.support.component_build import format_of
 
 SPREADS: list[Any] = [
     pytest.param(
@@ -80,19 +81,19 @@ def texts(errors: list[Any]) -> list[str]:
 @pytest.mark.parametrize(("args", "expected"), SPREADS)
 def test_spread_of_both(args: PodTopologySpreadArgs, expected: list[str]) -> None:
     """Default constraints are checked alike."""
-    assert texts(args_errors("1.20", "PodTopologySpread", args)) == expected
-    assert texts(args_errors("1.36", "PodTopologySpread", args)) == expected
+    assert texts(args_errors(format_of("1.20").plugins, "PodTopologySpread", args)) == expected
+    assert texts(args_errors(format_of("1.36").plugins, "PodTopologySpread", args)) == expected
 
 
 @pytest.mark.parametrize(("args", "expected"), IGNORED)
 def test_ignored_of_both(args: NodeResourcesFitArgs, expected: list[str]) -> None:
     """Names of ignored resources are checked alike."""
-    assert texts(args_errors("1.20", "NodeResourcesFit", args)) == expected
-    assert texts(args_errors("1.36", "NodeResourcesFit", args)) == expected
+    assert texts(args_errors(format_of("1.20").plugins, "NodeResourcesFit", args)) == expected
+    assert texts(args_errors(format_of("1.36").plugins, "NodeResourcesFit", args)) == expected
 
 
-@pytest.mark.parametrize("release", IN_TREE)
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_defaults_are_fine(release: str) -> None:
     """Default args have no fault."""
-    for name, args in default_config(release).profiles[0].plugin_config:
-        assert args_errors(release, name, args) == [], name
+    for name, args in default_config(format_of(release)).profiles[0].plugin_config:
+        assert args_errors(format_of(release).plugins, name, args) == [], name

@@ -30,6 +30,7 @@ from tests.support.args_build import (
     required,
     spread,
 )
+from tests.support.component_build import format_of
 
 ROWS_1_20: list[Any] = [
     *(
@@ -158,10 +159,10 @@ ROWS_1_20: list[Any] = [
 def test_1_20(name: str, args: Any, text: str | None) -> None:
     """1.20 refuses to build a plugin with such args."""
     if text is None:
-        refuse(args_errors("1.20", name, args))
+        refuse(args_errors(format_of("1.20").plugins, name, args))
         return
     with pytest.raises(ConfigError) as caught:
-        refuse(args_errors("1.20", name, args))
+        refuse(args_errors(format_of("1.20").plugins, name, args))
     assert str(caught.value) == text
 
 

@@ -28,6 +28,7 @@ from tests.support.args_build import (
     spread,
 )
 from tests.support.build import cache_of
+from tests.support.component_build import format_of
 
 SHAPE = "scoringStrategy.shape"
 RATIO = "RequestedToCapacityRatio"
@@ -182,7 +183,7 @@ ROWS_1_36: list[Any] = [
 @pytest.mark.parametrize(("name", "args", "expected"), ROWS_1_36)
 def test_1_36(name: str, args: Any, expected: list[str]) -> None:
     """1.36 tells every fault with its path."""
-    assert [str(error) for error in args_errors("1.36", name, args)] == expected
+    assert [str(error) for error in args_errors(format_of("1.36").plugins, name, args)] == expected
 
 
 def test_when_1_36_builds_plugins() -> None:
@@ -193,4 +194,6 @@ def test_when_1_36_builds_plugins() -> None:
     assert str(caught.value).startswith('[scoringStrategy.type: Unsupported value: "Least": ')
     PLUGINS_1_36["NodeResourcesFit"].make(fit(), handle)
     PLUGINS_1_36["VolumeBinding"].make(VolumeBindingArgs(-1), handle)
-    assert [name for name, kind in args_types("1.36").items() if not kind.checked_with_config] == ["NodeResourcesFit"]
+    assert [name for name, kind in args_types(format_of("1.36").plugins).items() if not kind.checked_with_config] == [
+        "NodeResourcesFit"
+    ]

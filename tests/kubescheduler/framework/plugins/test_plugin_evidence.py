@@ -36,14 +36,13 @@ from kubescheduler.framework.plugins.node_resources_most_allocated import NodeRe
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
-from kubescheduler.framework.profiles.in_tree_plugins import IN_TREE
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.devices import device_cluster, first_of, gpu, make_claim, make_class, make_slice, pod_with
 from tests.support.formulas import explained, is_heading
 from tests.support.rich_worlds import ARGS as DEFAULTS
-from tests.support.rich_worlds import HOST, ZONE, World, in_tree, incoming, worlds
+from tests.support.rich_worlds import HOST, IN_TREE, ZONE, World, in_tree, incoming, worlds
 from tests.support.storage import claiming, make_volume, on_nodes
 from tests.support.storage import make_claim as storage_claim
 from tests.support.storage import make_class as storage_class

@@ -1,0 +1,72 @@
+"""The KubeSchedulerConfiguration of one release: which versions it reads, and how it reads, checks and writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from kubescheduler.config.component.written_config import Written, WrittenProfile
+from kubescheduler.config.go_decoding import Fault, UnknownKey
+from kubescheduler.framework.args.document_schema import Struct
+from kubescheduler.framework.args.field_errors import FieldError
+from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
+
+class Finish(Protocol):
+    """Makes a validated configuration complete: plugins merged or expanded, extenders in order, args filled in."""
+
+    def __call__(
+        self, config: SchedulerConfig, *, provider: str, points: PluginPoints, feature_gates: Mapping[str, bool]
+    ) -> SchedulerConfig: ...
+
+
+class UnknownText(Protocol):
+    """The text for the first key that is not known, when the release reports it before everything else."""
+
+    def __call__(self, document: Mapping[str, Any], key: UnknownKey, struct: Struct, version: str) -> str: ...
+
+
+@attrs.frozen(eq=False)
+class ComponentFormat:
+    """How one release reads, checks and writes configurations."""
+
+    release: str
+    """The release's name, for texts."""
+    native: str
+    """The apiVersion that it writes."""
+    versions: tuple[str, ...]
+    """The apiVersions that it reads."""
+    elsewhere: Mapping[str, str]
+    """apiVersion that it does not read → the release that does."""
+    scheme: str
+    """Where it says its types are registered."""
+    registered: frozenset[tuple[str, str]]
+    """The (apiVersion, kind) that it knows beside configurations and args."""
+    plugins: Mapping[str, InTreePlugin]
+    """Its plugins, whose args it knows."""
+    fault_text: Callable[[Fault], str]
+    """The text for a value of the wrong type."""
+    unknown_text: UnknownText | None
+    """The text for the first unknown key; None: unknown keys are reported all at once, after everything else."""
+    merge: Callable[[SchedulerConfig, str, Mapping[str, bool]], SchedulerConfig]
+    """Of (configuration, apiVersion, feature gates): what is done before validation."""
+    errors: Callable[[Written, SchedulerConfig, str], list[FieldError]]
+    """Of (as written, as completed, apiVersion): what validation finds."""
+    finish: Finish
+    """What is done after validation."""
+    provider_problem: Callable[[str], str | None]
+    """What is wrong with the name of an algorithm provider, with the nearest one; None when nothing is."""
+    construction_problems: Callable[[WrittenProfile, Profile, str], Iterator[str]]
+    """Of (as written, as completed, path): faults of a profile that only show when its plugins are made."""
+    gone: Mapping[str, str]
+    """Plugin of older releases → what to use instead."""
+    own_fields: Callable[[SchedulerConfig], dict[str, Any]]
+    """The keys that not every release writes."""
+    written_sets: Callable[[Profile], dict[str, PluginSet]]
+    """Member of ``plugins`` → the lists of a profile that was not read from a document."""
+    written_args: Callable[[Profile, Sequence[Any]], Iterable[tuple[str, Any]]]
+    """Of (profile, extenders): the entries of ``pluginConfig`` in the order they are written."""
