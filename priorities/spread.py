@@ -16,7 +16,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_counts import (
     SOFT,
     Constraints,
-    Spread,
+    DomainCounts,
     any_pods,
     carrying,
     constraints_of,
@@ -48,7 +48,7 @@ def spread_sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return out
 
 
-def _spreads(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) -> dict[str, Spread] | None:
+def _spreads(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) -> dict[str, DomainCounts] | None:
     """Topology key → the counts per domain; None when nothing can be counted."""
     try:
         return spread_over(pod, snapshot, constraints, None)

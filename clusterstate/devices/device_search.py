@@ -61,7 +61,7 @@ class Pick:
 
 
 @attrs.define(eq=False)
-class Search:
+class DeviceSearch:
     """A search for devices for all requests of a pod."""
 
     wants: Sequence[Want]
@@ -203,7 +203,7 @@ def search(wants: Sequence[Want], lots: Sequence[Lot], expired: Callable[[], boo
 
     Raises DeviceError for what cannot be worked out, OutOfTimeError once ``expired`` says so.
     """
-    attempt = Search(wants, tuple(Offer(lot, device) for lot in lots for device in lot.devices), expired)
+    attempt = DeviceSearch(wants, tuple(Offer(lot, device) for lot in lots for device in lot.devices), expired)
     return tuple(attempt.picks) if attempt.run() else None
 
 

@@ -23,7 +23,7 @@ Selectors = tuple[LabelSelector | None, ...]
 
 
 @attrs.frozen
-class Spread:
+class DomainCounts:
     """Counts over the domains of one topology key, by domain code."""
 
     totals: IntArray
@@ -55,7 +55,7 @@ def eligible_rows(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) ->
 
 def spread_over(
     pod: PodInfo, snapshot: Snapshot, constraints: Constraints, namespace: str | None
-) -> dict[str, Spread] | None:
+) -> dict[str, DomainCounts] | None:
     """Topology key → the spread of the pods that the key's constraints select; None when no row is eligible.
 
     A pod counts once for each constraint of the key that selects it. The whole cluster is looked at, whatever
@@ -72,7 +72,7 @@ def spread_over(
     return {key: _spread(whole, key, namespace, wanted, eligible) for key, wanted in selectors.items()}
 
 
-def _spread(whole: Snapshot, key: str, namespace: str | None, selectors: Selectors, eligible: Mask) -> Spread:
+def _spread(whole: Snapshot, key: str, namespace: str | None, selectors: Selectors, eligible: Mask) -> DomainCounts:
     """The spread over one key. The key's running sums are the answer where every row that carries it is eligible."""
     codes = whole.label_codes(key)[0]
     if np.array_equal(eligible, codes != ABSENT):
@@ -83,7 +83,7 @@ def _spread(whole: Snapshot, key: str, namespace: str | None, selectors: Selecto
         totals = np.bincount(codes, weights=counts, minlength=len(whole.label_values(key))).astype(np.int64)
     present = np.bincount(codes, minlength=len(totals)) > 0
     present[ABSENT] = False
-    return Spread(totals, present)
+    return DomainCounts(totals, present)
 
 
 def _tally(snapshot: Snapshot, namespace: str | None, selectors: Selectors, topology_key: str | None) -> Tally:

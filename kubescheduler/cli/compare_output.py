@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
-    from kubescheduler.comparison.comparing import Cause, Change, Comparison, Effects, PodComparison, ServiceSpread
+    from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -79,7 +79,7 @@ def _row(pod: PodComparison, *, wide: bool) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _difference(change: Change) -> str:
+def _difference(change: HostChange) -> str:
     """``-1, +12``: how far the new host is ahead of the old one before and now."""
     if change.old_difference is None or change.new_difference is None:
         return NONE

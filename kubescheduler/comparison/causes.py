@@ -23,9 +23,9 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
-from kubescheduler.comparison.contributions import Judgement, Term, contributions, terms
+from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contributions, terms
 from kubescheduler.comparison.fine_scores import STEPS
-from kubescheduler.comparison.outcomes import Cause, Change, Step
+from kubescheduler.comparison.outcomes import Cause, HostChange, Step
 from kubescheduler.comparison.pairing import Pair
 from kubescheduler.comparison.refusals import refusals
 
@@ -41,7 +41,7 @@ ORDER = (
 """From a coarse scale to a fine one; from a fine one to a coarse one the resolution comes last."""
 
 
-def explained(old: Judgement, new: Judgement, shadow: Judgement | None = None) -> Change:
+def explained(old: Judgement, new: Judgement, shadow: Judgement | None = None) -> HostChange:
     """What changed for one pod, and why.
 
     shadow: the old engine on the cluster of the new one, where that is another than the old one's; None: it is the
@@ -49,20 +49,20 @@ def explained(old: Judgement, new: Judgement, shadow: Judgement | None = None) -
     """
     hosts = old.decision.host, new.decision.host
     if hosts[0] == hosts[1]:
-        return Change(Cause.SAME)
+        return HostChange(Cause.SAME)
     for side, judgement in (("old", old), ("new", new)):
         decision = judgement.decision
         if not decision.tried:
-            return Change(Cause.NOT_TRIED, f"the {side} scheduler does not try the pod: {decision.message}")
+            return HostChange(Cause.NOT_TRIED, f"the {side} scheduler does not try the pod: {decision.message}")
         if decision.error is not None:
-            return Change(Cause.ERROR, f"the {side} scheduler gave up: {decision.error}")
+            return HostChange(Cause.ERROR, f"the {side} scheduler gave up: {decision.error}")
     return _filtered(old, new, shadow) or _scored(old, new, shadow)
 
 
 # --- checks --------------------------------------------------------------------------------
 
 
-def _filtered(old: Judgement, new: Judgement, shadow: Judgement | None) -> Change | None:
+def _filtered(old: Judgement, new: Judgement, shadow: Judgement | None) -> HostChange | None:
     """The change, if one of the hosts does not pass one engine's checks."""
     before, after = old.decision.host, new.decision.host
     if before is not None and new.place(before) is None:
@@ -80,9 +80,9 @@ def _filtered(old: Judgement, new: Judgement, shadow: Judgement | None) -> Chang
     return None
 
 
-def _refused(cause: Cause, host: str, by: Judgement) -> Change:
+def _refused(cause: Cause, host: str, by: Judgement) -> HostChange:
     reasons = refusals(by.decision, by.scheduler.cache.columns.row_of.get(host), host)
-    return Change(cause, cause_sentence(CauseFacts(cause, host, reasons=reasons)), reasons=reasons)
+    return HostChange(cause, cause_sentence(CauseFacts(cause, host, reasons=reasons)), reasons=reasons)
 
 
 # --- scores --------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class _Walk:
         return self.lead > 0 or (self.lead == 0 and self.second.encode() < self.first.encode())
 
 
-def _scored(old: Judgement, new: Judgement, shadow: Judgement | None) -> Change:
+def _scored(old: Judgement, new: Judgement, shadow: Judgement | None) -> HostChange:
     """The change, if both hosts pass the checks of both."""
     assert old.decision.host is not None
     assert new.decision.host is not None
@@ -137,7 +137,7 @@ def _scored(old: Judgement, new: Judgement, shadow: Judgement | None) -> Change:
         walk.take(cause, gains.get(cause, {}))
     cause = _primary(walk, differences[1])
     parts = contributions(starting, ending)
-    return Change(
+    return HostChange(
         cause=cause,
         text=cause_sentence(CauseFacts(cause, hosts[1], hosts[0], differences, walk.overtaken)),
         contributions=tuple(part for _, part in parts),
@@ -147,7 +147,7 @@ def _scored(old: Judgement, new: Judgement, shadow: Judgement | None) -> Change:
     )
 
 
-def _apart(old: Mapping[str, Term], there: Mapping[str, Term], up: int) -> dict[str, int]:
+def _apart(old: Mapping[str, ScoreTerm], there: Mapping[str, ScoreTerm], up: int) -> dict[str, int]:
     """What the old engine's terms gain on another cluster."""
     values = {
         name: sum(t[name].value * sign for t, sign in ((there, 1), (old, -1)) if name in t) for name in [*there, *old]
@@ -164,7 +164,9 @@ def _primary(walk: _Walk, difference: int) -> Cause:
     return overtaken.cause
 
 
-def _gains(pair: Pair, before: Sequence[Term], after: Sequence[Term], *, finest: bool) -> list[tuple[Cause, int]]:
+def _gains(
+    pair: Pair, before: Sequence[ScoreTerm], after: Sequence[ScoreTerm], *, finest: bool
+) -> list[tuple[Cause, int]]:
     """How much the second host gains by each cause, from the old terms to the new ones."""
     was, now = (sum(term.fine_on(finest=finest) for term in some) for some in (before, after))
     rounded = sum(term.rounding(finest=finest) for term in after) - sum(t.rounding(finest=finest) for t in before)
@@ -182,7 +184,7 @@ def _gains(pair: Pair, before: Sequence[Term], after: Sequence[Term], *, finest:
     return [*gains, (_rest(pair, before[0], after[0]), now - weighed)]
 
 
-def _rest(pair: Pair, before: Term, after: Term) -> Cause:
+def _rest(pair: Pair, before: ScoreTerm, after: ScoreTerm) -> Cause:
     """What makes counterparts differ that weigh the same."""
     if pair.stretched and before.raw is not None and before.raw == after.raw:
         return Cause.NORMALISATION

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from kubescheduler.comparison.effects import Effects
-from kubescheduler.comparison.outcomes import Change, Contribution, Outcome, PodComparison, Step
+from kubescheduler.comparison.outcomes import Contribution, HostChange, Outcome, PodComparison, Step
 
 MOST_TIED = 10
 """How many tied nodes are listed, the first by name; the document also says how many there are."""
@@ -40,7 +40,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: HostChange) -> dict[str, Any]:
     return {
         "cause": str(change.cause),
         "text": change.text,

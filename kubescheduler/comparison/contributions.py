@@ -58,7 +58,7 @@ class Judgement:
 
 
 @attrs.frozen
-class Term:
+class ScoreTerm:
     """What one priority scores on two hosts, before the weight."""
 
     name: str
@@ -86,52 +86,52 @@ class Term:
         return self.value * self.step - self.fine_on(finest=True) if finest else 0
 
 
-def terms(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, Term]:
+def terms(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, ScoreTerm]:
     """Name → what adds to the totals of two feasible hosts; the values sum to the difference of the totals."""
     found = _framework_terms(judgement, hosts) if judgement.fine else _legacy_terms(judgement, hosts)
     found += _extender_terms(judgement, hosts)
     missing = judgement.difference(hosts) - sum(term.value for term in found)
     if missing:
-        found.append(Term(OVERFLOW, OVERFLOW, 1, (0, missing), (0, missing * judgement.step), judgement.step))
-    named: dict[str, Term] = {}
+        found.append(ScoreTerm(OVERFLOW, OVERFLOW, 1, (0, missing), (0, missing * judgement.step), judgement.step))
+    named: dict[str, ScoreTerm] = {}
     for term in found:
         count = sum(other.name == term.name for other in named.values())
         named[f"{term.name} #{count + 1}" if count else term.name] = term
     return named
 
 
-def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
+def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTerm]:
     decision, cache = judgement.decision, judgement.scheduler.cache
     both = judgement.places(hosts)
     info, snapshot = cache.info(decision.pod), cache.snapshot()
     view = snapshot.take(decision.feasible)
     here = snapshot.take(decision.feasible[list(both)])
-    found: list[Term] = []
+    found: list[ScoreTerm] = []
     for priority in judgement.scheduler.algorithm.priorities:
         config, weight = priority.config, priority.weight
         scores = decision.scores[config.name]
         coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
         fine = fine_scores(config, decision.release, info, view, coarse)
         raw = None if config.reduce is None else config.map(info, here)
-        term = Term(config.name, rule_of(config.name, config), weight, _at(coarse, both), _at(fine, both), STEPS)
+        term = ScoreTerm(config.name, rule_of(config.name, config), weight, _at(coarse, both), _at(fine, both), STEPS)
         found.append(term if raw is None else attrs.evolve(term, raw=_at(raw, (0, 1))))
     return found
 
 
-def _framework_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
+def _framework_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTerm]:
     """A plugin that has nothing to score adds nothing."""
     decision = judgement.decision
     both = judgement.places(hosts)
-    found: list[Term] = []
+    found: list[ScoreTerm] = []
     for name, weight in decision.weights.items():
         values, raw = (0, 0), None
         if name in decision.scores:
             values, raw = _pick(decision.scores[name], both), _pick(decision.raws[name], both)
-        found.append(Term(name, rule_of(name), weight, values, values, raw=raw))
+        found.append(ScoreTerm(name, rule_of(name), weight, values, values, raw=raw))
     return found
 
 
-def _extender_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
+def _extender_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTerm]:
     scale, found = SCALE if judgement.fine else 1, []
     for trace in judgement.decision.extenders:
         if trace.scores is None:
@@ -139,7 +139,7 @@ def _extender_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[Term]:
         first, second = (sum(score for host, score in trace.scores if host == name) for name in hosts)
         name, scores = EXTENDER + trace.name, (first * scale, second * scale)
         fine = (first * SCALE, second * SCALE)
-        found.append(Term(name, name, trace.weight, scores, fine, judgement.step))
+        found.append(ScoreTerm(name, name, trace.weight, scores, fine, judgement.step))
     return found
 
 
@@ -154,13 +154,13 @@ def _at(scores: IntArray, places: tuple[int, int]) -> tuple[int, int]:
 # --- both engines --------------------------------------------------------------------------
 
 
-def contributions(old: Mapping[str, Term], new: Mapping[str, Term]) -> list[tuple[Pair, Contribution]]:
+def contributions(old: Mapping[str, ScoreTerm], new: Mapping[str, ScoreTerm]) -> list[tuple[Pair, Contribution]]:
     """Old terms beside their new counterparts."""
     pairs = paired({n: t.rule for n, t in old.items()}, {n: t.rule for n, t in new.items()})
     return [(pair, _contribution(pair, [old[n] for n in pair.old], [new[n] for n in pair.new])) for pair in pairs]
 
 
-def _contribution(pair: Pair, old: Sequence[Term], new: Sequence[Term]) -> Contribution:
+def _contribution(pair: Pair, old: Sequence[ScoreTerm], new: Sequence[ScoreTerm]) -> Contribution:
     return Contribution(
         old_name=" + ".join(pair.old) or None,
         new_name=" + ".join(pair.new) or None,

@@ -117,7 +117,7 @@ class Step:
 
 
 @attrs.frozen
-class Change:
+class HostChange:
     """What changes for one pod between the old column and a new one."""
 
     cause: Cause
@@ -148,7 +148,7 @@ class PodComparison:
     pod: str
     outcomes: tuple[Outcome, ...]
     """Per column, the old one first."""
-    changes: tuple[Change, ...]
+    changes: tuple[HostChange, ...]
     """Per new column."""
 
     @property

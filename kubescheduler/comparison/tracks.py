@@ -12,7 +12,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
-from kubescheduler.comparison.outcomes import Change, Outcome, PodComparison
+from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engines import Engine, Scheduler
 from kubescheduler.engine.spec import EngineSpec
@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 @attrs.frozen(eq=False)
-class Found:
+class TrackedDecision:
     """A decision, and whom preemption takes from which node; it may already have."""
 
     decision: Decision
@@ -47,7 +47,7 @@ class Track:
         """A track over a cluster of these objects, read as the engine's release reads them."""
         return cls(engine.scheduler(ClusterCache.of(objects, spec.release_view())), preempts, moves)
 
-    def decide(self, pod: Pod) -> Found:
+    def decide(self, pod: Pod) -> TrackedDecision:
         """A decision. A pod that preempts takes the place of the victims at once, if its cluster moves."""
         found = self._found(pod)
         if self.moves and found.node is not None:
@@ -55,12 +55,12 @@ class Track:
             return attrs.evolve(found, decision=self.decided(pod, preempt=False))
         return found
 
-    def _found(self, pod: Pod) -> Found:
+    def _found(self, pod: Pod) -> TrackedDecision:
         decision = self.decided(pod, preempt=self.preempts)
         if decision.host is not None or decision.preemption is None or not decision.preemption.chosen:
-            return Found(decision)
+            return TrackedDecision(decision)
         node = decision.preemption.chosen[0]
-        return Found(decision, decision.preemption.candidates[node].pods, node)
+        return TrackedDecision(decision, decision.preemption.candidates[node].pods, node)
 
     def decided(self, pod: Pod, *, preempt: bool) -> Decision:
         """A decision that changes nothing."""
@@ -147,7 +147,7 @@ class Run:
     def _tracks(self) -> list[Track]:
         return [self._old, *(lane.track for lane in self._lanes)]
 
-    def _change(self, pod: Pod, at: int, before: Found, after: Found) -> Change:
+    def _change(self, pod: Pod, at: int, before: TrackedDecision, after: TrackedDecision) -> HostChange:
         lane = self._lanes[at]
         old, new = Judgement(self._old.scheduler, before.decision), Judgement(lane.track.scheduler, after.decision)
         if lane.shadow is None:
@@ -162,7 +162,7 @@ class Run:
         self._apart[at] |= moved
         return explained(old, new, shadow)
 
-    def _outcome(self, track: Track, found: Found) -> Outcome:
+    def _outcome(self, track: Track, found: TrackedDecision) -> Outcome:
         decision = found.decision
         totals, feasible, host = decision.totals, decision.feasible, decision.host
         total: int | None = None

@@ -50,7 +50,7 @@ class FilterResult:
 
 
 @attrs.frozen
-class FilterAnswer:
+class FilterReply:
     """The members of a filter answer; None for a list that is absent or null."""
 
     names: tuple[str, ...] | None
@@ -142,7 +142,7 @@ def _integer(raw: msgspec.Raw, what: str) -> int:
     return number
 
 
-def read_filter(raw: msgspec.Raw, *, with_unresolvable: bool = False) -> FilterAnswer:
+def read_filter(raw: msgspec.Raw, *, with_unresolvable: bool = False) -> FilterReply:
     """A filter answer; ``null`` is an empty one. ``with_unresolvable``: failedAndUnresolvableNodes is a member.
 
     Raises:
@@ -154,7 +154,7 @@ def read_filter(raw: msgspec.Raw, *, with_unresolvable: bool = False) -> FilterA
     objects = None
     if bytes(nodes) != NULL:
         objects = tuple(_read(LIST, _members(nodes, "nodes").get("items", MISSING), "nodes.items") or ())
-    return FilterAnswer(
+    return FilterReply(
         names=None if names is None else tuple(_text(name, "nodenames") for name in names),
         objects=objects,
         failed=_messages(members, "failedNodes"),

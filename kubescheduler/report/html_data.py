@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.outcomes import MEANINGS, Change, Contribution, Outcome
+from kubescheduler.comparison.outcomes import MEANINGS, Contribution, HostChange, Outcome
 
 MOST_NAMES = 10
 """Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""
@@ -62,7 +62,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     )
 
 
-def _change(change: Change, terms: dict[tuple[str | None, str | None], int]) -> dict[str, Any]:
+def _change(change: HostChange, terms: dict[tuple[str | None, str | None], int]) -> dict[str, Any]:
     found = {
         "text": change.text,
         "terms": [_term(term, terms) for term in change.contributions],

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.outcomes import MEANINGS, Cause, Change, PodComparison
+from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, PodComparison
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""
@@ -65,7 +65,7 @@ def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
     return escape(_FORBIDDEN.sub("?", "\n".join(filter(None, lines))))
 
 
-def _parts(change: Change) -> Iterator[str]:
+def _parts(change: HostChange) -> Iterator[str]:
     for part in change.contributions:
         if part.old or part.new:
             yield f"  {by_priority(part)}"

@@ -56,7 +56,7 @@ def packed(files: Iterable[str]) -> dict[str, bytes]:
 
 
 @attrs.frozen
-class Placed:
+class FileLocations:
     """Where files are on this machine."""
 
     paths: Mapping[str, str]
@@ -66,7 +66,7 @@ class Placed:
         """Where the file of this name is."""
         return self.paths.get(name, name)
 
-    def told(self, text: str) -> str:
+    def by_given_names(self, text: str) -> str:
         """A text with the files by the names that the user gave them."""
         for name, path in self.paths.items():
             text = text.replace(path, name)
@@ -74,10 +74,10 @@ class Placed:
 
 
 @contextmanager
-def placed(contents: Contents | None, files: Iterable[str]) -> Iterator[Placed]:
+def placed(contents: Contents | None, files: Iterable[str]) -> Iterator[FileLocations]:
     """Puts files where they can be read by path, until the end. contents: None: they are where their names say."""
     if contents is None:
-        yield Placed({})
+        yield FileLocations({})
         return
     with tempfile.TemporaryDirectory(prefix="kubescheduler-sweep-") as folder:
         paths = {name: Path(folder, str(at), Path(name).name) for at, name in enumerate(files)}
@@ -85,4 +85,4 @@ def placed(contents: Contents | None, files: Iterable[str]) -> Iterator[Placed]:
             path.parent.mkdir()
             if name in contents:
                 path.write_bytes(zlib.decompress(contents[name]))
-        yield Placed({name: str(path) for name, path in paths.items()})
+        yield FileLocations({name: str(path) for name, path in paths.items()})

@@ -27,7 +27,7 @@ FILE_FIELDS = ("policy_file", "policy_configmap", "config_file")
 
 
 @attrs.frozen
-class Snapshot:
+class SnapshotFiles:
     """A cluster of a sweep."""
 
     name: str
@@ -37,7 +37,7 @@ class Snapshot:
     digest: str
 
     @classmethod
-    def of(cls, name: str) -> Snapshot:
+    def of(cls, name: str) -> SnapshotFiles:
         """A file, or all manifests below a folder."""
         files = manifests(name) or (name,)
         return cls(name, files, digest_of(files))
@@ -87,7 +87,7 @@ class Case:
 
     id: str
     """Stable hash of the contents of snapshot and pods, of the configuration, and of the seed."""
-    snapshot: Snapshot
+    snapshot: SnapshotFiles
     configuration: Configuration
     configured: str
     """The configuration's digest."""
@@ -102,7 +102,7 @@ class Case:
 
 
 def cases_of(
-    snapshots: Iterable[Snapshot],
+    snapshots: Iterable[SnapshotFiles],
     configurations: Sequence[Configuration],
     seeds: Sequence[int],
     options: SweepOptions,
@@ -127,7 +127,7 @@ def _digest(value: object) -> str:
 # --- what a command line names -----------------------------------------------------------------
 
 
-def find_snapshots(arguments: Iterable[str], *, whole_folders: bool = False) -> list[Snapshot]:
+def find_snapshots(arguments: Iterable[str], *, whole_folders: bool = False) -> list[SnapshotFiles]:
     """The snapshots of files, folders and globs, each once, in order; a glob and a folder sorted.
 
     In a folder every manifest is a snapshot and so is every folder; whole_folders: a folder is one itself.
@@ -149,7 +149,7 @@ def find_snapshots(arguments: Iterable[str], *, whole_folders: bool = False) -> 
                 names.append(name)
     if problems:
         raise InputError(problems)
-    return [Snapshot.of(name) for name in dict.fromkeys(names)]
+    return [SnapshotFiles.of(name) for name in dict.fromkeys(names)]
 
 
 def _snapshots_in(folder: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from clusterstate.errors import DecodeError, InputError
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.sources.cluster_input import check_references, read_cluster, read_pods
-from kubescheduler.sweep.case_files import Contents, Placed, digest_of, placed
+from kubescheduler.sweep.case_files import Contents, FileLocations, digest_of, placed
 from kubescheduler.sweep.cases import Case
 
 REMEMBERED = 2
@@ -45,14 +45,14 @@ class InputsReader:
                 try:
                     found = _read(case, here, release)
                 except InputError as error:
-                    raise InputError(here.told(problem) for problem in error.problems) from error
+                    raise InputError(here.by_given_names(problem) for problem in error.problems) from error
         self._read[key] = found
         for old in list(self._read)[:-REMEMBERED]:
             self._read.pop(old, None)
         return found
 
 
-def _read(case: Case, here: Placed, release: str) -> SweepInputs:
+def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     files = [here.path(name) for name in case.snapshot.files]
     pod_files = [here.path(name) for name in case.options.pod_files]
     if digest_of(files) != case.snapshot.digest:

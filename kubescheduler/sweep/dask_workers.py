@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from clusterstate.errors import InputError
 from kubescheduler.sweep.case_files import Contents, packed
 from kubescheduler.sweep.cases import Case
-from kubescheduler.sweep.run_case import Outcome, failed, run_case
+from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 
 RETRIES = 2
 """Of a case whose sending failed."""
@@ -45,7 +45,7 @@ def check_dask(address: str) -> None:
         raise InputError(f"--scheduler {address}: this is no address of a scheduler; write it as tcp://HOST:8786")
 
 
-def run_on_dask(cases: Sequence[Case], address: str) -> Generator[Outcome]:
+def run_on_dask(cases: Sequence[Case], address: str) -> Generator[CaseOutcome]:
     """Runs cases on the cluster whose scheduler is at ``address``, yields outcomes as they come.
 
     A worker that dies loses nothing: the cluster runs its cases again. A case whose workers die again and again, more
@@ -71,7 +71,7 @@ def run_on_dask(cases: Sequence[Case], address: str) -> Generator[Outcome]:
                 yield outcome or failed(case, "the workers that ran it died, again and again; is there enough memory?")
 
 
-def _run(client: Any, cases: Sequence[Case], address: str) -> Iterator[tuple[Case, Outcome | None]]:
+def _run(client: Any, cases: Sequence[Case], address: str) -> Iterator[tuple[Case, CaseOutcome | None]]:
     """(case, outcome) as they come; None: its workers died."""
     distributed = importlib.import_module("distributed")
     futures = _submitted(client, cases)
@@ -85,10 +85,10 @@ def _run(client: Any, cases: Sequence[Case], address: str) -> Iterator[tuple[Cas
         yield case, outcome
 
 
-def _outcome(future: Any, case: Case) -> Outcome | None:
+def _outcome(future: Any, case: Case) -> CaseOutcome | None:
     """None: the workers died. Raises CancelledError or OSError when the cluster is gone."""
     if future.status != "error":
-        outcome: Outcome = future.result()
+        outcome: CaseOutcome = future.result()
         return outcome
     error = future.exception()
     if isinstance(error, importlib.import_module("distributed").KilledWorker):

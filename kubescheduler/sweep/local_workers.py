@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 import attrs
 
 from kubescheduler.sweep.cases import Case
-from kubescheduler.sweep.run_case import Outcome, failed, run_case
+from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 
 ATTEMPTS = 3
 """How often a case is run whose process dies of it."""
@@ -54,7 +54,7 @@ class _Backlog:
         return None
 
 
-def run_locally(cases: Sequence[Case], workers: int) -> Generator[Outcome]:
+def run_locally(cases: Sequence[Case], workers: int) -> Generator[CaseOutcome]:
     """Runs cases on ``workers`` processes, yields outcomes as they come.
 
     A process that dies loses nothing: what was under way is run again, one case at a time; a case whose process dies
@@ -65,9 +65,9 @@ def run_locally(cases: Sequence[Case], workers: int) -> Generator[Outcome]:
         yield from _until_broken(backlog, workers)
 
 
-def _until_broken(backlog: _Backlog, workers: int) -> Iterator[Outcome]:
+def _until_broken(backlog: _Backlog, workers: int) -> Iterator[CaseOutcome]:
     """Runs the backlog on a new pool, until it is empty or a process has died."""
-    running: dict[Future[Outcome], Case] = {}
+    running: dict[Future[CaseOutcome], Case] = {}
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin)
     try:
         while backlog or running:
@@ -86,25 +86,25 @@ def _until_broken(backlog: _Backlog, workers: int) -> Iterator[Outcome]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _submit(pool: ProcessPoolExecutor, cases: list[Case], running: dict[Future[Outcome], Case]) -> bool:
+def _submit(pool: ProcessPoolExecutor, cases: list[Case], running: dict[Future[CaseOutcome], Case]) -> bool:
     """Hands cases over. Returns whether the pool still takes any; what it did not take counts as lost with it."""
     for at, case in enumerate(cases):
         try:
             running[pool.submit(run_case, case)] = case
         except BrokenProcessPool as error:
             for left in cases[at:]:
-                future: Future[Outcome] = Future()
+                future: Future[CaseOutcome] = Future()
                 future.set_exception(error)
                 running[future] = left
             return False
     return True
 
 
-def _died(future: Future[Outcome]) -> bool:
+def _died(future: Future[CaseOutcome]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
 
-def _outcome(future: Future[Outcome], case: Case) -> Outcome:
+def _outcome(future: Future[CaseOutcome], case: Case) -> CaseOutcome:
     """The outcome; of a case that ended its process on purpose, or whose outcome cannot be sent, the error."""
     error = future.exception()
     return future.result() if error is None else failed(case, f"{type(error).__name__}: {error}")

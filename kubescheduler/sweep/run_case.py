@@ -37,7 +37,7 @@ _READER = InputsReader()
 
 
 @attrs.frozen
-class Outcome:
+class CaseOutcome:
     """What running a case gave."""
 
     row: Row
@@ -45,7 +45,7 @@ class Outcome:
     """Notes on what may be unexpected about the configuration."""
 
 
-def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.perf_counter) -> Outcome:
+def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.perf_counter) -> CaseOutcome:
     """Schedules the case's pods one after another, each bound before the next, and measures the cluster afterwards.
 
     contents: the files, where this machine does not have them. Whatever goes wrong is the row's error.
@@ -57,12 +57,12 @@ def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.p
         return failed(case, "; ".join(error.problems), notes)
     except Exception as error:  # a case that fails is a row, not the end of the others
         return failed(case, f"{type(error).__name__}: {error}", notes)
-    return Outcome({**named(case), **measured}, tuple(notes))
+    return CaseOutcome({**named(case), **measured}, tuple(notes))
 
 
-def failed(case: Case, error: str, notes: list[str] | None = None) -> Outcome:
+def failed(case: Case, error: str, notes: list[str] | None = None) -> CaseOutcome:
     """The row of a case that came to nothing."""
-    return Outcome({**named(case), ERROR: error}, tuple(notes or ()))
+    return CaseOutcome({**named(case), ERROR: error}, tuple(notes or ()))
 
 
 def named(case: Case) -> dict[str, Value]:
@@ -118,7 +118,7 @@ def _engine(case: Case, contents: Contents | None, notes: list[str]) -> Engine:
     with placed(contents, configuration.files) as here:
 
         def note(text: str) -> None:
-            notes.append(f"{configuration.label}: {here.told(text)}")
+            notes.append(f"{configuration.label}: {here.by_given_names(text)}")
 
         paths: dict[str, Any] = {
             field: here.path(name) for field in FILE_FIELDS if (name := getattr(spec, field)) is not None
@@ -130,7 +130,7 @@ def _engine(case: Case, contents: Contents | None, notes: list[str]) -> Engine:
         try:
             return weighted_engine(local.spec, dict(configuration.weights), note)
         except InputError as error:
-            raise InputError(here.told(problem) for problem in error.problems) from error
+            raise InputError(here.by_given_names(problem) for problem in error.problems) from error
 
 
 def _tie_break(case: Case, engine: Engine) -> TieBreak:

@@ -10,9 +10,9 @@ import attrs
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.rows import ERROR, one_line
 from kubescheduler.sweep.rows_file import Rows
-from kubescheduler.sweep.run_case import Outcome
+from kubescheduler.sweep.run_case import CaseOutcome
 
-Runner = Callable[[Sequence[Case]], Generator[Outcome]]
+Runner = Callable[[Sequence[Case]], Generator[CaseOutcome]]
 """Runs cases and yields each one's outcome once, in whatever order they end. A generator, which is closed early when
 the sweep is stopped."""
 

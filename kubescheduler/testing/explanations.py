@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.outcomes import MEANINGS, Cause, Change, Outcome, PodComparison
+from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision
 
@@ -120,7 +120,7 @@ def _host(outcome: Outcome) -> str:
     return "no node" if outcome.host is None else outcome.host
 
 
-def _table(change: Change) -> Iterator[str]:
+def _table(change: HostChange) -> Iterator[str]:
     """What each priority adds to the new node's lead over the old one."""
     if not change.contributions:
         return

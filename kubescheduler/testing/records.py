@@ -17,7 +17,7 @@ from kubescheduler.testing.placements import Placements, shown
 
 
 @attrs.frozen
-class Placed:
+class RecordedPlacement:
     """A pod in a record."""
 
     pod: str
@@ -29,22 +29,22 @@ class Placed:
     message: str = ""
 
     @classmethod
-    def of(cls, pod: str, decision: Decision) -> Placed:
+    def of(cls, pod: str, decision: Decision) -> RecordedPlacement:
         """What a decision says of a pod."""
         if decision.host is None:
             return cls(pod, None, message=decision.message)
         return cls(pod, decision.host, decision.total().get(decision.host), tuple(decision.best()))
 
 
-def placed(placements: Placements) -> list[Placed]:
+def placed(placements: Placements) -> list[RecordedPlacement]:
     """The placements as they are recorded."""
-    return [Placed.of(pod, decision) for pod, decision in placements.decisions.items()]
+    return [RecordedPlacement.of(pod, decision) for pod, decision in placements.decisions.items()]
 
 
 # --- files -----------------------------------------------------------------------------------
 
 
-def written(records: Sequence[Placed], title: str) -> str:
+def written(records: Sequence[RecordedPlacement], title: str) -> str:
     """The text of a file of records."""
     import yaml
 
@@ -60,7 +60,7 @@ def written(records: Sequence[Placed], title: str) -> str:
     return f"# {title}\n{text}"
 
 
-def _fields(record: Placed) -> dict[str, Any]:
+def _fields(record: RecordedPlacement) -> dict[str, Any]:
     fields: dict[str, Any] = {"pod": record.pod, "host": record.host}
     if record.total is not None:
         fields["total"] = record.total
@@ -71,7 +71,7 @@ def _fields(record: Placed) -> dict[str, Any]:
     return fields
 
 
-def read(path: Path) -> dict[str, Placed]:
+def read(path: Path) -> dict[str, RecordedPlacement]:
     """Pod → its record. Raises ConfigError with every fault."""
     documents = parse_yaml(str(path), path.read_bytes())
     document = documents[0] if len(documents) == 1 else None
@@ -85,7 +85,7 @@ def read(path: Path) -> dict[str, Placed]:
         problems += (f"{path}: pods[{index}]{fault}" for fault in wrong)
         if not wrong:
             tied, message = tuple(entry.get("tied") or ()), entry.get("message") or ""
-            found[entry["pod"]] = Placed(entry["pod"], entry["host"], entry.get("total"), tied, message)
+            found[entry["pod"]] = RecordedPlacement(entry["pod"], entry["host"], entry.get("total"), tied, message)
     if problems:
         raise ConfigError(problems)
     return found
@@ -115,7 +115,7 @@ def _entry_faults(entry: Any) -> Iterator[str]:
 # --- comparing -------------------------------------------------------------------------------
 
 
-def differences(recorded: Mapping[str, Placed], placements: Placements, *, exact: bool) -> list[str]:
+def differences(recorded: Mapping[str, RecordedPlacement], placements: Placements, *, exact: bool) -> list[str]:
     """What differs from the record, explained; several lines a pod. exact: totals, ties and messages count too."""
     lines: list[str] = []
     for now in placed(placements):
@@ -132,13 +132,13 @@ def differences(recorded: Mapping[str, Placed], placements: Placements, *, exact
     return [*lines, *(f"{record.pod}: recorded {shown(record.host)}, now not among the pods" for record in gone)]
 
 
-def _why(before: Placed, decision: Decision) -> Iterator[str]:
+def _why(before: RecordedPlacement, decision: Decision) -> Iterator[str]:
     if before.host is None and before.message:
         yield f"recorded: {before.message.rstrip()}"
     yield from why_not(decision, before.host)
 
 
-def _details(before: Placed, now: Placed) -> Iterator[str]:
+def _details(before: RecordedPlacement, now: RecordedPlacement) -> Iterator[str]:
     for what in ("total", "tied", "message"):
         was, is_now = getattr(before, what), getattr(now, what)
         if was != is_now:

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.translate.policy_entries import Item
+from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.translation_model import Note, NoteKind, Said, origin
 
 NODE_AFFINITY = "NodeAffinityPriority"
@@ -27,7 +27,7 @@ class NodeScore:
     notes: tuple[Note, ...] = ()
 
 
-def required_expressions(items: Sequence[Item]) -> tuple[Said, ...]:
+def required_expressions(items: Sequence[PolicyEntry]) -> tuple[Said, ...]:
     """What the labelsPresence arguments among these predicates ask of every node, all at once."""
     found = []
     for item in items:
@@ -37,7 +37,7 @@ def required_expressions(items: Sequence[Item]) -> tuple[Said, ...]:
     return tuple(found)
 
 
-def node_score(items: Sequence[Item]) -> NodeScore:
+def node_score(items: Sequence[PolicyEntry]) -> NodeScore:
     """NodeAffinityPriority and labelPreference arguments as one score.
 
     Where some node has all the preferred labels the scores are those of before; their sum is the plugin's weight.
@@ -70,14 +70,14 @@ def _expression(label: str, presence: bool, source: str) -> Said:
     return Said({"key": label, "operator": "Exists" if presence else "DoesNotExist"}, source)
 
 
-def _preferred(item: Item, weight: int) -> Said:
+def _preferred(item: PolicyEntry, weight: int) -> Said:
     preference = item.priority.label_preference if item.priority else None
     assert preference is not None
     expression = _expression(preference.label, preference.presence, item.origin)
     return Said({"weight": weight, "preference": {"matchExpressions": [expression]}}, item.origin)
 
 
-def _note(item: Item, *, alone: bool) -> Note:
+def _note(item: PolicyEntry, *, alone: bool) -> Note:
     text = (
         "NodeAffinity has no score per label: the preferences of the configuration and those of the pod are added up, "
         "and the best node gets 100"

@@ -12,7 +12,7 @@ import attrs
 
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36
-from kubescheduler.translate.policy_entries import Item
+from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.scoring_strategy import is_strategy, item_role
 from kubescheduler.translate.spreading import SELECTOR_SPREAD
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, Weighted
@@ -55,7 +55,7 @@ class Verdict:
     """None when nothing has to change."""
 
 
-def policy_emphasis(items: Sequence[Item], extenders: Sequence[ExtenderConfig]) -> Emphasis:
+def policy_emphasis(items: Sequence[PolicyEntry], extenders: Sequence[ExtenderConfig]) -> Emphasis:
     """Of a policy's or provider's priorities, and the extenders that score."""
     parts = (Weighted(item.name, item.weight, _role(item)) for item in items if item.name not in UNWEIGHED)
     return Emphasis((*parts, *extender_parts(extenders)))
@@ -68,7 +68,7 @@ def extender_parts(extenders: Sequence[ExtenderConfig]) -> Iterator[Weighted]:
             yield Weighted("extender", extender.weight, detail=extender.url_prefix)
 
 
-def _role(item: Item) -> Role:
+def _role(item: PolicyEntry) -> Role:
     if is_strategy(item):
         return item_role(item)
     against = item.priority is not None and item.priority.service_anti_affinity is not None

@@ -9,7 +9,7 @@ import attrs
 from kubescheduler.config.policy.policy_1_20_names import MANDATORY_PREDICATES, PREDICATES, predicate_name
 from kubescheduler.translate.added_affinity import required_expressions
 from kubescheduler.translate.notes import PREDICATES_1_36, RETIRED_PREDICATES, UNKNOWN, note
-from kubescheduler.translate.policy_entries import Item
+from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.translation_model import Note, NoteKind, Said
 
@@ -66,7 +66,7 @@ def filters_1_36(source: Source) -> Filters:
     return Filters(plugins, required, tuple(notes))
 
 
-def _plugins(item: Item) -> Iterator[str]:
+def _plugins(item: PolicyEntry) -> Iterator[str]:
     if item.predicate is not None or item.name in RETIRED_PREDICATES:
         return
     for plugin in PREDICATES.get(predicate_name(item.name), ()):
@@ -77,7 +77,7 @@ def _plugins(item: Item) -> Iterator[str]:
 # --- notes ---------------------------------------------------------------------------------
 
 
-def _notes(item: Item) -> Iterator[Note]:
+def _notes(item: PolicyEntry) -> Iterator[Note]:
     if item.predicate is not None:
         yield _argument_note(item)
     elif item.name in RETIRED_PREDICATES:
@@ -91,7 +91,7 @@ def _notes(item: Item) -> Iterator[Note]:
         yield Note(NoteKind.EXACT, item.path, text)
 
 
-def _argument_note(item: Item) -> Note:
+def _argument_note(item: PolicyEntry) -> Note:
     argument = item.predicate
     if argument is not None and argument.service_affinity is not None:
         labels = ", ".join(argument.service_affinity.labels)
@@ -109,7 +109,7 @@ def _affinity_note(path: str) -> Note:
     return Note(NoteKind.APPROXIMATE, path.removeprefix("from "), text)
 
 
-def _idle(items: Iterable[Item]) -> Iterator[Note]:
+def _idle(items: Iterable[PolicyEntry]) -> Iterator[Note]:
     for item in items:
         if item.idle:
             yield Note(NoteKind.EXACT, item.path, "release 1.16 never runs a predicate of this name, so it is left out")

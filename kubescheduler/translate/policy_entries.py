@@ -23,7 +23,7 @@ from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER
 
 
 @attrs.frozen
-class Item:
+class PolicyEntry:
     """A selected predicate or priority."""
 
     name: str
@@ -41,7 +41,7 @@ class Item:
     """Whether the release never runs it."""
 
 
-Items = tuple[tuple[Item, ...], tuple[Item, ...]]
+Items = tuple[tuple[PolicyEntry, ...], tuple[PolicyEntry, ...]]
 """(predicates, priorities)."""
 
 
@@ -55,12 +55,12 @@ def weighted_origin(path: str, weight: int) -> str:
     return f"from {path} (weight {weight})"
 
 
-def _default_predicate(name: str, who: str) -> Item:
-    return Item(name, _default_path(name, who), f"{who}: {name}")
+def _default_predicate(name: str, who: str) -> PolicyEntry:
+    return PolicyEntry(name, _default_path(name, who), f"{who}: {name}")
 
 
-def _default_priority(name: str, who: str, weight: int) -> Item:
-    return Item(name, _default_path(name, who), f"{who}: {name} (weight {weight})", weight)
+def _default_priority(name: str, who: str, weight: int) -> PolicyEntry:
+    return PolicyEntry(name, _default_path(name, who), f"{who}: {name} (weight {weight})", weight)
 
 
 def _default_path(name: str, who: str) -> str:
@@ -96,20 +96,20 @@ def legacy_items(policy: Policy, known: Registry, defaults: Items) -> Items:
     return predicates, priorities
 
 
-def _predicates(policy: Policy) -> Iterator[Item]:
+def _predicates(policy: Policy) -> Iterator[PolicyEntry]:
     for at, entry in enumerate(policy.predicates or ()):
         path = entry_path("predicates", at, entry.name)
-        yield Item(entry.name, path, f"from {path}", predicate=entry.argument)
+        yield PolicyEntry(entry.name, path, f"from {path}", predicate=entry.argument)
 
 
-def _priorities(policy: Policy) -> Iterator[Item]:
+def _priorities(policy: Policy) -> Iterator[PolicyEntry]:
     for at, entry in enumerate(policy.priorities or ()):
         path = entry_path("priorities", at, entry.name)
-        yield Item(entry.name, path, weighted_origin(path, entry.weight), entry.weight, priority=entry.argument)
+        yield PolicyEntry(entry.name, path, weighted_origin(path, entry.weight), entry.weight, priority=entry.argument)
 
 
-def _merged(items: Iterable[Item]) -> Iterator[Item]:
-    last: dict[str, Item] = {}
+def _merged(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
+    last: dict[str, PolicyEntry] = {}
     for item in items:
         before = last.get(item.name, item)
         last[item.name] = attrs.evolve(
@@ -149,7 +149,7 @@ def provider_items_1_20(provider: str, *, selector_spread: bool) -> Items:
     )
 
 
-def _predicates_1_20(policy: Policy, who: str) -> tuple[Item, ...]:
+def _predicates_1_20(policy: Policy, who: str) -> tuple[PolicyEntry, ...]:
     if policy.predicates is None:
         return tuple(_default_predicate(name, who) for name in PREDICATES if name in DEFAULT_PREDICATES)
     items = list(_predicates(policy))
@@ -159,7 +159,7 @@ def _predicates_1_20(policy: Policy, who: str) -> tuple[Item, ...]:
     return (*_merged(renamed), *own)
 
 
-def _priorities_1_20(policy: Policy, who: str, provider: str) -> tuple[Item, ...]:
+def _priorities_1_20(policy: Policy, who: str, provider: str) -> tuple[PolicyEntry, ...]:
     if policy.priorities is None:
         packs = {"LeastRequestedPriority": "MostRequestedPriority"} if provider == AUTOSCALER_PROVIDER else {}
         names = {packs.get(name, name): weight for name, weight in DEFAULT_PRIORITIES.items()}

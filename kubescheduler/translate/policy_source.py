@@ -17,7 +17,7 @@ from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_2
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.engine.releases import release_named
 from kubescheduler.translate.policy_entries import (
-    Item,
+    PolicyEntry,
     entry_path,
     legacy_items,
     provider_items,
@@ -55,9 +55,9 @@ class Source:
     policy: Policy
     """As it was read; without lists for a provider, with empty ones where the release reads absent ones so."""
     provider: str | None
-    predicates: tuple[Item, ...]
+    predicates: tuple[PolicyEntry, ...]
     """The predicates in effect, defaults included; mandatory ones are not."""
-    priorities: tuple[Item, ...]
+    priorities: tuple[PolicyEntry, ...]
     """The priorities in effect, defaults included."""
     hard_weight: int = 1
     """The weight of required pod affinity that is in effect."""

@@ -11,7 +11,7 @@ from kubescheduler.config.policy.policy_1_20_names import PRIORITIES, priority_n
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.translate.added_affinity import NODE_AFFINITY, NodeScore, node_score
 from kubescheduler.translate.notes import PRIORITIES_1_36, SCALE, UNKNOWN, note
-from kubescheduler.translate.policy_entries import Item
+from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.scoring_strategy import Strategy, combined, is_strategy
 from kubescheduler.translate.spreading import EVEN_SPREAD, SELECTOR_SPREAD, Spread, notes_from_1_20, spread
@@ -30,7 +30,7 @@ PLAIN: dict[str, str] = {
 
 
 @attrs.frozen
-class Scored:
+class TranslatedScores:
     """A Score plugin's weight, and the entries it comes from."""
 
     weight: int
@@ -41,7 +41,7 @@ class Scored:
 class Scores:
     """The priorities as scores."""
 
-    plugins: Mapping[str, Scored]
+    plugins: Mapping[str, TranslatedScores]
     """Score plugin → its weight."""
     strategy: Said | None
     """The scoring strategy of NodeResourcesFit, if it scores."""
@@ -59,11 +59,11 @@ def scores_1_36(source: Source) -> Scores:
     strategy = combined(full, overfull_counts_nothing=legacy) if full else None
     spreading = _spread(items, source)
     affinity = node_score([item for item in items if _prefers_nodes(item)])
-    plugins = {PLAIN[item.name]: Scored(item.weight, item.origin) for item in items if _is_plain(item)}
+    plugins = {PLAIN[item.name]: TranslatedScores(item.weight, item.origin) for item in items if _is_plain(item)}
     if strategy is not None:
-        plugins[FIT] = Scored(strategy.weight, strategy.origin)
-    plugins[SPREAD] = Scored(spreading.weight, spreading.origin)
-    plugins["NodeAffinity"] = Scored(affinity.weight, affinity.origin)
+        plugins[FIT] = TranslatedScores(strategy.weight, strategy.origin)
+    plugins[SPREAD] = TranslatedScores(spreading.weight, spreading.origin)
+    plugins["NodeAffinity"] = TranslatedScores(affinity.weight, affinity.origin)
     plugins = {name: scored for name, scored in plugins.items() if scored.weight}
     scaled, scale_notes = _scaled(plugins)
     notes = [SCALE] if legacy and items else []
@@ -75,15 +75,15 @@ def scores_1_36(source: Source) -> Scores:
     return Scores(scaled, said, scoring, spreading, affinity, tuple(notes))
 
 
-def _is_plain(item: Item) -> bool:
+def _is_plain(item: PolicyEntry) -> bool:
     return item.priority is None and item.name in PLAIN
 
 
-def _prefers_nodes(item: Item) -> bool:
+def _prefers_nodes(item: PolicyEntry) -> bool:
     return item.priority.label_preference is not None if item.priority else item.name == NODE_AFFINITY
 
 
-def _spread(items: Sequence[Item], source: Source) -> Spread:
+def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
     bare = [item for item in items if item.priority is None]
     selecting = [item for item in bare if item.name in SELECTOR_SPREAD]
     even = [item for item in bare if item.name == EVEN_SPREAD]
@@ -108,7 +108,7 @@ def _strategy(strategy: Strategy) -> Said:
     return Said(document, strategy.origin)
 
 
-def _scaled(plugins: dict[str, Scored]) -> tuple[dict[str, Scored], list[Note]]:
+def _scaled(plugins: dict[str, TranslatedScores]) -> tuple[dict[str, TranslatedScores], list[Note]]:
     """Weights that fit 32 bits, in the ratios they had."""
     largest = max((scored.weight for scored in plugins.values()), default=0)
     if largest <= MAX_WEIGHT:
@@ -124,7 +124,7 @@ def _scaled(plugins: dict[str, Scored]) -> tuple[dict[str, Scored], list[Note]]:
 # --- notes ---------------------------------------------------------------------------------
 
 
-def _notes(items: Sequence[Item]) -> Iterator[Note]:
+def _notes(items: Sequence[PolicyEntry]) -> Iterator[Note]:
     for item in (item for item in items if item.priority is None):
         if item.name in PRIORITIES_1_36:
             yield note(PRIORITIES_1_36[item.name], item.path)
@@ -132,7 +132,7 @@ def _notes(items: Sequence[Item]) -> Iterator[Note]:
             yield note(UNKNOWN, item.path)
 
 
-def _hard_weight_notes(source: Source, plugins: Mapping[str, Scored]) -> Iterator[Note]:
+def _hard_weight_notes(source: Source, plugins: Mapping[str, TranslatedScores]) -> Iterator[Note]:
     if source.hard_origin and "InterPodAffinity" not in plugins:
         text = "it has no effect without InterPodAffinityPriority, neither before nor after"
         yield Note(NoteKind.EXACT, source.hard_origin, text)

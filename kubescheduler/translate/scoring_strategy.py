@@ -10,7 +10,7 @@ import attrs
 
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
-from kubescheduler.translate.policy_entries import Item
+from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.translation_model import Note, NoteKind, Role, origin
 
 LEAST = "LeastRequestedPriority"
@@ -46,13 +46,13 @@ class Strategy:
 
 @attrs.frozen
 class _Part:
-    item: Item
+    item: PolicyEntry
     shape: Shape
     resources: Resources
     ratio: bool
 
 
-def is_strategy(item: Item) -> bool:
+def is_strategy(item: PolicyEntry) -> bool:
     """Whether the priority is one of those."""
     return item.priority.requested_to_capacity_ratio is not None if item.priority else item.name in SHAPES
 
@@ -72,12 +72,12 @@ def strategy_role(strategy: ScoringStrategy) -> Role:
     return Role.PACKS if strategy.type == "MostAllocated" else Role.SPREADS
 
 
-def item_role(item: Item) -> Role:
+def item_role(item: PolicyEntry) -> Role:
     """What one of those priorities does to pods."""
     return role_of(_part(item).shape)
 
 
-def combined(items: Sequence[Item], *, overfull_counts_nothing: bool) -> Strategy:
+def combined(items: Sequence[PolicyEntry], *, overfull_counts_nothing: bool) -> Strategy:
     """The strategy for one or more of those priorities.
 
     overfull_counts_nothing: the release gives MostRequestedPriority 0 where requests exceed what a node has. Several
@@ -99,7 +99,7 @@ def combined(items: Sequence[Item], *, overfull_counts_nothing: bool) -> Strateg
     return Strategy(_strategy(heaviest), heaviest.item.weight, heaviest.item.origin, tuple(notes))
 
 
-def _part(item: Item) -> _Part:
+def _part(item: PolicyEntry) -> _Part:
     ratio = item.priority.requested_to_capacity_ratio if item.priority else None
     if ratio is None:
         return _Part(item, SHAPES[item.name], CPU_AND_MEMORY, ratio=item.name == RATIO)

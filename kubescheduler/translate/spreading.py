@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from kubescheduler.translate.policy_entries import Item
+from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.translation_model import Note, NoteKind, Said, origin
 
 SELECTOR_SPREAD = ("SelectorSpreadPriority", "ServiceSpreadingPriority")
@@ -54,7 +54,9 @@ class Spread:
         return Said(args, source)
 
 
-def spread(selecting: Sequence[Item], even: Sequence[Item], against: Sequence[Item], *, one_plugin: bool) -> Spread:
+def spread(
+    selecting: Sequence[PolicyEntry], even: Sequence[PolicyEntry], against: Sequence[PolicyEntry], *, one_plugin: bool
+) -> Spread:
     """One score for all of them.
 
     selecting: SelectorSpreadPriority and its like. even: EvenPodsSpreadPriority. against: serviceAntiAffinity
@@ -76,12 +78,12 @@ def spread(selecting: Sequence[Item], even: Sequence[Item], against: Sequence[It
     return Spread(weight, source, LIST, constraints, tuple(map(_approximate, against)))
 
 
-def _constraint(item: Item) -> Said:
+def _constraint(item: PolicyEntry) -> Said:
     constraint = {"maxSkew": 1, "topologyKey": _label(item), "whenUnsatisfiable": "ScheduleAnyway"}
     return Said(constraint, item.origin)
 
 
-def _label(item: Item) -> str:
+def _label(item: PolicyEntry) -> str:
     argument = item.priority.service_anti_affinity if item.priority else None
     return "" if argument is None else argument.label
 
@@ -89,7 +91,9 @@ def _label(item: Item) -> str:
 # --- notes ---------------------------------------------------------------------------------
 
 
-def notes_from_1_20(selecting: Sequence[Item], even: Sequence[Item], *, selector_spread: bool) -> tuple[Note, ...]:
+def notes_from_1_20(
+    selecting: Sequence[PolicyEntry], even: Sequence[PolicyEntry], *, selector_spread: bool
+) -> tuple[Note, ...]:
     """How PodTopologySpread of 1.36 differs from that of 1.20, and from SelectorSpread if that ran instead."""
     notes = [Note(NoteKind.APPROXIMATE, GATE_OFF, GATE_TEXT)] if selector_spread and selecting else []
     running = even if selector_spread else (*selecting, *even)
@@ -100,7 +104,7 @@ def notes_from_1_20(selecting: Sequence[Item], even: Sequence[Item], *, selector
     return tuple(notes)
 
 
-def _selector_notes(selecting: Sequence[Item], even: Sequence[Item]) -> tuple[Note, ...]:
+def _selector_notes(selecting: Sequence[PolicyEntry], even: Sequence[PolicyEntry]) -> tuple[Note, ...]:
     paths = ", ".join(item.path for item in selecting)
     notes = [Note(NoteKind.APPROXIMATE, paths, SELECTOR_TEXT, SELECTOR_ADVICE)]
     if even:
@@ -111,7 +115,7 @@ def _selector_notes(selecting: Sequence[Item], even: Sequence[Item]) -> tuple[No
     return tuple(notes)
 
 
-def _approximate(item: Item) -> Note:
+def _approximate(item: PolicyEntry) -> Note:
     text = (
         f"it becomes a default constraint of PodTopologySpread on {_label(item)}, which counts the pods that the "
         "services or the owner of a pod select; a pod with constraints of its own does not get it"
@@ -119,7 +123,7 @@ def _approximate(item: Item) -> Note:
     return Note(NoteKind.APPROXIMATE, item.path, text, f"label every node with {_label(item)}: others score 0")
 
 
-def _lost(item: Item) -> Note:
+def _lost(item: PolicyEntry) -> Note:
     label = _label(item)
     text = f"PodTopologySpread spreads by its system defaults, to which no constraint on {label} can be added"
     advice = (

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from clusterstate.objects import ClusterObject, Node, Pod
-from kubescheduler.comparison.comparing import Change, Comparison, compare
+from kubescheduler.comparison.comparing import Comparison, HostChange, compare
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import make_node, make_pod, resources
 
@@ -73,7 +73,7 @@ def pod(name: str, cpu: int = 100, memory: int = 256 << 20, *, on: str = "", **m
 
 def change(
     objects: Sequence[ClusterObject], old: EngineSpec, new: EngineSpec, one: Pod | None = None, **more: Any
-) -> Change:
+) -> HostChange:
     """What changes for one pod."""
     return compare(objects, [one or pod("p")], old, [new], **more).pods[0].changes[0]
 

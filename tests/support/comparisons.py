@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation
-from kubescheduler.comparison.outcomes import SEQUENCE, Cause, Change, Contribution, Outcome, PodComparison, Step
+from kubescheduler.comparison.outcomes import SEQUENCE, Cause, Contribution, HostChange, Outcome, PodComparison, Step
 
 NODES = tuple(f"node-{at}" for at in range(8))
 NAMESPACES = ("shop", "batch", "data")
 SCORED = (Cause.CHANGED_FORMULA, Cause.SCORE_RESOLUTION, Cause.CHANGED_WEIGHT, Cause.CHANGED_FORMULA)
 
 
-def scored(cause: Cause, at: int) -> Change:
+def scored(cause: Cause, at: int) -> HostChange:
     """Terms that differ from pod to pod and sum to the differences."""
     terms = (
         Contribution("LeastRequestedPriority", "NodeResourcesFit", -2, 10 + at, 1, 1, (5, 3), (50, 60 + at)),
@@ -24,7 +24,7 @@ def scored(cause: Cause, at: int) -> Change:
     )
     steps = (Step(Cause.REMOVED_PRIORITY, ("SelectorSpreadPriority",), -10, -20), Step(cause, (), 35 + at, 15 + at))
     text = f"pod {at} goes elsewhere: {cause}"
-    return Change(cause, text, terms, sum(t.old for t in terms), sum(t.new for t in terms), steps)
+    return HostChange(cause, text, terms, sum(t.old for t in terms), sum(t.new for t in terms), steps)
 
 
 def pod(at: int, cause: Cause, name: str | None = None) -> PodComparison:
@@ -34,12 +34,12 @@ def pod(at: int, cause: Cause, name: str | None = None) -> PodComparison:
     before = Outcome(old, (old, new), 10 + at % 7, 8, 8)
     after = Outcome(new, (new,), 400 + at, 7, 8)
     if cause is Cause.SAME:
-        return PodComparison(key, (before, before), (Change(cause),))
+        return PodComparison(key, (before, before), (HostChange(cause),))
     if cause is Cause.FILTERED_NOW:
         nowhere = Outcome(None, fits=0, nodes=8, message="0/8 nodes are available: 8 Insufficient cpu.")
         reasons = {"NodeResourcesFit": ("Insufficient cpu",)}
-        return PodComparison(key, (before, nowhere), (Change(cause, f"{old} no longer fits", reasons=reasons),))
-    change = scored(cause, at) if cause in SCORED else Change(cause, f"because of {cause}")
+        return PodComparison(key, (before, nowhere), (HostChange(cause, f"{old} no longer fits", reasons=reasons),))
+    change = scored(cause, at) if cause in SCORED else HostChange(cause, f"because of {cause}")
     return PodComparison(key, (before, after), (change,))
 
 

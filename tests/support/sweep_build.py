@@ -15,7 +15,7 @@ from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.sweep.cases import Case, Configuration, SweepOptions, cases_of, find_snapshots
 from kubescheduler.sweep.rows import columns_of
 from kubescheduler.sweep.rows_file import open_rows
-from kubescheduler.sweep.run_case import Outcome, run_case
+from kubescheduler.sweep.run_case import CaseOutcome, run_case
 from kubescheduler.sweep.weight_grid import grid_of
 
 COLUMNS = columns_of(placements=False, timings=False)
@@ -69,7 +69,7 @@ def one_case(snapshot: str, spec: str = "release=1.16", seed: int | None = None,
     return case
 
 
-def run_here(cases: Sequence[Case]) -> Generator[Outcome]:
+def run_here(cases: Sequence[Case]) -> Generator[CaseOutcome]:
     """In this process, one after another."""
     for case in cases:
         yield run_case(case)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubescheduler.sweep.cases import Case
-from kubescheduler.sweep.run_case import Outcome, run_case
+from kubescheduler.sweep.run_case import CaseOutcome, run_case
 from tests.kubescheduler.cli.conftest import CLUSTER, Run, in_a_process, pod
 
 GRID = 'base = "release=1.16"\n[weights]\nLeastRequestedPriority = [0, 5]\n'
@@ -29,7 +29,7 @@ def snapshots(folder: Path) -> Path:
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cases run in this process."""
 
-    def runner(cases: Sequence[Case], workers: int) -> Generator[Outcome]:
+    def runner(cases: Sequence[Case], workers: int) -> Generator[CaseOutcome]:
         yield from map(run_case, cases)
 
     monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", runner)
@@ -113,7 +113,7 @@ def test_equal_cases_are_told_of(kubescheduler: Run, snapshots: Path) -> None:
 def test_an_interrupt(kubescheduler: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is left whole, and it is said how to go on."""
 
-    def runner(cases: Sequence[Case], workers: int) -> Generator[Outcome]:
+    def runner(cases: Sequence[Case], workers: int) -> Generator[CaseOutcome]:
         yield run_case(cases[0])
         raise KeyboardInterrupt
 

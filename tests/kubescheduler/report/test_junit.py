@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from clusterstate.objects import ClusterObject
-from kubescheduler.comparison.comparing import Cause, Change, Comparison, compare
+from kubescheduler.comparison.comparing import Cause, Comparison, HostChange, compare
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.junit import junit
 from tests.support.build import labels
@@ -27,7 +27,7 @@ def found() -> Comparison:
         pod("errs", scheduler_name="x"),
     ]
     made = compare(cluster, pods, OLD, [NEW])
-    erring = attrs.evolve(made.pods[2], changes=(Change(Cause.ERROR, "the new scheduler gave up"),))
+    erring = attrs.evolve(made.pods[2], changes=(HostChange(Cause.ERROR, "the new scheduler gave up"),))
     return attrs.evolve(made, pods=(*made.pods[:2], erring))
 
 

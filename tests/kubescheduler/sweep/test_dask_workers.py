@@ -15,7 +15,7 @@ from clusterstate.errors import InputError
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.dask_workers import check_dask, run_on_dask
 from kubescheduler.sweep.rows_file import open_rows
-from kubescheduler.sweep.run_case import Outcome
+from kubescheduler.sweep.run_case import CaseOutcome
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
 from tests.support.sweep_build import COLUMNS, deadly_case, run_here, two_hundred
 
@@ -36,7 +36,7 @@ def cases(tmp_path: Path) -> list[Case]:
     return two_hundred(tmp_path / "snaps")
 
 
-def killing_one(todo: Sequence[Case], cluster: Any) -> Generator[Outcome]:
+def killing_one(todo: Sequence[Case], cluster: Any) -> Generator[CaseOutcome]:
     """A worker is killed when the first case is done."""
     for at, outcome in enumerate(run_on_dask(todo, cluster.scheduler_address)):
         if at == 0:

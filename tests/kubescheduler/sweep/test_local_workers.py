@@ -14,7 +14,7 @@ import pytest
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.local_workers import ATTEMPTS, run_locally
 from kubescheduler.sweep.rows_file import open_rows
-from kubescheduler.sweep.run_case import Outcome
+from kubescheduler.sweep.run_case import CaseOutcome
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
 from tests.support.sweep_build import COLUMNS, deadly_case, run_here, two_hundred
 
@@ -24,7 +24,7 @@ def cases(tmp_path: Path) -> list[Case]:
     return two_hundred(tmp_path / "snaps")
 
 
-def killing_one(todo: Sequence[Case]) -> Generator[Outcome]:
+def killing_one(todo: Sequence[Case]) -> Generator[CaseOutcome]:
     """Two processes, of which one is killed when the first case is done."""
     before = set(multiprocessing.active_children())
     for at, outcome in enumerate(run_locally(todo, 2)):

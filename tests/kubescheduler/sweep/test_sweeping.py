@@ -11,7 +11,7 @@ import pytest
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.rows import Row
 from kubescheduler.sweep.rows_file import open_rows
-from kubescheduler.sweep.run_case import Outcome, failed, run_case
+from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
 from tests.support.sweep_build import COLUMNS, rows_in, run_here, two_hundred
 
@@ -47,7 +47,7 @@ def test_a_sweep_goes_on(cases: list[Case], path: Path) -> None:
     sweep(cases[1:4], run_here, open_rows(str(path), COLUMNS))
     ran: list[str] = []
 
-    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+    def runner(todo: Sequence[Case]) -> Generator[CaseOutcome]:
         ran.extend(case.id for case in todo)
         yield from run_here(todo)
 
@@ -56,7 +56,7 @@ def test_a_sweep_goes_on(cases: list[Case], path: Path) -> None:
     assert rows_in(path) == [dict(run_case(case).row) for case in cases]
 
 
-def one_fails(todo: Sequence[Case]) -> Generator[Outcome]:
+def one_fails(todo: Sequence[Case]) -> Generator[CaseOutcome]:
     """The second case fails, with an error of two lines."""
     yield from (failed(case, "one\ntwo") if at == 1 else run_case(case) for at, case in enumerate(todo))
 
@@ -76,7 +76,7 @@ def test_what_stops_a_sweep_loses_nothing(cases: list[Case], path: Path, error: 
     """The rows so far are in the file, in order, and the runner is closed."""
     closed: list[bool] = []
 
-    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+    def runner(todo: Sequence[Case]) -> Generator[CaseOutcome]:
         try:
             yield from run_here([todo[3], todo[1]])
             raise error
@@ -95,7 +95,7 @@ def test_a_runner_is_closed_when_rows_cannot_be_written(cases: list[Case], path:
     """A full disk ends the sweep and what runs for it."""
     closed: list[bool] = []
 
-    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+    def runner(todo: Sequence[Case]) -> Generator[CaseOutcome]:
         try:
             yield from run_here(todo)
         finally:
@@ -121,7 +121,7 @@ def test_a_runner_is_closed_when_rows_cannot_be_written(cases: list[Case], path:
 def test_notes_are_told_once(cases: list[Case], path: Path) -> None:
     """Many cases of one configuration have one note."""
 
-    def runner(todo: Sequence[Case]) -> Generator[Outcome]:
+    def runner(todo: Sequence[Case]) -> Generator[CaseOutcome]:
         yield from (attrs.evolve(run_case(case), notes=("a", "a", case.snapshot.name[-7:])) for case in todo)
 
     told: list[str] = []

@@ -8,7 +8,7 @@ import pytest
 
 from clusterstate.errors import InputError
 from kubescheduler.testing.record_files import record_path
-from kubescheduler.testing.records import Placed, read, written
+from kubescheduler.testing.records import RecordedPlacement, read, written
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
 
 CHECK = 'def test(scheduler, placements):\n    placements.check(scheduler, "pods.json")'
@@ -196,10 +196,12 @@ def test_wrong_use(body: str, lines: list[str], recorded: Project) -> None:
 def test_records_survive_writing_and_reading(tmp_path: Path) -> None:
     """What is read is what was written, messages of several lines and odd names too."""
     records = [
-        Placed("default/a", "n1", 3, ("n1", "n-2", "true")),
-        Placed("default/1.0", "yes"),
-        Placed("default/b", None, message="pod (b) failed to fit in any node\nfit failure on node (n): CPU: x\n"),
-        Placed("b", None, message="no nodes available – é"),
+        RecordedPlacement("default/a", "n1", 3, ("n1", "n-2", "true")),
+        RecordedPlacement("default/1.0", "yes"),
+        RecordedPlacement(
+            "default/b", None, message="pod (b) failed to fit in any node\nfit failure on node (n): CPU: x\n"
+        ),
+        RecordedPlacement("b", None, message="no nodes available – é"),
     ]
     path = tmp_path / "record.yaml"
     path.write_text(written(records, "title"), encoding="utf-8")
