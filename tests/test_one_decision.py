@@ -18,7 +18,7 @@ from clusterstate.errors import InputError
 from kubescheduler import RELEASES, Cluster, Scheduler, __version__
 from kubescheduler.cli import run
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.sweep.cases import Configuration, Snapshot, SweepOptions, cases_of
+from kubescheduler.sweep.cases import Configuration, SnapshotFiles, SweepOptions, cases_of
 from kubescheduler.sweep.run_case import run_case
 from kubescheduler.testing.cluster_argument import cluster_of
 from kubescheduler.testing.placements import Placer
@@ -190,7 +190,7 @@ class Files:
         """A sweep tells of hosts only."""
         configuration = Configuration("old", EngineSpec(**self.fields))
         options = SweepOptions((self.pod,), placements=True, version=__version__)
-        [case] = cases_of([Snapshot.of(self.cluster)], [configuration], (), options)
+        [case] = cases_of([SnapshotFiles.of(self.cluster)], [configuration], (), options)
         row = run_case(case).row
         [host] = json.loads(str(row["placements"])).values()
         return None if host is None else str(host)
