@@ -64,7 +64,7 @@ def node_infos(snapshot: Snapshot) -> Iterable[tuple[int, NodeInfo]]:
 
 
 def _changed_pods(snapshot: Snapshot, row: int) -> tuple[Pod, ...]:
-    """The pods of a row after the snapshot's changes; a pod thought away is one of its class."""
+    """The pods of a row after the snapshot's changes; a hypothetically removed pod is one of its class."""
     pods = snapshot.pods_on(row)
     for change in snapshot.changes:
         if change.row == row and change.pod is not None:

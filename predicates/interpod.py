@@ -134,7 +134,7 @@ def _too_near(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
 
 
 def _put_back(snapshot: Snapshot, matchers: list[TermMatcher]) -> list[int]:
-    """The rows onto which a pod was thought that any of the terms picks, and not thought away again.
+    """The rows to which a pod was hypothetically added that any of the terms picks, and not removed again.
 
     Upstream counts such a pod for all of the terms (topologyPairsMaps of AddPod), stricter than a running one.
     """

@@ -18,7 +18,7 @@ LABEL_PRESENCE_1_4 = "CheckNodeLabelPresence"
 
 
 def check_node_label_presence(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Verdict:
-    """Fails where some listed label exists otherwise than ``presence`` says; an empty value exists.
+    """Fails where some listed label exists contrary to ``presence``; an empty value exists.
 
     Upstream: 1.16 CheckNodeLabelPresence.
     """

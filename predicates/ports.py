@@ -75,7 +75,7 @@ def _fits(rule: str, ports_of: PortsOf, pod: PodInfo, snapshot: Snapshot) -> Ver
 
 
 def _still_taken(row: int, in_the_way: Callable[[PodInfo], frozenset[HostPort]], snapshot: Snapshot) -> bool:
-    """Whether a conflicting port is held on a row that pods were thought away from.
+    """Whether a conflicting port is held on a row that pods were hypothetically removed from.
 
     The ports of a node are a set: a pod that goes frees its ports even where another pod holds the same ones,
     until one is added again. So the changes count in their order.

@@ -48,8 +48,8 @@ class _First:
 def _peers(pod: PodInfo, snapshot: Snapshot) -> _First:
     """The first pod of the same namespace that has all of this pod's labels.
 
-    Pods that run come in the order of the node list; those that are thought on come after them, in their order, as
-    does a pod that was thought away before.
+    Pods that run come in the order of the node list; those that are hypothetically added come after them, in
+    their order, as does a pod that was removed before.
     """
     pairs = pod.labels.items()
 
@@ -77,7 +77,7 @@ def _peers(pod: PodInfo, snapshot: Snapshot) -> _First:
 
 
 def _there(tally: Tally, gone: Mapping[int, int], unchanged: Snapshot) -> Mask:
-    """(N,) bool: the listed rows with a running peer that was not thought away."""
+    """(N,) bool: the listed rows with a running peer that was not hypothetically removed."""
     counts: IntArray = unchanged.counts(tally).copy()
     for row, number in gone.items():
         counts[row] -= number

@@ -68,7 +68,7 @@ def balanced_resource_allocation(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
 
 def balanced_resource_allocation_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–10: 10 - |…|·10, which rounds otherwise than (1 - |…|)·10. Upstream: 1.4 BalancedResourceAllocation."""
+    """(n,) 0–10: 10 - |…|·10, which rounds differently from (1 - |…|)·10. Upstream: 1.4 BalancedResourceAllocation."""
     requested, allocatable = totals(pod, snapshot)
     cpu, memory = _in_use(requested, allocatable)
     scores: IntArray = (MAX_PRIORITY - np.abs(cpu - memory) * MAX_PRIORITY).astype(np.int64)

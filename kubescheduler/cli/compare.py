@@ -85,7 +85,7 @@ def compare(
 
     CLUSTER are files, folders, .csv files of nodes, or - for standard input. A configuration is written as
     release=1.16,policy=policy.json with the keys release, provider, policy, policy-configmap, config, feature-gates
-    (parted by ;), hard-pod-affinity-symmetric-weight and percentage-of-nodes-to-score.
+    (separated by ;), hard-pod-affinity-symmetric-weight and percentage-of-nodes-to-score.
 
     Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
     removed-priority, normalisation, extender-scaling, tie-break, earlier-choices, not-tried, error.

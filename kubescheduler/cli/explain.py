@@ -103,7 +103,7 @@ def _with_raw(decision: Decision, name: str) -> dict[str, str]:
 
 
 def _stacked(header: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Long names in several lines, parted between their words, so that the columns stay narrow."""
+    """Long names in several lines, broken between their words, so that the columns stay narrow."""
     yield from zip_longest(*map(_lines, header), fillvalue="")
 
 

@@ -86,17 +86,17 @@ def compare(  # noqa: PLR0913
     cluster = list(objects)
     run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
     results = run.pods(pods, progress)
-    eyes = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
+    view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(
         names=columns,
         releases=tuple(spec.release for spec in specs),
         mode=mode,
         pods=results,
         effects=tuple(
-            effects(cluster, pods, hosts, evicted, eyes, leave=mode == SEQUENCE)
+            effects(cluster, pods, hosts, evicted, view, leave=mode == SEQUENCE)
             for hosts, evicted in zip(run.hosts, run.evicted, strict=True)
         ),
-        before=effects(cluster, (), (), (), eyes, leave=False),
+        before=effects(cluster, (), (), (), view, leave=False),
     )
 
 

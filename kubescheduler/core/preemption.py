@@ -117,7 +117,7 @@ class _Found:
 
 
 def _find(attempt: Attempt, part: Part, protect: Protect, *, lower_only: bool) -> _Found:
-    """Every lower pod is thought away; then each is put back, those that a budget protects first, the important
+    """Every lower pod is removed hypothetically; each is put back, those that a budget protects first, the important
     before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
     """
     roster, rows, trial = attempt.roster, part.tried, part.trial

@@ -32,7 +32,7 @@ def test_union_sizes_follow_pods_and_changes(
     new: frozenset[str],
     data: st.DataObject,
 ) -> None:
-    """Pods that come, go, or are thought on or away give what counting from scratch gives."""
+    """Pods that come, go, or are hypothetically added or removed give what counting from scratch gives."""
     pods = [using(row, ids, f"p{i}") for i, (row, ids) in enumerate(placed)]
     cluster = Cluster([make_node(f"n{row}") for row in range(ROWS)], pods)
     cluster.snapshot.union_sizes("ids", ids_of, new, 0)

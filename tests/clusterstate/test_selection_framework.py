@@ -1,4 +1,4 @@
-"""What the framework releases read in selectors otherwise than 1.16."""
+"""What the framework releases read in selectors differently from 1.16."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_codes() -> None:
     ],
 )
 def test_running_pods_whose_volumes_cannot_be_counted(running: Pod, expected: dict[str, list[str]]) -> None:
-    """They stop the attempt where volumes have to be counted, until they are thought away."""
+    """They stop the attempt where volumes have to be counted, until they are hypothetically removed."""
     cluster = world([running], limits("a", ("d.io", 9)))
     assert failing(cluster, claiming("c0")) == expected
     assert failing(cluster, claiming("disk")) == expected
@@ -217,7 +217,7 @@ def test_attachments_count_where_no_pod_uses_them(
 
 
 def test_what_a_pod_leaves_behind() -> None:
-    """Its volume stays attached when it is thought away."""
+    """Its volume stays attached when it is hypothetically removed."""
     pods = [claiming("c0", name="x", node="a"), claiming("c2", name="y", node="a")]
     cluster = world(pods, limits("a", ("d.io", 2)), attached("x", "pv0"))
     assert failing(cluster, claiming("c1")) == FULL
@@ -276,7 +276,7 @@ def _of(driver: str, volumes: set[tuple[str, str]]) -> int:
 @settings(deadline=None)
 @given(claims=CLAIMS, placed=PLACED, held=ATTACHED, counts=COUNTS, moved=st.none() | CLAIMS)
 def test_counting_one_by_one_gives_the_same(claims: Any, placed: Any, held: Any, counts: Any, moved: Any) -> None:
-    """Also for one row, and with a pod that is only thought onto node a."""
+    """Also for one row, and with a pod that is only hypothetically on node a."""
     pods = [claiming(*names, name=f"x{i}", node=at) for i, (names, at) in enumerate(placed)]
     others = [attached(f"va{i}", volume, at, VOLUMES[volume][0]) for i, (volume, at) in enumerate(held)]
     cluster = world(pods, *(limits(name, *counts.items()) for name in "ab"), *others)

@@ -195,7 +195,7 @@ def test_nominated_pods_do_not_count_for_the_pods_own_terms() -> None:
 
 
 def test_removed_pods_do_not_count() -> None:
-    """A pod thought away leaves all three counts; another that supports the same topology stays."""
+    """A hypothetically removed pod leaves all three counts; another that supports the same topology stays."""
     running = make_pod("e", X, node="a1", affinity=far(term(app="me")))
     cluster = Cluster(NODES, [running])
     gone = cluster.snapshot.what_if([change(cluster, running, "a1", -1)])
@@ -205,7 +205,7 @@ def test_removed_pods_do_not_count() -> None:
 
 
 def test_a_pod_put_back_counts_for_all_anti_affinity_terms() -> None:
-    """A pod thought away and on again that one term picks counts in the topology of every term."""
+    """A pod hypothetically removed and put back that one term picks counts in the topology of every term."""
     cluster = Cluster(NODES, [make_pod("e", X, node="a1")])
     pod = make_pod(affinity=far(term("host", app="x"), term("zone", app="y")))
     assert list(reasons(cluster, pod)) == ["a1"]
@@ -338,7 +338,7 @@ def test_some_rows_get_what_all_rows_get(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_thinking_a_pod_on_is_placing_it(seed: int) -> None:
-    """A bound pod thought on gives what placing it gives, as long as the pod has at most one anti-affinity term."""
+    """A bound pod hypothetically added counts as if placed, as long as the pod has at most one anti-affinity term."""
     pick = random.Random(seed)
     cluster = random_cluster(pick)
     added = random_pod(pick, "c", "n2")

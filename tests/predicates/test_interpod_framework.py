@@ -227,7 +227,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 @given(worlds(), incoming_with_affinity(), st.data())
 def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> None:
-    """All rows, some rows, and pods thought on and away: as the rule says pod by pod."""
+    """All rows, some rows, and pods hypothetically added and removed: as the rule says pod by pod."""
     cluster = world.cluster()
     reference = Reference(world.nodes, world.pods, world.release, KNOWN)
     info, snapshot = cluster.info(pod), cluster.snapshot

@@ -111,7 +111,7 @@ def test_ports_are_followed_as_pods_come_and_go() -> None:
     ],
 )
 def test_used_ports_are_a_set(signs: list[int], conflict: bool) -> None:
-    """Of two pods with the same port, one that is thought away frees it, and one thought back takes it."""
+    """Of two pods with the same port, one that is hypothetically removed frees it, and one put back takes it."""
     cluster = Cluster([make_node("a")], [pod_with(":80/", name=n, node="a") for n in ("one", "two")])
     info = cluster.info(pod_with(":80/"))
     snapshot = cluster.snapshot.what_if([PodChange(0, info, sign) for sign in signs])

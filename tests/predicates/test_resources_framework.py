@@ -150,7 +150,7 @@ def test_init_containers_and_overhead_stay_on_the_node_in_1_20() -> None:
 
 @pytest.mark.parametrize("view", [VIEW_1_20, VIEW_1_36], ids=["1.20", "1.36"])
 def test_pods_thought_onto_a_node_count(view: Any) -> None:
-    """And those thought away do not."""
+    """And those hypothetically removed do not."""
     cluster = cluster_of(ROOM, [resources(cpu=1500)], view)
     ask = old if view is VIEW_1_20 else lambda *args, **rest: new(*args, **rest)[0]
     pod, running = make_pod(requests=resources(cpu=800)), cluster.info(make_pod(requests=resources(cpu=1500)))

@@ -131,7 +131,7 @@ def test_peers_outside_the_rows_count() -> None:
 
 
 def test_thoughts_about_peers_count() -> None:
-    """A peer thought away is none, one thought on is one; a nomination is on no node."""
+    """A peer hypothetically removed is none, one added is one; a nomination is on no node."""
     old = make_pod("old", WEB, node="a1")
     cluster = Cluster(NODES, [old], [service(WEB)])
     info, pod = cluster.info(old), make_pod(label=WEB)

@@ -112,7 +112,7 @@ def test_the_node_list_follows_the_nodes() -> None:
     ],
 )
 def test_pods_that_come_back_are_last(signs: list[tuple[str, int]], expected: list[str]) -> None:
-    """Pods are thought away and on again in preemption; the list keeps that order."""
+    """Pods are hypothetically removed and added again in preemption; the list keeps that order."""
     pods = {"x": peer("x", "a1"), "y": peer("y", "b1")}
     cluster = Cluster(NODES, pods.values(), [SERVICE])
     rows = {"x": 0, "y": 2}

@@ -123,7 +123,7 @@ def test_counts_follow_the_cluster() -> None:
 
 
 def test_thought_on_pods_count() -> None:
-    """A pod thought onto a node counts, nominated or not, and one thought away does not."""
+    """A pod hypothetically added to a node counts, nominated or not, and one removed does not."""
     cluster = Cluster(ZONES, pods_on(a=1, b=1, c=1))
     info = cluster.info(make_pod(label=X, topology_spread_constraints=(spread(),)))
     other = cluster.info(make_pod("o", X))

@@ -218,7 +218,7 @@ def as_changes(cluster: Cluster, changes: Sequence[tuple[int, Pod, int]]) -> lis
 
 @given(worlds(), incoming(constraints), st.data())
 def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> None:
-    """All rows, some rows, and pods thought on and away in any order: as the rule says node by node."""
+    """All rows, some rows, and pods hypothetically added and removed in any order: as the rule says node by node."""
     cluster = world.cluster()
     reference = Reference(world.nodes, world.pods, world.release)
     info, snapshot = cluster.info(pod), cluster.snapshot
@@ -236,7 +236,7 @@ def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> No
 
 @given(worlds(), incoming(constraints), st.data())
 def test_law_changes_are_recomputation(world: World, pod: Pod, data: st.DataObject) -> None:
-    """Pods thought onto one node, not being deleted, are as if they ran there (domains that count in 1.20)."""
+    """Pods hypothetically added to a node, not being deleted, are as if they ran there (domains that count in 1.20)."""
     at = data.draw(st.integers(0, len(world.nodes) - 1))
     chosen = [p for p in data.draw(running(1, "m")) if p.metadata.deletion_timestamp is None]
     pods = tuple(p.on(f"n{at}") for p in chosen)

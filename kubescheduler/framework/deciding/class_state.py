@@ -58,8 +58,8 @@ class PreScoreState:
 
 class ProfileState(ClassState):
     """See ClassState. pre: plugin → its PreFilter, of those that have something to say about the pod class. asked: the
-    PreFilter plugins that are asked, in order. pre_scores: the PreScore plugins that are asked, in order; those of
-    one's own as they are."""
+    PreFilter plugins that are asked, in order. pre_scores: the PreScore plugins that are asked, in order; custom
+    ones as they are."""
 
     __slots__ = ("asked", "by_name", "pre", "pre_scores")
 

@@ -38,8 +38,8 @@ class Compiled:
     """One profile, ready to decide.
 
     algorithm: the Filter and Score plugins that work over columns, and the extenders. pre_checks: PreFilter plugins
-    over columns. order: every Filter plugin, scores: every Score plugin, in order, by name. own_…: the plugins of
-    one's own, which are called anew in every attempt.
+    over columns. order: every Filter plugin, scores: every Score plugin, in order, by name. own_…: the custom
+    plugins, which are called anew in every attempt.
     """
 
     frame: Frame

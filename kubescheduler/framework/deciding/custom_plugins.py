@@ -1,4 +1,4 @@
-"""Plugins of one's own, wrapped for one attempt so that they run over columns like all others."""
+"""Custom plugins, wrapped for one attempt so that they run over columns like all others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from predicates.types import FitPredicate, NodeError, Verdict
 
 @attrs.frozen(eq=False)
 class OwnFilter:
-    """A plugin's Filter in one attempt. Pods thought onto or away from nodes are told to its AddPod and RemovePod.
+    """A plugin's Filter in one attempt. Hypothetical changes are passed to its AddPod and RemovePod.
 
     rejected: the codes that refuse a node; any other is an error. told: its PreFilter is enabled, so that AddPod and
     RemovePod are called. codes: row → the code with which it last refused it.

@@ -50,7 +50,7 @@ class Filtering:
     cache: ClusterCache
     error_text: ErrorText
     own: Mapping[str, OwnFilter]
-    """The Filter plugins of one's own that do not skip this pod."""
+    """The custom Filter plugins that do not skip this pod."""
 
     @classmethod
     def of(
@@ -84,7 +84,7 @@ class Filtering:
         return out
 
     def run(self, rows: Mask | None, *, every: bool) -> Passed:
-        """Judges the listed rows (of ``rows`` only, if given). every: plugins of one's own judge all rows, not just
+        """Judges the listed rows (of ``rows`` only, if given). every: custom plugins judge all rows, not just
         those that are left.
 
         A row where a plugin errs does not pass; see ``raise_error``. Raises SchedulingError when one errs beside pods
@@ -123,7 +123,7 @@ class Filtering:
         }
 
     def _with_own(self, snapshot: Snapshot, rows: Mask, every: bool) -> Iterator[tuple[str, Verdict]]:
-        """Plugins of one's own judge the rows that are left when it is their turn."""
+        """Custom plugins judge the rows that are left when it is their turn."""
         left = rows.copy()
         for name in self.compiled.order:
             column = self.state.by_name.get(name)

@@ -1,4 +1,4 @@
-"""Finding plugins of one's own: by ``module:Factory``, by entry points; and reading their args."""
+"""Finding custom plugins: by ``module:Factory``, by entry points; and reading their args."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugins there are: one's own beside those that come with the scheduler."""
+"""The plugins there are: custom ones beside those that come with the scheduler."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Registry(Mapping[str, PluginFactory]):
 
 @attrs.frozen
 class PluginOption:
-    """A plugin of one's own, to be registered when a scheduler is made."""
+    """A custom plugin, to be registered when a scheduler is made."""
 
     name: str
     factory: PluginFactory
@@ -63,7 +63,7 @@ def with_plugin(name: str, factory: PluginFactory) -> PluginOption:
 
 
 def registry_with(in_tree: Mapping[str, PluginFactory], options: Iterable[PluginOption]) -> Registry:
-    """The scheduler's plugins and one's own. Raises RegistryError with every name that is taken."""
+    """The scheduler's plugins and custom ones. Raises RegistryError with every name that is taken."""
     registry = Registry(in_tree)
     problems: list[str] = []
     for option in options:

@@ -39,7 +39,7 @@ def test_keys_in_use_follow_the_pods() -> None:
 
 
 def test_thought_on_pods_use_keys_too() -> None:
-    """The keys of a pod that is only thought on are in use in that snapshot."""
+    """The keys of a pod that is only hypothetically added are in use in that snapshot."""
     cluster = Cluster([make_node("n")])
     snapshot = cluster.snapshot.what_if([PodChange(0, cluster.info(make_pod(affinity=MIXED)), 1)])
     assert topology_keys(snapshot, REPEL) == ["host"]

@@ -192,7 +192,7 @@ profiles:
 
 
 def test_plugins_of_both_kinds(folder: Path, kubescheduler: Run, own_algorithms: None) -> None:
-    """Each release takes what is for it: the new scheduler refuses a node for a plugin of one's own."""
+    """Each release takes what is for it: the new scheduler refuses a node for a custom plugin."""
     (folder / "plugin_own.py").write_text(OWN)
     (folder / "own.yaml").write_text(PROFILE)
     own = ("--plugin", "plugin_own:algorithms", "--plugin", "plugin_own:NotOnN1")

@@ -44,7 +44,7 @@ def weights(spec: EngineSpec) -> dict[str, int]:
 
 
 def test_in_one_line() -> None:
-    """Keys as the command line has them; several gates are parted by semicolons."""
+    """Keys as the command line has them; several gates are separated by semicolons."""
     spec = EngineSpec.parse("release=1.20, policy=p.json,feature-gates=A=true;B=false,percentage-of-nodes-to-score=50")
     assert spec == EngineSpec(
         "1.20", policy_file="p.json", feature_gates="A=true,B=false", percentage_of_nodes_to_score=50
@@ -166,7 +166,7 @@ def test_1_36_by_configuration(tmp_path: Path) -> None:
     assert len(problems) >= 3
 
 
-# --- plugins of one's own --------------------------------------------------------------------
+# --- custom plugins --------------------------------------------------------------------
 
 
 class Picky:
@@ -238,7 +238,7 @@ def test_plugins_that_no_profile_enables(tmp_path: Path) -> None:
 
 
 def test_names_that_are_taken() -> None:
-    """A plugin of one's own cannot replace the scheduler's."""
+    """A custom plugin cannot replace the scheduler's."""
     from clusterstate.errors import RegistryError
 
     with pytest.raises(RegistryError, match="a plugin named NodeName already exists"):

@@ -89,7 +89,7 @@ def test_what_cannot_be_mended_is_among_what_fails(release: str, world: World, p
             assert rule.beyond(info, snapshot)[::-1].tolist() == rule.beyond(info, snapshot.take(rows)).tolist()
 
 
-# --- pods thought onto and away from nodes --------------------------------------------------------
+# --- pods hypothetically added to nodes and removed --------------------------------------------------
 
 Changes = Sequence[tuple[Pod, int]]
 Excuse = Callable[[Pod, World, Changes], bool]

@@ -90,7 +90,7 @@ def test_higher_priority_first_then_first_come(release: str) -> None:
 
 
 def test_another_queue_sort_orders_them(release: str) -> None:
-    """An order of one's own replaces priority and time."""
+    """A custom order replaces priority and time."""
     setting = Setting(release, order=lambda entry: (entry.pod.metadata.name,))
     for name in "cab":
         setting.queue.add(make_pod(name, priority=ord(name)))
@@ -325,7 +325,7 @@ def test_a_rejection_ends_a_row_of_errors() -> None:
     ids=["pod gone", "pod placed", "node", "node gone", "labels", "taints", "amounts", "annotations"],
 )
 def test_events_move_the_pods_they_may_help(event: Callable[[FrameworkQueue], None], moved: list[str]) -> None:
-    """Those that were rejected by a plugin that registers the event; a plugin of one's own hopes for everything."""
+    """Those that were rejected by a plugin that registers the event; a custom plugin hopes for everything."""
     setting = Setting("1.36")
     rejectors = {"fit": "NodeResourcesFit", "affinity": "NodeAffinity", "taints": "TaintToleration", "foreign": "Own"}
     for name, plugin in rejectors.items():

@@ -95,7 +95,7 @@ def test_entries_of_one_name_are_one_in_1_16() -> None:
 
 
 def test_names_that_1_16_never_runs_are_idle() -> None:
-    """An argument under a name of one's own has no effect there, while 1.4 runs it."""
+    """An argument under a custom name has no effect there, while 1.4 runs it."""
     document = policy(predicates=[label_presence("Mine", "a"), label_presence("CheckNodeLabelPresence", "b")])
     assert [item.idle for item in source(document).predicates] == [True, False]
     assert [item.idle for item in source(document, "1.4").predicates] == [False, False]

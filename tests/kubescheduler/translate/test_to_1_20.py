@@ -172,7 +172,7 @@ def test_names_that_1_20_does_not_take(entry: dict[str, Any], plugin: str) -> No
     ids=lambda value: None if isinstance(value, dict) else value,
 )
 def test_notes(document: dict[str, Any], kind: str, path: str) -> None:
-    """What 1.20 does otherwise than 1.16."""
+    """What 1.20 does differently from 1.16."""
     assert kind in about(translated(document, "1.20"), path)
 
 

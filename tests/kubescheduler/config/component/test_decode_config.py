@@ -254,7 +254,7 @@ def test_null_counts_as_absent() -> None:
 
 
 def test_args_of_plugins_without_a_type() -> None:
-    """Args of one's own plugin stay as they are written."""
+    """Args of a custom plugin stay as they are written."""
     config = read("1.36", profiles=[{"pluginConfig": [entry("Mine", a=[1], kind="Whatever")]}])
     assert args_of(config, "Mine") == {"a": [1], "kind": "Whatever"}
 

@@ -275,7 +275,7 @@ def test_profile_1_36() -> None:
 
 
 def test_plugins_of_ones_own() -> None:
-    """Where a plugin of one's own takes part is told by the caller."""
+    """Where a custom plugin takes part is said by the caller."""
     own = {**POINTS_BY_PLUGIN_1_36, "Mine": frozenset({Point.FILTER, Point.POST_BIND})}
     found = document("1.36", profiles=[{"plugins": plugins(multiPoint=plugin_set("Mine"))}])
     config = component_config_from(found, format_of("1.36"), all_problems=True, points=own)

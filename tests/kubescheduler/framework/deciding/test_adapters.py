@@ -146,7 +146,7 @@ def test_a_subset_of_rows_gives_the_same(rows: set[int]) -> None:
 
 
 def test_changes_are_seen() -> None:
-    """A plugin of one's own sees the pods that are thought onto a node."""
+    """A custom plugin sees the pods that are hypothetically added to a node."""
 
     def crowded(state: Any, pod: Any, node_info: Any) -> Status | None:
         return Status.unschedulable("crowded") if node_info.pods else None

@@ -158,7 +158,7 @@ def test_a_plugin_that_skips_is_not_run_on_nodes() -> None:
 
 
 def test_who_is_asked() -> None:
-    """Column rules that apply to the pod and have a PreFilter, and plugins of one's own, in order."""
+    """Column rules that apply to the pod and have a PreFilter, and custom plugins, in order."""
     own = plugin("Own", **answers(pre_filter=None, pre_score=None))
     silent = ColumnPlugin(
         "Silent", frozenset({Point.PRE_FILTER, Point.FILTER}), FitPredicate("Silent", lambda p, s: {})

@@ -22,7 +22,7 @@ def compiled(*plugins: Any, **fields: Any) -> Compiled:
 
 
 def test_plugins_by_how_they_are_run() -> None:
-    """Rules over columns apart from plugins of one's own, each in the order of the profile."""
+    """Rules over columns apart from custom plugins, each in the order of the profile."""
     own = plugin("Own", **answers(pre_filter=None, filter=None, pre_score=None, score=0))
     column = pre_filtering("A", PreFiltered())
     found = compiled(scoring("S", 1, pre_score=lambda *_: True), own, column, refusing("B", n0="b"))

@@ -46,7 +46,7 @@ def seeing(seen: list[str], status: Status | None = None) -> Any:
 
 @BOTH
 def test_the_first_plugin_that_refuses_a_node_decides(release: str) -> None:
-    """Later ones are not run there; rules over columns and plugins of one's own take turns."""
+    """Later ones are not run there; rules over columns and custom plugins take turns."""
     seen: list[str] = []
     plugins = [
         refusing("A", n0="full"),
@@ -72,7 +72,7 @@ def test_thorough_runs_every_plugin_everywhere(release: str) -> None:
 
 
 def test_a_policy_can_run_all_plugins() -> None:
-    """All reasons are told under the worst code, those of one's own plugins too."""
+    """All reasons are reported under the worst code, those of custom plugins too."""
     plugins = [refusing("A", n0="full", n1="hopeless"), plugin("B", **answers(filter=U)), refusing("C", n2="hopeless")]
     decision = deciding("1.20", *plugins, run_all=True).schedule(make_pod())
     assert decision.reasons() == {"n0": ["full", "u"], "n1": ["hopeless", "u"], "n2": ["u", "hopeless"]}

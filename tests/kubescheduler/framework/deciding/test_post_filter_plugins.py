@@ -209,7 +209,7 @@ def test_preemption_that_fails(release: str) -> None:
 
 
 def test_thorough_runs_preemption_alone() -> None:
-    """Plugins of one's own might change something."""
+    """Custom plugins might change something."""
     calls: list[Any] = []
 
     def look(*given: Any) -> tuple[None, Status]:

@@ -154,7 +154,7 @@ def test_nodes_without_a_status_count_as_left_out() -> None:
 
 
 def test_skipped_plugins_are_not_run_on_nodes() -> None:
-    """Whether they are rules over columns or one's own."""
+    """Whether they are rules over columns or custom plugins."""
     own = plugin("Own", **answers(pre_filter=Status(Code.Skip), filter=U))
     decision = deciding("1.36", own).schedule(make_pod())
     assert decision.host == "n0"
@@ -178,7 +178,7 @@ def test_thorough_tells_what_every_plugin_says_on_its_own(release: str) -> None:
 
 
 def test_post_filter_plugins_see_what_pre_filter_answered() -> None:
-    """Up to the plugin that ended it; what plugins of one's own wrote themselves stays."""
+    """Up to the plugin that ended it; what custom plugins wrote themselves stays."""
     kept: dict[str, Any] = {}
 
     def pre_filter(state: CycleState, pod: Any, snapshot: Any) -> None:

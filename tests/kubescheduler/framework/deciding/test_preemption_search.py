@@ -171,7 +171,7 @@ def test_the_worked_example(release: str) -> None:
     ids=["nobody lower", "as few as possible", "the big one", "the later one", "not even then"],
 )
 def test_victims(release: str, there: list[Pod], asking: Pod, expected: dict[str, list[str]]) -> None:
-    """All lower ones are thought away, and put back from the most important one as long as the pod fits."""
+    """All lower ones are hypothetically removed, and put back from the most important one as long as the pod fits."""
     decision = preempted(release, [node("n0"), *there], asking)
     assert victims(decision) == expected
     assert chosen(decision) == list(expected)

@@ -42,7 +42,7 @@ def own_scores(name: str, **by_node: int) -> Any:
 
 @BOTH
 def test_totals_are_weighted_sums(release: str) -> None:
-    """Of plugins over columns and one's own, of those nodes that pass."""
+    """Of plugins over columns and custom ones, of those nodes that pass."""
     plugins = [scoring("A", 5, 1, 2), own_scores("B", n0=0, n1=3, n2=1), refusing("F", n0="full")]
     decision = deciding(release, *plugins, weights={"A": 2, "B": 10}).schedule(make_pod())
     assert decision.total() == {"n1": 32, "n2": 14}

@@ -55,7 +55,7 @@ def test_sidecars_count_in_1_36(pod: Pod, held: Pod, conflict: bool) -> None:
 
 
 def test_a_sidecar_that_goes_frees_its_port() -> None:
-    """Also when it is only thought away, and until it is thought back."""
+    """Also when it is only hypothetically removed, and until it is put back."""
     old = sidecar("old", 80, "a")
     cluster = Cluster([make_node("a")], [old])
     gone, back = (PodChange(0, cluster.info(old), sign, pod=old) for sign in (-1, 1))

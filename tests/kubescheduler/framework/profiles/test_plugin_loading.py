@@ -1,4 +1,4 @@
-"""Loading plugins of one's own, and reading their args."""
+"""Loading custom plugins, and reading their args."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registering plugins of one's own beside the scheduler's."""
+"""Registering custom plugins beside the scheduler's."""
 
 from __future__ import annotations
 

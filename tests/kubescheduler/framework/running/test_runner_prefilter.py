@@ -143,7 +143,7 @@ def test_column_rules_that_say_nothing(release: str, skipped: set[str], made: Co
 
 
 def test_column_rules_name_nodes() -> None:
-    """A set of names counts as one of a plugin of one's own does."""
+    """A set of names counts as one of a custom plugin does."""
     framework = frame("1.36", column(PreFiltered(nodes=frozenset({"n1"}))))
     outcome = framework.run_pre_filter(CycleState(), POD, framework.handle.snapshot())
     assert (outcome.nodes, outcome.plugins) == ({"n1"}, ("Column",))
