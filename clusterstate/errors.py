@@ -7,6 +7,7 @@
     │   ├── DecodeError       an object, its file and the path of the fault
     │   ├── ConfigError       a policy, a provider name, a setting
     │   └── RegistryError     an algorithm name that cannot be registered or found
+    ├── StaleDecisionError    a decision that is asked about a cluster that has changed since
     ├── ClusterStateError     a cache operation that does not fit the cache's state
     └── SchedulingError       an attempt that was given up: the release's own text
         └── ExtenderError     an HTTP extender failed (kubescheduler.extender)
@@ -39,6 +40,10 @@ class ConfigError(InputError):
 
 class RegistryError(InputError):
     """An algorithm name that cannot be registered, or is not registered."""
+
+
+class StaleDecisionError(KubeSchedulerError):
+    """A decision is asked why, after the cluster has changed in a way that matters to the answer."""
 
 
 class ClusterStateError(KubeSchedulerError):

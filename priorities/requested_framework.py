@@ -295,8 +295,16 @@ def _share_formulas(formula: ShareFormula, requested: IntArray, allocatable: Int
 
 
 def _weighted_formula(scores: Sequence[str], weights: Sequence[int]) -> str:
-    """``s1 * 1 + s2 * 1``; 0 without any."""
-    return added([f"{score} * {weight}" for score, weight in zip(scores, weights, strict=True)])
+    """``s1 + s2 * 3``; 0 without any."""
+    pairs = zip(scores, weights, strict=True)
+    return added([score if weight == 1 else f"{score} * {weight}" for score, weight in pairs])
+
+
+def _mean_formula(mean: str, scores: Sequence[str], weights: Sequence[int]) -> str:
+    """mean: of the weighted sum and the sum of the weights; 0 where nothing weighs anything."""
+    if not sum(weights):
+        return "0"
+    return mean.format(_weighted_formula(scores, weights), added([str(weight) for weight in weights]))
 
 
 def mean_evidence_1_20(name: str, formula: ShareFormula, resources: Resources) -> RuleEvidence:
@@ -306,11 +314,8 @@ def mean_evidence_1_20(name: str, formula: ShareFormula, resources: Resources) -
         weights = dict(resources)
         requested, allocatable = (a[:, 0] for a in amounts(tuple(weights), pod, one_row(snapshot, at)))
         scores = _share_formulas(formula, requested, allocatable)
-        total = _weighted_formula(scores, tuple(weights.values()))
-        return Calculation(
-            f"({total}) // ({added([str(w) for w in weights.values()])})",
-            resource_inputs(weights, requested, allocatable),
-        )
+        mean = _mean_formula("({}) // ({})", scores, tuple(weights.values()))
+        return Calculation(mean, resource_inputs(weights, requested, allocatable))
 
     return plugin_evidence(name, explain)
 
@@ -338,8 +343,8 @@ def mean_evidence_1_36(name: str, formula: ShareFormula, resources: Resources, d
         there = np.flatnonzero(allocatable)
         scores = _share_formulas(formula, requested[there], allocatable[there])
         weights = [counted[i][1] for i in there.tolist()]
-        total = f"({_weighted_formula(scores, weights)}) // max({added([str(w) for w in weights])}, 1)"
-        return Calculation(total, resource_inputs([n for n, _ in counted], requested, allocatable))
+        mean = _mean_formula("({}) // ({})", scores, weights)
+        return Calculation(mean, resource_inputs([n for n, _ in counted], requested, allocatable))
 
     return plugin_evidence(name, explain)
 
@@ -354,8 +359,8 @@ def ratio_evidence_1_36(name: str, shape: Sequence[Point], resources: Resources,
         have = np.flatnonzero(_on_curve(table, requested, allocatable)).tolist()
         scores = [curve_formula(_utilization_formula(int(requested[i]), int(allocatable[i])), shape) for i in have]
         weights = [counted[i][1] for i in have]
-        total = f"round(({_weighted_formula(scores, weights)}) / max({added([str(w) for w in weights])}, 1))"
-        return Calculation(total, resource_inputs([n for n, _ in counted], requested, allocatable))
+        mean = _mean_formula("round(({}) / ({}))", scores, weights)
+        return Calculation(mean, resource_inputs([n for n, _ in counted], requested, allocatable))
 
     return plugin_evidence(name, explain)
 

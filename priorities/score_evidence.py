@@ -100,16 +100,21 @@ class ScoreEvidence:
     @property
     def sentence(self) -> str:
         """The whole way from the formula to the product in one line."""
-        parts = [f"{self.formula or 'custom rule'} = {self.raw}"]
+        parts = [_equation("custom rule" if self.formula is None else self.formula, self.raw)]
         if self.normalisation is not None:
-            parts.append(f"{self.normalisation} = {self.normalised}")
+            parts.append(f"normalised {_equation(self.normalisation, self.normalised)}")
         elif self.normalised != self.raw:
             parts.append(f"normalised {self.normalised}")
-        return f"{self.rule}: {'; '.join(parts)}; weight {self.weight}: {self.product}"
+        return f"{self.rule}: {'; '.join(parts)}; times {self.weight}: {self.product}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return attrs.asdict(self, recurse=False)
+
+
+def _equation(formula: str, number: int) -> str:
+    """``1 + 1 = 2``; a formula that is no more than its number stands alone."""
+    return formula if formula == str(number) else f"{formula} = {number}"
 
 
 # --- helpers of the rules ------------------------------------------------------------------

@@ -11,7 +11,9 @@ from clusterstate.growable import IntArray
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_16
+from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.notebook.decision_views import DecisionViews
+from priorities.score_evidence import ScoreEvidence
 
 Scores = IntArray | int
 """One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
@@ -48,6 +50,8 @@ class Decision(FilterResults, DecisionViews):
     """The text of an error that gave the attempt up, or why it was not made; None if nodes simply did not fit."""
     tried: bool = True
     """False: no attempt was made, as the pod is another scheduler's or a PreEnqueue plugin holds it back."""
+    score_source: ScoreSource | None = attrs.field(default=None, repr=False)
+    """What the evidence of the scores is worked out from; None when nothing was scored."""
     preemption: Preemption | None = None
     """What preemption would do; None when it was not asked for or not needed."""
     nominated: str | None = attrs.field()
@@ -96,6 +100,14 @@ class Decision(FilterResults, DecisionViews):
     def raw(self, priority: str) -> dict[str, int]:
         """Node → one plugin's score before it was normalised; in legacy releases what ``score`` says."""
         return self._by_name(self.raws[priority] if priority in self.raws else self.scores[priority])
+
+    def score_evidence(self, node: str) -> tuple[ScoreEvidence, ...]:
+        """What each score of a node was made of, in the order of ``scores``, then what extenders gave it.
+
+        Their products add up to the node's total. Empty for a node that was not scored. It is worked out when it is
+        first asked for; raises StaleDecisionError when the cluster has changed before that, as by binding the pod.
+        """
+        return () if self.score_source is None else self.score_source.evidence(self, node)
 
     def _by_name(self, numbers: Scores) -> dict[str, int]:
         values = [numbers] * len(self.feasible) if isinstance(numbers, int) else numbers.tolist()

@@ -18,6 +18,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
@@ -80,6 +81,7 @@ class GenericScheduler:
         traces: tuple[ExtenderTrace, ...] = ()
         idle: tuple[tuple[str, Verdict], ...] = ()
         refused: Mapping[str, Status] = {}
+        source: ScoreSource | None = None
         host = error = None
         try:
             info = self._ready(pod)
@@ -95,6 +97,7 @@ class GenericScheduler:
                 filtered.everywhere = False
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
                 scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
+                source = ScoreSource(state.info, self.cache.snapshot, self.algorithm.priorities, columns.log)
                 if self.algorithm.extenders:
                     extenders = self.algorithm.extenders
                     sums, traces = score_with_extenders(pod, extenders, traces, snapshot, filtered.feasible)
@@ -106,7 +109,7 @@ class GenericScheduler:
             error, host = str(e), None
             if isinstance(e, PriorityError):
                 error = behaviour.priority_error(e, len(filtered.feasible))
-            filtered.feasible, scored = np.zeros(0, np.int64), Scored()
+            filtered.feasible, scored, source = np.zeros(0, np.int64), Scored(), None
         return Decision(
             pod=pod,
             release=self.algorithm.release,
@@ -122,6 +125,7 @@ class GenericScheduler:
             scores=scored.scores,
             weights=self._weights,
             extenders=traces,
+            score_source=source,
             refused=refused,
             appends=True,
             host=host,

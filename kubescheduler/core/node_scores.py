@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
+import attrs
+import numpy as np
+
+from clusterstate.changes import ChangeLog, Reads, flags_of
+from clusterstate.errors import StaleDecisionError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.decision_records import ExtenderTrace
 from priorities.score_evidence import ScoreEvidence
-from priorities.types import PriorityConfig
+from priorities.types import PriorityConfig, PriorityError
 
-EXTENDERS_PAGE = "docs/reference/policy.md#what-they-mean"
+EXTENDERS_PAGE = "docs/how-to/extenders.md"
+NOTHING_SCORES_PAGE = "docs/reference/policy.md#what-they-mean"
 CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
 UNKNOWN: dict[str, Any] = {"unknown": "a custom rule; what it looked at is not known"}
 
@@ -30,10 +37,16 @@ def rule_evidence(
 
     Raises PriorityError as scoring does.
     """
-    raw = raw_scores(config, pod, feasible)
-    final = raw if config.reduce is None else config.reduce(pod, feasible, raw)
-    rule, constant = config.evidence, config.constant(pod)
+    constant = config.constant(pod)
+    try:
+        raw = raw_scores(config, pod, feasible)
+        final = raw if config.reduce is None else config.reduce(pod, feasible, raw)
+    except PriorityError:
+        if constant is None:
+            raise
+        return _constant_evidence(config, release, constant, weight)
     normalised = int(final[at]) if constant is None else constant
+    rule = config.evidence
     if rule is None:
         return custom_evidence(config.name, int(raw[at]), normalised, weight)
     calculation = rule.score(pod, feasible, at)
@@ -53,6 +66,15 @@ def rule_evidence(
         weight=weight,
         product=wrap(weight * normalised),
     )
+
+
+def _constant_evidence(config: PriorityConfig, release: str, constant: int, weight: int) -> ScoreEvidence:
+    """Of a rule that would fail on the nodes, but never gets to them for this pod."""
+    found = custom_evidence(config.name, constant, constant, weight)
+    if config.evidence is None:
+        return found
+    upstream, inputs = f"{release} {config.evidence.upstream}", {"decided by": "the pod alone"}
+    return attrs.evolve(found, upstream=upstream, page=config.evidence.page, inputs=inputs, formula=str(constant))
 
 
 def custom_evidence(name: str, raw: int, normalised: int, weight: int) -> ScoreEvidence:
@@ -82,3 +104,103 @@ def extender_evidence(trace: ExtenderTrace, release: str, node: str, scale: int)
         weight=trace.weight,
         product=wrap(trace.weight * raw * scale),
     )
+
+
+def nothing_scores(release: str) -> ScoreEvidence:
+    """Every node counts 1 where no rule scores at all."""
+    inputs = {"rules that score": "none"}
+    return ScoreEvidence("no rule", f"{release} PrioritizeNodes", NOTHING_SCORES_PAGE, inputs, "1", 1, None, 1, 1, 1)
+
+
+# --- of a whole decision -------------------------------------------------------------------
+
+ANYTHING = flags_of(Reads(sum(Reads)))
+CHANGED = "the cluster has changed since this decision was made: ask before the pod is bound, or decide again"
+
+
+class Scored(Protocol):
+    """What a decision says of the nodes that it scored; see Decision."""
+
+    @property
+    def release(self) -> str: ...
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def feasible(self) -> IntArray: ...
+    @property
+    def totals(self) -> IntArray: ...
+    @property
+    def scores(self) -> Mapping[str, IntArray | int]: ...
+    @property
+    def raws(self) -> Mapping[str, IntArray | int]: ...
+    @property
+    def weights(self) -> Mapping[str, int]: ...
+    @property
+    def extenders(self) -> tuple[ExtenderTrace, ...]: ...
+
+
+class Weighted(Protocol):
+    """A rule with its weight."""
+
+    @property
+    def config(self) -> PriorityConfig: ...
+
+
+@attrs.frozen(eq=False)
+class ScoreSource:
+    """What the evidence of one decision's scores is worked out from."""
+
+    pod: PodInfo
+    """The pod as it was scored."""
+    view: Callable[[], Snapshot]
+    """The cluster over all rows, as rules saw it while nodes were scored."""
+    priorities: Sequence[Weighted]
+    """The rules that work over columns."""
+    log: ChangeLog
+    """Of the cluster."""
+    version: int = attrs.field()
+    """Of everything in the cluster, when the decision was made."""
+    extender_scale: int = 1
+    """What the scores of extenders are multiplied by, besides their weight."""
+    known: dict[str, tuple[ScoreEvidence, ...]] = attrs.field(factory=dict)
+    """Node → its evidence, once it has been asked for."""
+
+    @version.default
+    def _version(self) -> int:
+        return self.log.version_of(ANYTHING)
+
+    def evidence(self, decided: Scored, node: str) -> tuple[ScoreEvidence, ...]:
+        """What each score of a node was made of, rules first; empty for a node that was not scored.
+
+        Raises StaleDecisionError when it is asked for the first time after the cluster has changed.
+        """
+        found = self.known.get(node)
+        if found is None:
+            found = self.known[node] = self._work_out(decided, node)
+        return found
+
+    def _work_out(self, decided: Scored, node: str) -> tuple[ScoreEvidence, ...]:
+        if self._version() != self.version:
+            raise StaleDecisionError(CHANGED)
+        snapshot = self.view()
+        row = snapshot.row_of(node)
+        places = [] if row is None else np.flatnonzero(decided.feasible == row).tolist()
+        if not places or not len(decided.totals):
+            return ()
+        at = places[0]
+        view = snapshot.take(decided.feasible)
+        found = [self._of_rule(decided, name, view, at) for name in decided.scores]
+        traces = (extender_evidence(t, decided.release, node, self.extender_scale) for t in decided.extenders)
+        found += [one for one in traces if one is not None]
+        return tuple(found) if found or not decided.totals[at] else (nothing_scores(decided.release),)
+
+    def _of_rule(self, decided: Scored, name: str, view: Snapshot, at: int) -> ScoreEvidence:
+        weight = decided.weights[name]
+        for priority in self.priorities:
+            if priority.config.name == name:
+                return rule_evidence(priority.config, decided.release, self.pod, view, at, weight)
+        return custom_evidence(name, _at(decided.raws[name], at), _at(decided.scores[name], at), weight)
+
+
+def _at(scores: IntArray | int, at: int) -> int:
+    return scores if isinstance(scores, int) else int(scores[at])

@@ -128,7 +128,7 @@ def test_a_whole_record() -> None:
         "product": 18,
     }
     assert found[0].sentence.startswith("LeastRequestedPriority: ((4000 - 1500)")
-    assert found[0].sentence.endswith("// 2 = 6; weight 3: 18")
+    assert found[0].sentence.endswith("// 2 = 6; times 3: 18")
 
 
 def test_formulas_that_lie_are_found_out() -> None:

@@ -16,6 +16,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
+from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
@@ -40,6 +41,7 @@ class Deciding:
     cycle: CycleState
     thorough: bool
     scored: Scored = attrs.field(factory=Scored)
+    source: ScoreSource | None = None
     found: Finding = attrs.field(init=False)
 
     @found.default
@@ -61,7 +63,7 @@ class Deciding:
                 host = names[int(feasible[0])]
         except SchedulingError as e:
             error, host = str(e), None
-            self.scored = Scored()
+            self.scored, self.source = Scored(), None
             self.found.forget()
         return self._decision(names, listed, host, error)
 
@@ -78,10 +80,12 @@ class Deciding:
         scheduler = self.scheduler
         passed, filtered = self.found.passed, self.found.filtered
         everywhere = passed is not None and passed.everywhere and filtered is None
-        base = snapshot
+        base, see = snapshot, scheduler.cache.snapshot
         if filtered is not None and filtered.emptied and scheduler.rules.empties:
-            base = EmptiedNodes.of(snapshot)
+            base, see = EmptiedNodes.of(snapshot), self._emptied
         view = base if everywhere else base.take(feasible)
+        log, priorities = scheduler.cache.columns.log, scheduler.compiled.algorithm.priorities
+        self.source = ScoreSource(state.info, see, priorities, log, extender_scale=SCALE)
         scoring = Scoring(
             self.pod,
             state,
@@ -92,7 +96,7 @@ class Deciding:
             None if everywhere else feasible,
             scheduler.rules.pre_score_skips,
         )
-        self.scored = scoring.run(scheduler.cache.columns.log)
+        self.scored = scoring.run(log)
         extenders = scheduler.compiled.algorithm.extenders
         if extenders:
             sums, self.found.traces = score_with_extenders(
@@ -100,6 +104,10 @@ class Deciding:
             )
             self.scored.totals = self.scored.totals + sums
         return self._select(feasible, self.scored.totals)
+
+    def _emptied(self) -> EmptiedNodes:
+        """The nodes as they look when an extender answered them as objects."""
+        return EmptiedNodes.of(self.scheduler.cache.snapshot())
 
     def _select(self, feasible: IntArray, totals: IntArray) -> int:
         scheduler = self.scheduler
@@ -145,6 +153,7 @@ class Deciding:
             scores=self.scored.scores,
             weights=compiled.weights,
             extenders=found.traces,
+            score_source=self.source,
             host=host,
             error=error,
             known=scheduler.cache.columns.known,

@@ -1,0 +1,203 @@
+"""Evidence of a decision's scores: it adds up to the totals, in scenarios of the real kube-scheduler too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import attrs
+import msgspec
+import pytest
+
+from algorithmprovider.pernode import NodeInfo, per_node_priority
+from clusterstate.errors import StaleDecisionError
+from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.node_scores import rule_evidence
+from kubescheduler.engine.engines import ProfiledScheduler
+from kubescheduler.engine.evaluate_protocol import evaluate
+from priorities.node_affinity import no_preference
+from priorities.requested import REQUESTED
+from priorities.score_evidence import priority_evidence
+from priorities.types import PriorityArgs, PriorityConfig, PriorityError
+from tests.conftest import vectors_dir
+from tests.support.build import Cluster, cache_of, make_node, make_pod, resources
+from tests.support.deciders import NODES, FakeExtender, deciding, scoring
+from tests.support.formulas import agrees, whole
+from tests.test_conformance import rows
+
+PER_FILE = 3
+"""Scenarios looked at in each file of recorded answers; every query of them."""
+
+FILES = [path for path in sorted(vectors_dir().glob("*/*.jsonl.gz")) if not path.name.startswith(("extender", "large"))]
+
+
+def adds_up(decision: Decision) -> int:
+    """Asserts that the evidence of every scored node is that of its scores, and how many records there were."""
+    total, count = decision.total(), 0
+    for node in decision.fits() if total else ():
+        found = decision.score_evidence(node)
+        assert whole(sum(one.product for one in found)) == total[node]
+        rules = {one.rule: one for one in found}
+        for name in decision.scores:
+            assert rules[name].normalised == decision.score(name)[node]
+            assert rules[name].weight == decision.weights[name]
+            if name in decision.raws:
+                assert rules[name].raw == decision.raw(name)[node]
+        for one in found:
+            agrees(one)
+        count += len(found)
+    return count
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name[:-9]}")
+def test_recorded_scenarios_are_explained(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every formula of every node comes to its score, and the products to the total, in scenarios of every theme."""
+    explained = []
+
+    def watched(decide: Callable[..., Decision]) -> Callable[..., Decision]:
+        def deciding(*args: Any, **options: Any) -> Decision:
+            decision = decide(*args, **options)
+            explained.append(adds_up(decision))
+            return decision
+
+        return deciding
+
+    monkeypatch.setattr(GenericScheduler, "decide", watched(GenericScheduler.decide))
+    monkeypatch.setattr(ProfiledScheduler, "decide", watched(ProfiledScheduler.decide))
+    for row in islice(rows(path), PER_FILE):
+        for _ in evaluate([msgspec.json.encode(row["scenario"])], path.parent.name):
+            pass
+    assert sum(explained)
+
+
+# --- rules that are not the release's ------------------------------------------------------
+
+
+def legacy(*priorities: WeightedPriority, extenders: tuple[Any, ...] = ()) -> GenericScheduler:
+    cache = cache_of([make_node("a"), make_node("b")])
+    return GenericScheduler(Algorithm("1.16", (), priorities, extenders), cache)
+
+
+def by_name(_: PodInfo, __: Snapshot, node: NodeInfo) -> int:
+    return ord(node.name) - ord("a") + 3
+
+
+def test_a_custom_function_says_no_more_than_its_answer() -> None:
+    """What a function written per node looked at is not known, and evidence says so."""
+    decision = legacy(WeightedPriority(per_node_priority("ByName", by_name), 2)).decide(make_pod())
+    assert adds_up(decision) == 2
+    [found] = decision.score_evidence("b")
+    assert (found.rule, found.upstream, found.formula, found.raw, found.product) == ("ByName", "", None, 4, 8)
+    assert "not known" in found.inputs["unknown"]
+    assert found.sentence == "ByName: custom rule = 4; times 2: 8"
+
+
+class Halves:
+    """A custom Score plugin with NormalizeScore."""
+
+    name = "Halves"
+
+    def score(self, state: Any, pod: Any, node_info: Any) -> int:
+        return 40
+
+    def normalize_scores(self, state: Any, pod: Any, scores: Any) -> Any:
+        return scores // 2
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_custom_plugins(release: str) -> None:
+    """Before and after NormalizeScore; a rule over columns without evidence counts as custom too."""
+    decision = deciding(release, Halves(), scoring("Fixed", 7, 8, 9), weights={"Halves": 3}).schedule(make_pod())
+    assert adds_up(decision) == 6
+    halves, fixed = decision.score_evidence("n1")
+    assert (halves.raw, halves.normalised, halves.weight, halves.product) == (40, 20, 3, 60)
+    assert halves.sentence == "Halves: custom rule = 40; normalised 20; times 3: 60"
+    assert (fixed.raw, fixed.formula) == (8, None)
+
+
+def test_extenders() -> None:
+    """Their scores times their weight; one that failed or left the node out adds nothing, one not asked is left out."""
+    extenders = (
+        FakeExtender(scores={"a": 3, "gone": 9}, weight=5),
+        FakeExtender(scores="it broke", weight=2),
+        FakeExtender(scores=None),
+    )
+    decision = legacy(extenders=extenders).decide(make_pod())
+    assert adds_up(decision) == 4
+    answered, failed = decision.score_evidence("a")
+    assert (answered.formula, answered.normalisation, answered.product) == ("3", None, 15)
+    assert answered.inputs == {"answered": [3]}
+    assert (failed.product, failed.inputs) == (0, {"error": "it broke"})
+    assert decision.score_evidence("b")[0].inputs == {"answered": "no score for this node"}
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_extenders_of_framework_releases(release: str) -> None:
+    """Their 0-10 are stretched to 0-100."""
+    decision = deciding(
+        release, scoring("Fixed", 7, 8, 9), extenders=(FakeExtender(scores={"n0": 3}, weight=5),)
+    ).schedule(make_pod())
+    adds_up(decision)
+    found = decision.score_evidence("n0")[-1]
+    assert (found.normalisation, found.normalised, found.product) == ("3 * 10", 30, 150)
+
+
+# --- whole decisions -----------------------------------------------------------------------
+
+LEAST = WeightedPriority(REQUESTED["LeastRequestedPriority"].make(PriorityArgs()), 1)
+
+
+def test_no_rule_scores() -> None:
+    """Every node counts 1."""
+    decision = legacy().decide(make_pod())
+    assert [one.formula for one in decision.score_evidence("a")] == ["1"]
+    assert adds_up(decision) == 2
+    assert adds_up(deciding("1.36").schedule(make_pod())) == len(NODES)
+
+
+def test_nodes_that_were_not_scored() -> None:
+    """A node that does not fit, that is not there, or the only one that fits has no evidence of scores."""
+    scheduler = legacy(LEAST)
+    decision = scheduler.decide(make_pod())
+    assert decision.score_evidence("gone") == ()
+    alone = GenericScheduler(scheduler.algorithm, cache_of([make_node("a")])).decide(make_pod())
+    assert (alone.host, alone.score_evidence("a")) == ("a", ())
+
+
+def test_it_is_not_made_up_after_the_fact() -> None:
+    """Once the cluster has changed only what was asked before is still answered."""
+    scheduler = legacy(LEAST)
+    pod = make_pod(requests=resources(cpu=1000))
+    decision = scheduler.decide(pod)
+    before = decision.score_evidence("a")
+    scheduler.cache.assume_pod(pod, "a")
+    assert decision.score_evidence("a") is before
+    with pytest.raises(StaleDecisionError, match="the cluster has changed"):
+        decision.score_evidence("b")
+
+
+def test_a_rule_that_never_gets_to_the_nodes() -> None:
+    """Where the pod alone decides the score, terms that would fail are not looked at; evidence does not fail either."""
+
+    def fails(_: PodInfo, __: Snapshot) -> Any:
+        raise PriorityError("unreadable")
+
+    pod = make_pod(affinity=None)
+    evidence = priority_evidence("NodeAffinityPriority", lambda _, __, ___: pytest.fail("looked at"))
+    config = PriorityConfig("NodeAffinityPriority", fails, constant=no_preference, evidence=evidence)
+    cluster = Cluster(NODES)
+    found = rule_evidence(config, "1.16", cluster.info(pod), cluster.snapshot, 0, 2)
+    assert (found.formula, found.product, found.inputs) == ("0", 0, {"decided by": "the pod alone"})
+    unexplained = attrs.evolve(config, evidence=None)
+    assert rule_evidence(unexplained, "1.16", cluster.info(pod), cluster.snapshot, 0, 2).formula is None
+    term = PreferredSchedulingTerm(1, NodeSelectorTerm((Requirement("x", "Exists"),)))
+    choosy = make_pod(affinity=Affinity(NodeAffinity(preferred=(term,))))
+    with pytest.raises(PriorityError):
+        rule_evidence(config, "1.16", cluster.info(choosy), cluster.snapshot, 0, 2)
