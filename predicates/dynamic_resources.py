@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.device_demand import Demand, Timer, outcomes, unlimited
+from clusterstate.devices.device_demand import Demand, Outcomes, Timer, outcomes, unlimited
+from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
+from clusterstate.devices.device_search import INVALID_POOLS
 from clusterstate.devices.extended_resources import classes_by_resource, device_resources
 from clusterstate.devices.resource_claims import (
     ClaimError,
     OwnClaim,
-    binding_failed,
+    has_to_be_given_up,
     is_usable_by,
     resolve_claims,
 )
@@ -27,6 +34,9 @@ NOT_AVAILABLE = "resourceclaim not available on the node"
 CANNOT_ALLOCATE = "cannot allocate all claims"
 CANNOT_FIT = "cannot fit resource"
 
+BINDING_TIMEOUT = 600.0
+"""Seconds that devices have to get ready for binding."""
+
 READS = Reads.NODE | Reads.ALL_NODES | Reads.RESOURCES
 
 
@@ -35,9 +45,28 @@ def may_need_devices(pod: PodInfo) -> bool:
     return bool(pod.spec.resource_claims) or bool(device_resources(pod))
 
 
-def needs_devices(pod: PodInfo, snapshot: Snapshot) -> bool:
+@attrs.frozen(eq=False)
+class DeviceRules:
+    """What the rule takes from the plugin's args, the feature gates and the world."""
+
+    features: DeviceFeatures = EVERYTHING
+    timer: Timer = unlimited
+    """Limits the time for one node."""
+    binding_timeout: float = BINDING_TIMEOUT
+    """Seconds that devices have to get ready for binding."""
+    today: Callable[[], float] = time.time
+    """Seconds since the epoch."""
+
+
+DEFAULTS = DeviceRules()
+
+
+def needs_devices(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> bool:
+    """The pod has claims, or asks for something that a DeviceClass provides."""
     if pod.spec.resource_claims:
         return True
+    if not features.extended:
+        return False
     classes = classes_by_resource(snapshot)
     return any(name in classes for name in device_resources(pod))
 
@@ -54,26 +83,29 @@ def _uid(pod: PodInfo) -> str:
 # --- before nodes are looked at ------------------------------------------------------------
 
 
-def pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+def pre_filter(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules = DEFAULTS) -> PreFiltered:
     """Refuses claims that are not there, in use or under way, and requests of missing classes. Upstream: 1.36."""
-    if not needs_devices(pod, snapshot):
+    if not needs_devices(pod, snapshot, rules.features):
         return SKIP
     try:
         claims = claims_of(pod, snapshot)
     except ClaimError as error:
         return PreFiltered(reasons=(str(error),))
     uid = _uid(pod)
-    reasons = (_refusal(claim, uid, snapshot.objects) for claim in claims)
+    reasons = (_refusal(claim, uid, snapshot.objects, rules.features) for claim in claims)
     refusal = next((reason for reason in reasons if reason is not None), None)
     return GO_ON if refusal is None else PreFiltered(reasons=(refusal,))
 
 
-def _refusal(claim: ResourceClaim, uid: str, objects: ClusterObjects) -> str | None:
+def _refusal(claim: ResourceClaim, uid: str, objects: ClusterObjects, features: DeviceFeatures) -> str | None:
     if claim.allocation is not None:
         return None if is_usable_by(claim, uid) else IN_USE
     if (claim.metadata.namespace, claim.metadata.name) in objects.pending_allocations:
         return f"resource claim {claim.key} is in the process of being allocated"
     for request in claim.spec.requests:
+        if request.first_available and not features.prioritized_list:
+            text = "has subrequests, but the DRAPrioritizedList feature is disabled"
+            return f"resource claim {claim.key}, request {request.name}: {text}"
         for name, ask in request.alternatives():
             if ask.device_class_name not in objects.device_classes:
                 return f"request {name}: device class {ask.device_class_name} does not exist"
@@ -83,46 +115,56 @@ def _refusal(claim: ResourceClaim, uid: str, objects: ClusterObjects) -> str | N
 # --- node by node --------------------------------------------------------------------------
 
 
-def unavailable_on(claim: ResourceClaim, snapshot: Snapshot) -> Mask:
+def unavailable_on(claim: ResourceClaim, snapshot: Snapshot, rules: DeviceRules = DEFAULTS) -> Mask:
     """(n,) bool: the rows that cannot use what is allocated to a claim."""
     if claim.allocation is None:
         return np.zeros(len(snapshot), np.bool_)
-    if binding_failed(claim):
+    if rules.features.binding and has_to_be_given_up(claim, rules.today(), rules.binding_timeout):
         return np.ones(len(snapshot), np.bool_)
     terms = claim.allocation.node_selector
     return np.zeros(len(snapshot), np.bool_) if terms is None else ~node_affinity_mask(snapshot, terms)
 
 
-def check_devices(pod: PodInfo, snapshot: Snapshot, timer: Timer = unlimited) -> Verdict:
-    """Fails where an allocated claim cannot be used, or devices for the others cannot be had. Upstream: 1.36."""
-    if not needs_devices(pod, snapshot):
+def check_devices(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules = DEFAULTS) -> Verdict:
+    """Fails where devices for the claims without any cannot be had, or an allocated claim cannot be used.
+
+    Of several obstacles the first counts: an unknown resource, the search for devices, what is allocated already.
+    Upstream: 1.36 DynamicResources Filter.
+    """
+    if not needs_devices(pod, snapshot, rules.features):
         return PASS
     try:
         claims = claims_of(pod, snapshot)
     except ClaimError as error:
         return {str(error): np.ones(len(snapshot), np.bool_)}
-    unavailable = np.zeros(len(snapshot), np.bool_)
-    for claim in claims:
-        unavailable |= unavailable_on(claim, snapshot)
-    demand = Demand.of(pod, claims, snapshot)
-    missing = demand.missing(snapshot) & ~unavailable
-    verdict: Verdict = {NOT_AVAILABLE: unavailable, CANNOT_FIT: missing}
+    demand = Demand.of(pod, claims, snapshot, rules.features)
+    missing = demand.missing(snapshot)
+    verdict: Verdict = {CANNOT_FIT: missing}
+    left = ~missing
     if demand.claims or demand.delegated:
-        found = outcomes(demand, snapshot, timer)
-        left = ~unavailable & ~missing
-        verdict[CANNOT_ALLOCATE] = left & ~found.fits
-        for text, rows in _errors(found.late, found.errors, snapshot):
-            verdict[CANNOT_ALLOCATE] &= ~rows
-            verdict[NodeError(text)] = rows & left
+        found = outcomes(demand, snapshot, rules.timer)
+        for reason, rows in _obstacles(found, snapshot):
+            verdict[reason] = rows & left
+        left &= found.fits
+    unavailable = np.zeros(len(snapshot), np.bool_)
+    for claim in demand.allocated:
+        unavailable |= unavailable_on(claim, snapshot, rules)
+    verdict[NOT_AVAILABLE] = unavailable & left
     return verdict
 
 
-def _errors(late: Mask, errors: dict[str, Mask], snapshot: Snapshot) -> list[tuple[str, Mask]]:
-    out = list(errors.items())
+def _obstacles(found: Outcomes, snapshot: Snapshot) -> Iterator[tuple[str, Mask]]:
+    """What keeps rows from devices; each row has at most one."""
+    wrong = found.late | found.invalid
+    for text, rows in found.errors.items():
+        wrong = wrong | rows
+        yield NodeError(text), rows
     names = snapshot.names
-    for at in np.flatnonzero(late).tolist():
-        out.append((f"node {names[at]}: timed out trying to allocate devices", np.arange(len(snapshot)) == at))
-    return out
+    for at in np.flatnonzero(found.late).tolist():
+        text = f"node {names[at]}: timed out trying to allocate devices"
+        yield NodeError(text), np.arange(len(snapshot)) == at
+    yield INVALID_POOLS, found.invalid
+    yield CANNOT_ALLOCATE, ~found.fits & ~wrong
 
 
 def _row_by_row(_: PodInfo, __: Snapshot) -> bool:
@@ -130,19 +172,15 @@ def _row_by_row(_: PodInfo, __: Snapshot) -> bool:
     return True
 
 
-def dynamic_resources(timer: Timer = unlimited) -> FitPredicate:
-    """The rule; ``timer`` limits the time for one node."""
-
-    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return check_devices(pod, snapshot, timer)
-
+def dynamic_resources(rules: DeviceRules = DEFAULTS) -> FitPredicate:
+    """The rule as args and gates want it."""
     return FitPredicate(
         "DynamicResources",
-        check,
+        partial(check_devices, rules=rules),
         reads=READS,
         applies=may_need_devices,
         alone=_row_by_row,
-        pre_filter=pre_filter,
+        pre_filter=partial(pre_filter, rules=rules),
         pre_reads=Reads.RESOURCES,
         unresolvable=always,
     )

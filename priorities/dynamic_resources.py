@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.devices.device_demand import Demand, devices_on, outcomes
+from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_requests import DeviceError
-from clusterstate.devices.device_search import MOST_ALTERNATIVES
+from clusterstate.devices.device_search import MOST_ALTERNATIVES, score
 from clusterstate.devices.resource_claims import ClaimError, resolve_claims
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
@@ -19,21 +23,37 @@ from priorities.types import MAX_NODE_SCORE, PriorityConfig
 READS = Reads.NODE | Reads.ALL_NODES | Reads.RESOURCES
 
 
-def alternatives_map(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) Σ (8 - place of the alternative chosen) over the requests with firstAvailable. Upstream: 1.36."""
-    demand = _with_alternatives(pod, snapshot)
-    return np.zeros(len(snapshot), np.int64) if demand is None else outcomes(demand, snapshot).scores
+def alternatives_map(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> IntArray:
+    """(n,) Σ (8 - place of the alternative chosen) over the requests with firstAvailable.
+
+    Claims that have their devices count beside those that get them; alone they do not. Upstream: 1.36 computeScore.
+    """
+    demand = _with_alternatives(pod, snapshot, features)
+    if demand is None:
+        return np.zeros(len(snapshot), np.int64)
+    return outcomes(demand, snapshot).scores + score(rank for _, rank in _held(demand))
 
 
-def _with_alternatives(pod: PodInfo, snapshot: Snapshot) -> Demand | None:
-    """What the pod needs devices for; None when none of its requests has alternatives."""
+def _with_alternatives(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures) -> Demand | None:
+    """What the pod needs devices for; None when it needs none, or none of its requests has alternatives."""
     try:
         claims = resolve_claims(pod.namespace, pod.spec.resource_claims, snapshot.objects)
     except ClaimError:
         return None
-    demand = Demand.of(pod, claims, snapshot)
-    requests = (request for claim in demand.claims for request in claim.spec.requests)
-    return demand if any(request.first_available for request in requests) else None
+    demand = Demand.of(pod, claims, snapshot, features)
+    ranked = any(request.first_available for claim in claims for request in claim.spec.requests)
+    return demand if ranked and features.prioritized_list and (demand.claims or demand.delegated) else None
+
+
+def _held(demand: Demand) -> Iterator[tuple[str, int]]:
+    """(name, place) of the alternatives that claims with an allocation have devices of."""
+    for claim in demand.allocated:
+        names = set() if claim.allocation is None else {device.request for device in claim.allocation.devices}
+        for request in claim.spec.requests:
+            for rank, ask in enumerate(request.first_available):
+                name = f"{request.name}/{ask.name}"
+                if name in names:
+                    yield name, rank
 
 
 def no_claims(pod: PodInfo) -> int | None:
@@ -41,28 +61,35 @@ def no_claims(pod: PodInfo) -> int | None:
     return None if pod.spec.resource_claims else 0
 
 
-def explain_alternatives(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+def explain_alternatives(
+    pod: PodInfo, snapshot: Snapshot, at: int, features: DeviceFeatures = EVERYTHING
+) -> Calculation:
     """Of ``alternatives_map``."""
-    demand = _with_alternatives(pod, snapshot)
+    demand = _with_alternatives(pod, snapshot, features)
     if demand is None:
         return Calculation("0", {"requests with alternatives": "none"})
     try:
         found = devices_on(demand, snapshot, int(snapshot.row_numbers[at]), "")
     except DeviceError as error:
         return Calculation("0", {"error": str(error)})
-    ranks = {} if found is None else {id(p.want): (p.option.name, p.rank) for p in found[1] if p.want.ranked}
+    chosen = {} if found is None else {id(p.want): (p.option.name, p.rank) for p in found[1] if p.want.ranked}
+    ranks = [*chosen.values(), *_held(demand)]
     return Calculation(
-        added([f"({MOST_ALTERNATIVES} - {rank})" for _, rank in ranks.values()]),
-        {"place of the alternative chosen": dict(ranks.values())},
+        added([f"({MOST_ALTERNATIVES} - {rank})" for _, rank in ranks]),
+        {"place of the alternative chosen": dict(ranks)},
     )
 
 
-DYNAMIC_RESOURCES = PriorityConfig(
-    "DynamicResources",
-    alternatives_map,
-    default_normalize,
-    reads=READS,
-    constant=no_claims,
-    valuewise=True,
-    evidence=plugin_evidence("DynamicResources", explain_alternatives, stretched_evidence(MAX_NODE_SCORE)),
-)
+def dynamic_resources_score(features: DeviceFeatures = EVERYTHING) -> PriorityConfig:
+    """The rule as the feature gates want it."""
+    return PriorityConfig(
+        "DynamicResources",
+        partial(alternatives_map, features=features),
+        default_normalize,
+        reads=READS,
+        constant=no_claims,
+        valuewise=True,
+        evidence=plugin_evidence(
+            "DynamicResources", partial(explain_alternatives, features=features), stretched_evidence(MAX_NODE_SCORE)
+        ),
+    )

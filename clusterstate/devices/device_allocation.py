@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from uuid import NAMESPACE_OID, uuid5
 
 import attrs
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_search import Offer, Pick
-from clusterstate.objects import NodeSelectorTerm, Requirement
+from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement
 from clusterstate.objects.resource import (
     AllocatedDevice,
     Allocation,
@@ -32,23 +33,26 @@ def allocations(
         yield (
             claim,
             Allocation(
-                devices=tuple(_result(pick) for pick in mine),
+                devices=tuple(_result(pick, f"{claim.metadata.uid or claim.key}/{at}") for at, pick in enumerate(mine)),
                 config=tuple(_configs(claim, mine, objects)),
                 node_selector=_node_selector([pick.offer for pick in mine], node_name),
             ),
         )
 
 
-def _result(pick: Pick) -> AllocatedDevice:
-    driver, pool, name = pick.offer.id
+def _result(pick: Pick, place: str) -> AllocatedDevice:
+    """place: of the result among all there are; a share's id follows from it."""
+    offer = pick.offer
     return AllocatedDevice(
         request=pick.option.name,
-        driver=driver,
-        pool=pool,
-        device=name,
+        driver=offer.pool.driver,
+        pool=offer.pool.name,
+        device=offer.device.name,
         admin_access=pick.option.admin_access,
-        binding_conditions=pick.offer.device.binding_conditions,
-        binding_failure_conditions=pick.offer.device.binding_failure_conditions,
+        binding_conditions=offer.device.binding_conditions,
+        binding_failure_conditions=offer.device.binding_failure_conditions,
+        share_id=None if pick.consumed is None else str(uuid5(NAMESPACE_OID, f"{place}/{offer.id}")),
+        consumed_capacity=FrozenMap(pick.consumed or {}),
     )
 
 
@@ -74,9 +78,11 @@ def _node_selector(offers: Iterable[Offer], node_name: str) -> tuple[NodeSelecto
     """Where devices can be used: on their node, or wherever all the places that see them overlap."""
     places: dict[Placement, None] = {}
     for offer in offers:
-        if offer.lot.place.node_name or offer.device.binds_to_node:
+        piece = offer.piece.slice
+        place = offer.device.placement if piece.per_device else piece.placement
+        if place.node_name or offer.device.binds_to_node:
             return (NodeSelectorTerm(match_fields=(Requirement(NAME_FIELD, "In", (node_name,)),)),)
-        places[offer.lot.place] = None
+        places[place] = None
     terms = [term for place in places for term in place.node_selector or ()]
     if not terms:
         return None

@@ -1,73 +1,38 @@
-"""The devices of a cluster: which nodes see them, which are in use, and what their pools have left."""
+"""The devices of a cluster: which nodes see them, and which nodes offer the same."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
+from clusterstate.devices.device_pools import Piece, Pool, PoolId, pools_of
+from clusterstate.devices.device_use import NOTHING_USED, InUse, PoolUse, devices_in_use
 from clusterstate.growable import IntArray, Mask
-from clusterstate.objects.resource import Allocation, CounterSet, Device, Placement, ResourceSlice
+from clusterstate.objects.resource import Placement, ResourceSlice
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
 
-DeviceId = tuple[str, str, str]
-"""(driver, pool, device)."""
-
-InUse = dict[tuple[str, str], set[str]]
-"""(driver, pool) → names of devices."""
-
-CounterName = tuple[str, str]
-"""(counter set, counter)."""
-
 
 @attrs.frozen(eq=False)
-class Pool:
-    """Slices of one pool, of its newest generation."""
+class Layout:
+    """Where devices are, whoever holds them."""
 
-    driver: str
-    name: str
     slices: tuple[ResourceSlice, ...]
-    usable: bool
-    """Whether all slices are there, and no device is in two of them."""
-    left: dict[CounterName, int]
-    """Shared counters that devices in use have not taken, in thousandths."""
-    taken: set[str]
-    """The names of devices in use."""
-
-
-@attrs.frozen(eq=False)
-class Lot:
-    """Devices of one pool that the same nodes see."""
-
-    pool: Pool
-    devices: tuple[Device, ...]
-    place: Placement
-    taken: frozenset[str]
-    """The names of those in use."""
-
-    @property
-    def content(self) -> Hashable:
-        """Everything an allocation depends on; the names of pools are not part of it."""
-        pool = self.pool
-        return pool.driver, pool.usable, frozenset(pool.left.items()), self.devices, self.taken
-
-
-@attrs.frozen(eq=False)
-class Inventory:
-    """The free devices of a cluster, by groups of nodes that see the same ones."""
-
-    groups: tuple[tuple[Lot, ...], ...]
-    """The lots that some nodes see; the first group is empty."""
-    alike: IntArray
-    """(G,) int64: for each group the first one that offers the same on other nodes."""
+    """All that there are."""
+    groups: tuple[tuple[Piece, ...], ...]
+    """What some nodes see; the first is nothing."""
+    pools: tuple[tuple[Pool, ...], ...]
+    """Of every group."""
+    contents: tuple[tuple[int, ...], ...]
+    """Of every group's pools; equal for pools between which a search sees no difference."""
     codes: IntArray
-    """(N,) int64: each row's group."""
+    """(N,) each row's group."""
 
     def codes_of(self, snapshot: Snapshot) -> IntArray:
         """(n,) the groups of a snapshot's rows; rows without a node object see nothing."""
@@ -78,83 +43,111 @@ class Inventory:
         return out
 
 
-def inventory(snapshot: Snapshot) -> Inventory:
+@attrs.frozen(eq=False)
+class Inventory:
+    """Devices, and which of them are in use."""
+
+    layout: Layout
+    in_use: InUse
+    alike: IntArray
+    """(G,) of every group the first one that offers the same, only on other nodes."""
+
+    def use_of(self, pool: Pool) -> PoolUse:
+        """What is in use of a pool."""
+        return self.in_use.get((pool.driver, pool.name), NOTHING_USED)
+
+
+def inventory(snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> Inventory:
     """Kept until a node or an object of dynamic resources changes."""
     whole = snapshot.whole()
-    return snapshot.derived("device_inventory", Reads.RESOURCES | Reads.ALL_NODES, lambda: _inventory(whole))
+    key = ("device_inventory", features)
+    return snapshot.derived(key, Reads.RESOURCES | Reads.ALL_NODES, lambda: _inventory(whole, features))
 
 
-# --- what is in use ------------------------------------------------------------------------
+def _inventory(snapshot: Snapshot, features: DeviceFeatures) -> Inventory:
+    layout = device_layout(snapshot, features)
+    in_use = devices_in_use(snapshot.objects, consumable=features.consumable)
+    return Inventory(layout, in_use, _alike(layout, in_use))
 
 
-def _allocations(objects: ClusterObjects) -> Iterator[Allocation]:
-    for claim in objects.resource_claims.values():
-        if claim.allocation is not None:
-            yield claim.allocation
-    for pending in objects.pending_allocations.values():
-        yield pending.allocation
-
-
-def devices_in_use(objects: ClusterObjects) -> InUse:
-    """Devices that claims hold; administrators' access does not count."""
-    out: InUse = {}
-    for allocation in _allocations(objects):
-        for device in allocation.devices:
-            if not device.admin_access:
-                out.setdefault((device.driver, device.pool), set()).add(device.device)
+def _alike(layout: Layout, in_use: InUse) -> IntArray:
+    """(G,) the first group between which and this one an allocation cannot tell the difference."""
+    used = {pool: use.content() for pool, use in in_use.items()}
+    first: dict[Hashable, int] = {}
+    out = np.empty(len(layout.groups), np.int64)
+    for code, (pools, contents) in enumerate(zip(layout.pools, layout.contents, strict=True)):
+        key = tuple((content, used.get((p.driver, p.name))) for p, content in zip(pools, contents, strict=True))
+        out[code] = first.setdefault(key, code)
     return out
 
 
-# --- pools ---------------------------------------------------------------------------------
+# --- where devices are ---------------------------------------------------------------------
 
 
-def _pools(objects: ClusterObjects, in_use: InUse) -> list[Pool]:
-    def key(piece: ResourceSlice) -> tuple[str, str]:
-        return piece.driver, piece.pool
-
-    slices = sorted(objects.resource_slices.values(), key=lambda piece: (*key(piece), piece.metadata.name))
-    return [_pool(*name, tuple(of_pool), in_use.get(name, set())) for name, of_pool in groupby(slices, key)]
-
-
-def _pool(driver: str, name: str, slices: tuple[ResourceSlice, ...], taken: set[str]) -> Pool:
-    newest = max(piece.generation for piece in slices)
-    slices = tuple(piece for piece in slices if piece.generation == newest)
-    devices = [device for piece in slices for device in piece.devices]
-    once = len({device.name for device in devices}) == len(devices)
-    left: Counter[CounterName] = Counter()
-    for piece in slices:
-        left.update(counters(piece.shared_counters))
-    for device in devices if left else ():
-        if device.name in taken:
-            left.subtract(counters(device.consumes_counters))
-    return Pool(driver, name, slices, len(slices) == slices[0].slice_count and once, dict(left), taken)
+def device_layout(snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> Layout:
+    """Kept until a node or a ResourceSlice changes."""
+    slices = tuple(snapshot.objects.resource_slices.values())
+    kept: dict[DeviceFeatures, Layout] = snapshot.derived("device_layouts", Reads.ALL_NODES, dict)
+    layout = kept.get(features)
+    if layout is None or len(layout.slices) != len(slices) or any(map(_differ, layout.slices, slices)):
+        layout = kept[features] = _layout(snapshot.whole(), slices, features)
+    return layout
 
 
-def counters(sets: Iterable[CounterSet]) -> dict[CounterName, int]:
-    """Amounts by (counter set, counter)."""
-    return {(entry.name, counter): amount for entry in sets for counter, amount in entry.counters.items()}
+def _differ(one: ResourceSlice, other: ResourceSlice) -> bool:
+    return one is not other
 
 
-# --- lots ----------------------------------------------------------------------------------
+def _layout(snapshot: Snapshot, slices: tuple[ResourceSlice, ...], features: DeviceFeatures) -> Layout:
+    ordered = sorted(slices, key=lambda piece: (piece.driver, piece.pool, piece.metadata.name))
+    whole: dict[PoolId, Sequence[ResourceSlice]] = {
+        key: tuple(of_pool) for key, of_pool in groupby(ordered, attrgetter("driver", "pool"))
+    }
+    lots = [lot for piece in ordered for lot in _lots(piece, features)]
+    keys, codes = _grouped(*_placed(lots, snapshot), len(snapshot))
+    groups = tuple(tuple(_pieces([lots[index] for index in key])) for key in keys)
+    pools = tuple(pools_of(group, whole, features) for group in groups)
+    known: dict[Hashable, int] = {}
+    contents = tuple(tuple(known.setdefault(pool.content(), len(known)) for pool in group) for group in pools)
+    return Layout(slices, groups, pools, contents, codes)
 
 
-def _lots(pool: Pool) -> Iterator[Lot]:
-    for piece in pool.slices:
-        if not piece.per_device:
-            yield _lot(pool, piece.devices, piece.placement)
-            continue
-        for place, devices in groupby(piece.devices, lambda device: device.placement):
-            yield _lot(pool, tuple(devices), place)
+@attrs.frozen(eq=False)
+class _Lot:
+    """Devices of a slice that the same nodes see."""
+
+    slice: ResourceSlice
+    place: Placement
+    here: tuple[int, ...] | None = None
+    """The positions of the devices, where they are placed one by one."""
 
 
-def _lot(pool: Pool, devices: tuple[Device, ...], place: Placement) -> Lot:
-    taken = frozenset(device.name for device in devices if device.name in pool.taken) if pool.taken else frozenset()
-    return Lot(pool, devices, place, taken)
+def _lots(piece: ResourceSlice, features: DeviceFeatures) -> Iterator[_Lot]:
+    if not features.partitionable and (piece.per_device or piece.shared_counters):
+        return
+    if piece.shared_counters:
+        node = piece.placement.node_name
+        yield _Lot(piece, Placement(node_name=node) if node else Placement(all_nodes=True))
+    elif not piece.per_device:
+        yield _Lot(piece, piece.placement)
+    else:
+        places: dict[Placement, list[int]] = {}
+        for at, device in enumerate(piece.devices):
+            places.setdefault(device.placement, []).append(at)
+        for place, here in places.items():
+            yield _Lot(piece, place, tuple(here))
 
 
-def _inventory(snapshot: Snapshot) -> Inventory:
-    pools = _pools(snapshot.objects, devices_in_use(snapshot.objects))
-    lots = [lot for pool in pools for lot in _lots(pool)]
+def _pieces(lots: Sequence[_Lot]) -> Iterator[Piece]:
+    """What one node sees, its lots put together by slice."""
+    for piece, of_slice in groupby(lots, attrgetter("slice")):
+        parts = [lot.here for lot in of_slice]
+        one_by_one = [at for part in parts if part is not None for at in part]
+        yield Piece(piece, None if None in parts else tuple(sorted(one_by_one)))
+
+
+def _placed(lots: Sequence[_Lot], snapshot: Snapshot) -> tuple[dict[int, Mask], dict[int, list[int]]]:
+    """(lot → (N,) bool, row → the lots of that node alone)."""
     by_row: dict[int, list[int]] = {}
     broad: dict[int, Mask] = {}
     for index, lot in enumerate(lots):
@@ -163,15 +156,11 @@ def _inventory(snapshot: Snapshot) -> Inventory:
             row = snapshot.row_of(place.node_name)
             if row is not None:
                 by_row.setdefault(row, []).append(index)
+        elif place.all_nodes:
+            broad[index] = snapshot.has_node
         else:
-            broad[index] = snapshot.has_node if place.all_nodes else _selected(snapshot, place)
-    keys, codes = _grouped(broad, by_row, len(snapshot))
-    groups = tuple(tuple(lots[index] for index in key) for key in keys)
-    return Inventory(groups, _alike(groups), codes)
-
-
-def _selected(snapshot: Snapshot, place: Placement) -> Mask:
-    return node_affinity_mask(snapshot, place.node_selector or ())
+            broad[index] = node_affinity_mask(snapshot, place.node_selector or ())
+    return broad, by_row
 
 
 def _grouped(broad: dict[int, Mask], by_row: dict[int, list[int]], size: int) -> tuple[list[tuple[int, ...]], IntArray]:
@@ -193,18 +182,3 @@ def _patterns(broad: dict[int, Mask], size: int) -> tuple[list[tuple[int, ...]],
     patterns, of_row = np.unique(table, axis=0, return_inverse=True)
     lots = list(broad)
     return [tuple(lots[at] for at in np.flatnonzero(pattern)) for pattern in patterns], of_row.reshape(-1)
-
-
-def _alike(groups: tuple[tuple[Lot, ...], ...]) -> IntArray:
-    """(G,) the first group that is the same to an allocation."""
-    contents: dict[Lot, int] = {}
-    known: dict[Hashable, int] = {}
-    for lot in {lot: None for lots in groups for lot in lots}:
-        contents[lot] = known.setdefault(lot.content, len(known))
-    first: dict[Hashable, int] = {}
-    out = np.empty(len(groups), np.int64)
-    for code, lots in enumerate(groups):
-        pools = {lot.pool: None for lot in lots}
-        order = {pool: at for at, pool in enumerate(pools)}
-        out[code] = first.setdefault(tuple((contents[lot], order[lot.pool]) for lot in lots), code)
-    return out

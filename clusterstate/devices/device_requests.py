@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import attrs
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_expressions import Term, compile_expression
-from clusterstate.devices.device_values import NotEvaluatedError, ValueFault
+from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
+from clusterstate.devices.device_values import CompileFault, NotEvaluatedError, ValueFault, as_condition
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Toleration
-from clusterstate.objects.resource import ALL, Device, DeviceAsk, DeviceConstraint, ResourceClaim
+from clusterstate.objects.base import ResourceList
+from clusterstate.objects.resource import ALL, EXACT_COUNT, Device, DeviceAsk, DeviceClass, DeviceRequest, ResourceClaim
 from clusterstate.selectors.matching import any_tolerates
 
 BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
@@ -24,38 +26,40 @@ class DeviceError(SchedulingError):
 
 @attrs.frozen(eq=False)
 class Selector:
-    """One CEL expression. ``where`` says whose it is."""
+    """One CEL expression."""
 
     expression: str
-    term: Term
     where: str
-
-    @classmethod
-    def of(cls, expression: str, where: str) -> Selector:
-        """Compiles an expression. Raises DeviceError, with where it stands, for one that is not supported."""
-        try:
-            return cls(expression, compile_expression(expression), where)
-        except NotEvaluatedError as error:
-            raise _not_evaluated(where, expression, error) from error
+    """Whose it is, and which: ``claim NS/NAME: selector #0`` or ``class NAME: selector #0``."""
 
     def matches(self, driver: str, device: Device) -> bool:
-        """Raises DeviceError for an expression that cannot be evaluated for this device."""
+        """Raises DeviceError for an expression that fails, or cannot be evaluated, for this device."""
         try:
-            found = self.term(driver, device)
-        except ValueFault as fault:
-            raise DeviceError(f"{self.where}: selector {self.expression!r}: runtime error: {fault}") from fault
+            term: Term = compile_expression(self.expression)
+        except CompileFault as fault:
+            raise DeviceError(f"{self.where}: CEL compile error: {fault}") from fault
         except NotEvaluatedError as error:
-            raise _not_evaluated(self.where, self.expression, error) from error
-        if not isinstance(found, bool):
-            raise DeviceError(f"{self.where}: selector {self.expression!r}: it is not true or false")
-        return found
+            raise self._not_evaluated(error) from error
+        try:
+            return as_condition(term(driver, device))
+        except ValueFault as fault:
+            raise DeviceError(f"{self.where}: CEL runtime error: {fault}") from fault
+        except NotEvaluatedError as error:
+            raise self._not_evaluated(error) from error
+
+    def _not_evaluated(self, error: NotEvaluatedError) -> DeviceError:
+        return DeviceError(f"{self.where}: {self.expression!r} cannot be evaluated here: {error}")
 
 
-def _not_evaluated(where: str, expression: str, error: NotEvaluatedError) -> DeviceError:
-    return DeviceError(
-        f"{where}: selector {expression!r} cannot be evaluated here: {error}; write it with device.driver, "
-        'device.attributes["domain"].name, device.capacity["domain"].name, comparisons, && and ||'
-    )
+def class_selectors(device_class: DeviceClass) -> tuple[Selector, ...]:
+    """The selectors of a DeviceClass."""
+    where = f"class {device_class.metadata.name}: selector"
+    return tuple(Selector(text, f"{where} #{at}") for at, text in enumerate(device_class.selectors))
+
+
+def _claim_selectors(claim: ResourceClaim, ask: DeviceAsk) -> tuple[Selector, ...]:
+    where = f"claim {claim.key}: selector"
+    return tuple(Selector(text, f"{where} #{at}") for at, text in enumerate(ask.selectors))
 
 
 @attrs.frozen(eq=False)
@@ -63,44 +67,50 @@ class Option:
     """One alternative of a request."""
 
     name: str
-    """As an allocation records it: ``request`` or ``request/alternative``."""
+    """With the request's, as an allocation records it."""
     request: str
-    """The name of the request."""
+    """The request's own name."""
+    where: str
+    """``claim NS/NAME, request NAME`` for messages; the alternative's own name where there are several."""
     selectors: tuple[Selector, ...]
     count: int
     every: bool
-    """Whether it asks for all matching devices, whatever ``count`` says."""
+    """All devices there are, whatever ``count`` says."""
     admin_access: bool
     tolerations: tuple[Toleration, ...]
+    capacity: ResourceList | None = None
+    """Amounts that are asked for, in thousandths."""
 
     @classmethod
     def of(cls, name: str, ask: DeviceAsk, claim: ResourceClaim, objects: ClusterObjects) -> Option:
-        """The alternative as it is asked for, with its class's selectors. Raises DeviceError for a missing class."""
+        """Raises DeviceError for what no release can allocate."""
+        where = f"claim {claim.key}, request {ask.name or name}"
+        if not ask.device_class_name:
+            raise DeviceError(f"{where}: missing device class name (unsupported request type?)")
         device_class = objects.device_classes.get(ask.device_class_name)
         if device_class is None:
-            raise DeviceError(f"request {name}: device class {ask.device_class_name} does not exist")
-        of_class = (Selector.of(text, f"class {ask.device_class_name}") for text in device_class.selectors)
-        own = (Selector.of(text, f"claim {claim.key}, request {name}") for text in ask.selectors)
+            missing = f'deviceclass.resource.k8s.io "{ask.device_class_name}" not found'
+            raise DeviceError(f"{where}: could not retrieve device class {ask.device_class_name}: {missing}")
+        if ask.allocation_mode not in (ALL, EXACT_COUNT):
+            raise DeviceError(f"{where}: unsupported count mode {ask.allocation_mode}")
         return cls(
             name=name,
             request=name.partition("/")[0],
-            selectors=(*of_class, *own),
+            where=where,
+            selectors=(*class_selectors(device_class), *_claim_selectors(claim, ask)),
             count=ask.count,
             every=ask.allocation_mode == ALL,
             admin_access=ask.admin_access,
             tolerations=ask.tolerations,
+            capacity=ask.capacity,
         )
 
     def selects(self, driver: str, device: Device) -> bool:
         """Whether the device will do, in use or not. Raises DeviceError."""
-        if not all(selector.matches(driver, device) for selector in self.selectors):
-            return False
-        if device.shareable:
-            raise DeviceError(f"device {driver}/{device.name} allows several allocations, which is not worked out here")
-        return True
+        return all(selector.matches(driver, device) for selector in self.selectors)
 
     def tolerates(self, device: Device) -> bool:
-        """Whether every taint of the device that keeps pods away is tolerated."""
+        """Whether no taint of the device keeps this away."""
         return all(
             taint.effect not in BLOCKING_EFFECTS or any_tolerates(self.tolerations, taint) for taint in device.taints
         )
@@ -115,22 +125,31 @@ class Want:
     """One request of one claim."""
 
     claim: int
+    """The position of the claim among those to be allocated."""
     options: tuple[Option, ...]
-    """The alternatives, the preferred one first."""
-    constraints: tuple[DeviceConstraint, ...]
+    """The best first."""
     ranked: bool
-    """Whether the choice among the alternatives matters to the score."""
+    """There are alternatives, which a score tells apart."""
 
 
-def wants(claims: Iterable[ResourceClaim], objects: ClusterObjects) -> tuple[Want, ...]:
-    """All requests of all claims in order. Raises DeviceError for a selector that is not understood."""
-    return tuple(
-        Want(
-            claim=index,
-            options=tuple(Option.of(name, ask, claim, objects) for name, ask in request.alternatives()),
-            constraints=claim.spec.constraints,
-            ranked=request.exactly is None,
-        )
-        for index, claim in enumerate(claims)
-        for request in claim.spec.requests
-    )
+def wants_of(
+    claim: ResourceClaim, index: int, objects: ClusterObjects, features: DeviceFeatures = EVERYTHING
+) -> tuple[Want, ...]:
+    """The requests of a claim in order. Raises DeviceError for what cannot be allocated."""
+    return tuple(_want(request, claim, index, objects, features) for request in claim.spec.requests)
+
+
+def _want(
+    request: DeviceRequest, claim: ResourceClaim, index: int, objects: ClusterObjects, features: DeviceFeatures
+) -> Want:
+    where = f"claim {claim.key}, request {request.name}"
+    if request.first_available and not features.prioritized_list:
+        raise DeviceError(f"{where}: has subrequests, but the DRAPrioritizedList feature is disabled")
+    if not features.consumable:
+        for name, ask in request.alternatives():
+            if ask.capacity is not None:
+                what = f"subrequest {ask.name}" if ask.name else f"request {name}"
+                text = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                raise DeviceError(f"claim {claim.key}, {what}: {text}")
+    options: Sequence[Option] = [Option.of(name, ask, claim, objects) for name, ask in request.alternatives()]
+    return Want(index, tuple(options), ranked=request.exactly is None)

@@ -19,6 +19,10 @@ class NotEvaluatedError(Exception):
     """An expression, or a part of one, that is not understood here."""
 
 
+class CompileFault(Exception):
+    """An expression that is no CEL of Kubernetes, or no condition: its text is a CEL compile error."""
+
+
 class ValueFault(Exception):
     """An expression that is understood but fails for this device: CEL calls it a runtime error."""
 
@@ -116,3 +120,40 @@ def attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
         if domain == driver:
             found = device.attributes.get(bare)
     return found
+
+
+def as_condition(found: Any) -> bool:
+    """The result of an expression whose type is only known now. Raises ValueFault for what is not true or false."""
+    if isinstance(found, bool):
+        return found
+    name = type_name(found)
+    raise ValueFault(f"CEL result of type {name} could not be converted to bool: {_UNCONVERTED.get(name, '')}")
+
+
+_UNCONVERTED = {
+    "string": "unsupported native conversion from string to 'bool'",
+    "int": "unsupported type conversion from 'int' to bool",
+    "double": "unsupported type conversion from 'double' to bool",
+}
+"""Type → why it is no condition."""
+
+
+def type_name(value: Any) -> str:
+    """The type of a value in the words of CEL."""
+    for kind, name in _TYPE_NAMES:
+        if isinstance(value, kind):
+            return name
+    raise NotEvaluatedError(f"a value of type {type(value).__name__} is not known")
+
+
+_TYPE_NAMES: tuple[tuple[Any, str], ...] = (
+    (bool, "bool"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (list, "list"),
+    (dict, "map"),
+    (Domains, "map"),
+    (Quantity, "kubernetes.Quantity"),
+    (Version, "kubernetes.Semver"),
+)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from clusterstate.api_names import is_extended_resource
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.objects import FrozenMap, Labels, ObjectMeta
+from clusterstate.objects import Container, FrozenMap, Labels, ObjectMeta, PodSpec
 from clusterstate.objects.resource import ClaimSpec, DeviceAsk, DeviceClass, DeviceRequest, ResourceClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -17,6 +17,9 @@ CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 EXTENDED_CLAIM: Labels = FrozenMap({"resource.kubernetes.io/extended-resource-claim": "true"})
 """Annotations of a claim that stands for extended resources."""
+
+SIDECAR = "Always"
+"""The restart policy of an init container that keeps running."""
 
 
 def is_device_resource(name: str) -> bool:
@@ -58,16 +61,63 @@ def delegated_resources(snapshot: Snapshot) -> frozenset[str]:
     return snapshot.derived("delegated_resources", Reads.RESOURCES, lambda: frozenset(classes_by_resource(snapshot)))
 
 
-def extended_claim(namespace: str, pod_name: str, asked: Mapping[str, tuple[str, int]]) -> ResourceClaim:
-    """The claim for resources: name → (DeviceClass, number of devices). It is in no API until the pod is bound."""
-    requests = tuple(
-        DeviceRequest(f"request-{index}", exactly=DeviceAsk(class_name, count=count))
-        for index, (class_name, count) in enumerate(asked.values())
-    )
+# --- the claim that stands for them --------------------------------------------------------
+
+
+def extended_claim(namespace: str, pod_name: str, spec: PodSpec, asked: Mapping[str, str]) -> ResourceClaim:
+    """The claim for some resources of a pod: name → DeviceClass. It is in no API until the pod is bound.
+
+    Every container has a request of its own; init containers that end share one, for what the containers that run
+    later do not ask for. Upstream: 1.36 createRequestsAndMappings.
+    """
+    requests = [request for name in sorted(asked) for request in _requests(spec, name, asked[name])]
     name = f"{pod_name}-extended-resources"
-    return ResourceClaim(ObjectMeta(name, namespace, annotations=EXTENDED_CLAIM), ClaimSpec(requests))
+    spec_of_claim = ClaimSpec(tuple(sorted(requests, key=lambda request: request.name)))
+    return ResourceClaim(ObjectMeta(name, namespace, annotations=EXTENDED_CLAIM), spec_of_claim)
+
+
+def _requests(spec: PodSpec, resource: str, class_name: str) -> Iterator[DeviceRequest]:
+    containers = (*spec.init_containers, *spec.containers)
+    ending = [at for at, c in enumerate(spec.init_containers) if c.restart_policy != SIDECAR]
+    lasting = {at: _amount(c, resource) for at, c in enumerate(containers) if at not in ending}
+    most: tuple[int, int] | None = None
+    for at in ending:
+        missing = _amount(containers[at], resource) - _reusable(lasting, at, _amount(containers[at], resource))
+        if missing > 0 and (most is None or most[1] < missing):
+            most = at, missing
+    for at, count in (*(() if most is None else (most,)), *lasting.items()):
+        if count:
+            yield DeviceRequest(_request_name(containers, at, resource), exactly=DeviceAsk(class_name, count=count))
+
+
+def _reusable(lasting: Mapping[int, int], start: int, wanted: int) -> int:
+    """How much of what containers from ``start`` on hold can serve one that ends before them."""
+    return min(wanted, sum(count for at, count in lasting.items() if at >= start))
+
+
+def _amount(container: Container, resource: str) -> int:
+    """Whole devices; an amount that is not whole asks for none."""
+    milli = container.requests.get(resource, 0)
+    return milli // 1000 if milli > 0 and not milli % 1000 else 0
+
+
+def _request_name(containers: Sequence[Container], at: int, resource: str) -> str:
+    return f"container-{at}-request-{sorted(containers[at].requests).index(resource)}"
 
 
 def is_extended(claim: ResourceClaim) -> bool:
     """Whether a claim stands for extended resources."""
     return claim.metadata.annotations.items() >= EXTENDED_CLAIM.items()
+
+
+def leftover_claim(pod_name: str, pod_uid: str, claims: Collection[ResourceClaim]) -> ResourceClaim | None:
+    """The claim for extended resources that an earlier attempt to bind a pod left.
+
+    Upstream: 1.36 findExtendedResourceClaim.
+    """
+    for claim in claims:
+        if is_extended(claim):
+            for owner in claim.metadata.owner_references:
+                if owner.controller and (owner.name, owner.uid) == (pod_name, pod_uid):
+                    return claim
+    return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import attrs
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod, PodResourceClaim, PodSpec
-from clusterstate.objects.resource import ConsumerReference, ResourceClaim
+from clusterstate.objects.resource import AllocatedDevice, ConsumerReference, DeviceStatus, ResourceClaim
 from clusterstate.podinfo import controller_of
 
 MOST_CONSUMERS = 256
@@ -102,18 +103,42 @@ def is_usable_by(claim: ResourceClaim, pod_uid: str) -> bool:
     return len(claim.reserved_for) < MOST_CONSUMERS or is_reserved_for(claim, pod_uid)
 
 
-def binding_failed(claim: ResourceClaim) -> bool:
-    """A device of the claim has reported one of its binding failure conditions."""
-    if claim.allocation is None:
+def has_to_be_given_up(claim: ResourceClaim, now: float, binding_timeout: float) -> bool:
+    """The devices of the claim will not get ready: one has failed, or their time is over.
+
+    now: seconds since the epoch. binding_timeout: seconds from the allocation on. Upstream: 1.36
+    isClaimReadyForBinding and isClaimTimeout.
+    """
+    ready = is_ready_for_binding(claim)
+    return ready is None or (not ready and _timed_out(claim, now, binding_timeout))
+
+
+def is_ready_for_binding(claim: ResourceClaim) -> bool | None:
+    """Whether every binding condition of the claim's devices is met; None when a device reports a failure.
+
+    Devices after the first that is not ready are not looked at.
+    """
+    for device in claim.allocation.devices if claim.allocation is not None else ():
+        if not device.binding_conditions:
+            continue
+        status = _status_of(claim, device)
+        if status is None:
+            return False
+        met = {kind for kind, value in status.conditions if value == "True"}
+        if not met.isdisjoint(device.binding_failure_conditions):
+            return None
+        if not met.issuperset(device.binding_conditions):
+            return False
+    return True
+
+
+def _status_of(claim: ResourceClaim, device: AllocatedDevice) -> DeviceStatus | None:
+    mine = (device.driver, device.pool, device.device)
+    return next((s for s in claim.device_statuses if (s.driver, s.pool, s.device) == mine), None)
+
+
+def _timed_out(claim: ResourceClaim, now: float, binding_timeout: float) -> bool:
+    allocation = claim.allocation
+    if allocation is None or allocation.timestamp is None:
         return False
-    failing = {
-        (status.driver, status.pool, status.device, kind)
-        for status in claim.device_statuses
-        for kind, value in status.conditions
-        if value == "True"
-    }
-    return any(
-        (device.driver, device.pool, device.device, kind) in failing
-        for device in claim.allocation.devices
-        for kind in device.binding_failure_conditions
-    )
+    return datetime.fromisoformat(allocation.timestamp).timestamp() + binding_timeout < now

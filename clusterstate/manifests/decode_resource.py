@@ -28,6 +28,7 @@ from clusterstate.objects.resource import (
     DeviceStatus,
     Placement,
     PodGroup,
+    RequestPolicy,
     ResourceClaim,
     ResourceClaimTemplate,
     ResourceSlice,
@@ -62,6 +63,7 @@ def _device(device: Fields) -> Device:
         name=device.text("name"),
         attributes=_attributes(device),
         capacity=_amounts(device, "capacity"),
+        policies=_policies(device.inside("capacity")),
         consumes_counters=tuple(_counter_set(entry, "counterSet") for entry in device.children("consumesCounters")),
         taints=tuple(Taint(t.text("key"), t.text("value"), t.text("effect")) for t in device.children("taints")),
         placement=_placement(device),
@@ -94,6 +96,22 @@ def _amounts(fields: Fields, key: str) -> ResourceList:
     """Quantities that stand in objects with a ``value``."""
     found = fields.inside(key)
     return FrozenMap({name: found.inside(name).quantity("value") for name in map(str, found.data)})
+
+
+def _policies(capacity: Fields) -> FrozenMap[str, RequestPolicy]:
+    found = ((name, capacity.inside(name).child("requestPolicy")) for name in map(str, capacity.data))
+    return FrozenMap({name: _policy(policy) for name, policy in found if policy is not None})
+
+
+def _policy(policy: Fields) -> RequestPolicy:
+    valid = policy.inside("validRange")
+    return RequestPolicy(
+        default=policy.quantity("default") if policy.has("default") else None,
+        valid_values=tuple(policy.quantities("validValues")),
+        minimum=valid.quantity("min") if valid.has("min") else None,
+        maximum=valid.quantity("max") if valid.has("max") else None,
+        step=valid.quantity("step") if valid.has("step") else None,
+    )
 
 
 def _counter_set(fields: Fields, name: str) -> CounterSet:
@@ -172,6 +190,7 @@ def _ask(ask: Fields) -> DeviceAsk:
         count=ask.integer("count", 1),
         admin_access=ask.flag("adminAccess"),
         tolerations=tuple(decode_toleration(toleration) for toleration in ask.children("tolerations")),
+        capacity=ask.inside("capacity").resources("requests") if ask.has("capacity") else None,
     )
 
 
@@ -194,6 +213,7 @@ def _allocation(allocation: Fields | None) -> Allocation | None:
         devices=tuple(_allocated(result) for result in devices.children("results")),
         config=tuple(_configs(devices)),
         node_selector=decode_node_selector(allocation, "nodeSelector"),
+        timestamp=allocation.text_or_none("allocationTimestamp"),
     )
 
 
@@ -206,6 +226,8 @@ def _allocated(result: Fields) -> AllocatedDevice:
         admin_access=result.flag("adminAccess"),
         binding_conditions=result.texts("bindingConditions"),
         binding_failure_conditions=result.texts("bindingFailureConditions"),
+        share_id=result.text_or_none("shareID"),
+        consumed_capacity=result.resources("consumedCapacity"),
     )
 
 

@@ -25,6 +25,7 @@ from clusterstate.objects.resource import (
     DeviceStatus,
     Placement,
     PodGroup,
+    RequestPolicy,
     ResourceClaim,
     ResourceClaimTemplate,
     ResourceSlice,
@@ -63,7 +64,7 @@ def _device(device: Device) -> dict[str, Any]:
     fields = {
         "name": device.name,
         "attributes": {name: _attribute(value) for name, value in device.attributes.items()} or None,
-        "capacity": _amounts(device.capacity) or None,
+        "capacity": _capacity(device) or None,
         "consumesCounters": [_counters("counterSet", entry) for entry in device.consumes_counters] or None,
         "taints": [_taint(taint) for taint in device.taints] or None,
         **_placement(device.placement),
@@ -75,12 +76,37 @@ def _device(device: Device) -> dict[str, Any]:
     return present(fields)
 
 
+def _capacity(device: Device) -> dict[str, Any]:
+    amounts = _amounts(device.capacity)
+    for name, policy in device.policies.items():
+        amounts[name]["requestPolicy"] = _policy(policy)
+    return amounts
+
+
+def _policy(policy: RequestPolicy) -> dict[str, Any]:
+    bounds = {"min": policy.minimum, "max": policy.maximum, "step": policy.step}
+    fields = {
+        "default": _amount(policy.default),
+        "validValues": [_amount(value) for value in policy.valid_values] or None,
+        "validRange": present({name: _amount(bound) for name, bound in bounds.items()}) or None,
+    }
+    return present(fields)
+
+
+def _amount(milli: int | None) -> str | None:
+    return None if milli is None else format_quantity(milli, binary=True)
+
+
 def _attribute(attribute: DeviceAttribute) -> dict[str, Any]:
     return {attribute.kind: attribute.value}
 
 
 def _amounts(amounts: ResourceList) -> dict[str, Any]:
     return {name: {"value": format_quantity(milli, binary=True)} for name, milli in amounts.items()}
+
+
+def _plain_amounts(amounts: ResourceList) -> dict[str, Any]:
+    return {name: format_quantity(milli, binary=True) for name, milli in amounts.items()}
 
 
 def _counters(name: str, entry: CounterSet) -> dict[str, Any]:
@@ -165,6 +191,7 @@ def _ask(ask: DeviceAsk) -> dict[str, Any]:
         "count": ask.count,
         "adminAccess": ask.admin_access or None,
         "tolerations": [encode_toleration(toleration) for toleration in ask.tolerations] or None,
+        "capacity": None if ask.capacity is None else {"requests": _plain_amounts(ask.capacity)},
     }
     return present(fields)
 
@@ -189,12 +216,15 @@ def _allocation(allocation: Allocation) -> dict[str, Any]:
                 "adminAccess": device.admin_access or None,
                 "bindingConditions": list(device.binding_conditions) or None,
                 "bindingFailureConditions": list(device.binding_failure_conditions) or None,
+                "shareID": device.share_id,
+                "consumedCapacity": _plain_amounts(device.consumed_capacity) or None,
             }
         )
         for device in allocation.devices
     ]
     devices = present({"results": results or None, "config": _configs(allocation.config)})
-    return present({"devices": devices, "nodeSelector": _selector(allocation.node_selector)})
+    selector = _selector(allocation.node_selector)
+    return present({"devices": devices, "nodeSelector": selector, "allocationTimestamp": allocation.timestamp})
 
 
 def _device_status(entry: DeviceStatus) -> dict[str, Any]:

@@ -174,12 +174,17 @@ class Fields:
     def quantity(self, key: str) -> int:
         """Thousandths of the unit; absent is 0."""
         value = self.data.get(key)
-        if value is None:
-            return 0
+        return 0 if value is None else self._quantity(step(key), value)
+
+    def quantities(self, key: str) -> tuple[int, ...]:
+        """The quantities of the list at ``key`` in thousandths of the unit."""
+        return tuple(self._quantity(f"{step(key)}[{at}]", value) for at, value in enumerate(self.sequence(key)))
+
+    def _quantity(self, place: str, value: Any) -> int:
         try:
             return parse_quantity(value)
         except ValueError as error:
-            self.fault(step(key), str(error) if isinstance(value, str | int | float) else _no_quantity(value))
+            self.fault(place, str(error) if isinstance(value, str | int | float) else _no_quantity(value))
             return 0
 
 

@@ -43,6 +43,23 @@ class Placement:
     all_nodes: bool = False
 
 
+@attrs.frozen
+class RequestPolicy:
+    """How requests for a capacity of a shareable device are rounded and limited; all amounts in thousandths."""
+
+    default: int | None = None
+    """What a request that does not name the capacity consumes; None: all there is."""
+    valid_values: tuple[int, ...] = ()
+    """The amounts that can be consumed, ascending."""
+    minimum: int | None = None
+    maximum: int | None = None
+    step: int | None = None
+    """Above the minimum, amounts are rounded up to a multiple of it, counted in whole units."""
+
+
+NO_POLICIES: FrozenMap[str, RequestPolicy] = FrozenMap()
+
+
 @attrs.frozen(cache_hash=True)
 class Device:
     """A device of a ResourceSlice."""
@@ -59,6 +76,8 @@ class Device:
     binding_failure_conditions: tuple[str, ...] = ()
     shareable: bool = False
     """``allowMultipleAllocations``."""
+    policies: FrozenMap[str, RequestPolicy] = NO_POLICIES
+    """Capacity → its ``requestPolicy``."""
 
 
 @attrs.frozen
@@ -107,6 +126,8 @@ class DeviceAsk:
     count: int = 1
     admin_access: bool = False
     tolerations: tuple[Toleration, ...] = ()
+    capacity: ResourceList | None = None
+    """Requested amounts in thousandths; None: none are named."""
 
 
 @attrs.frozen
@@ -153,15 +174,22 @@ class AllocatedDevice:
     admin_access: bool = False
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
+    share_id: str | None = None
+    """Set for a share of a device that allows several allocations."""
+    consumed_capacity: ResourceList = NO_RESOURCES
+    """What the share takes of the device's capacity, in thousandths."""
 
 
 @attrs.frozen
 class Allocation:
-    """``node_selector`` says where the devices can be used, None: everywhere."""
+    """The devices that a claim holds."""
 
     devices: tuple[AllocatedDevice, ...] = ()
     config: tuple[DeviceConfig, ...] = ()
     node_selector: tuple[NodeSelectorTerm, ...] | None = None
+    """Where the devices can be used, None: everywhere."""
+    timestamp: str | None = None
+    """When it was written, RFC 3339; binding conditions time out counted from it."""
 
 
 @attrs.frozen

@@ -57,11 +57,19 @@ class GenericScheduler:
         """The predicates under ``filter``, in the order they run."""
         return {"filter": tuple(predicate.name for predicate in self.algorithm.predicates)}
 
-    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False) -> Decision:
+    def decide(
+        self,
+        pod: Pod,
+        *,
+        preempt: bool = False,
+        thorough: bool = False,
+        enqueued: bool = False,  # noqa: ARG002
+    ) -> Decision:
         """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
 
         thorough: score also when just one node fits (releases return that node unscored), and judge by idle
-        predicates too. preempt: when nothing fits, also say what preemption would do.
+        predicates too. preempt: when nothing fits, also say what preemption would do. enqueued: without meaning
+        here, no predicate holds pods back from the queue.
         """
         decision = self._attempt(pod, thorough)
         preempt = preempt and self.algorithm.behaviour.preempts

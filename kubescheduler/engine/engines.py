@@ -63,7 +63,7 @@ class Scheduler(Protocol):
         """Extension point → the plugins that run there for a pod, in order; predicates stand under ``filter``."""
         ...
 
-    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False) -> Decision:
+    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False, enqueued: bool = False) -> Decision:
         """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
         ...
 
@@ -279,16 +279,16 @@ class ProfiledScheduler:
             return {}
         return {point.value: tuple(plugin.name for plugin in frame.at(point)) for point in Point}
 
-    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False) -> Decision:
+    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False, enqueued: bool = False) -> Decision:
         """Where the pod goes by the profile that it names, with the release's own message.
 
         A pod of another scheduler, and one that a PreEnqueue plugin holds back, goes nowhere: ``Decision.tried`` is
         False then. Never raises for what a release reports, see ``Decision.error``. preempt: when nothing fits, also
         say whom preemption would evict. thorough: score also when just one node fits, run every Filter on every node,
-        and try no nominated node first.
+        and try no nominated node first. enqueued: the pod has left the queue, PreEnqueue plugins are not asked.
         """
         try:
-            text = self.foreign(pod) or self.gate(pod)
+            text = self.foreign(pod) or ("" if enqueued else self.gate(pod))
         except SchedulingError as error:
             return self._given_up(pod, str(error))
         if text:

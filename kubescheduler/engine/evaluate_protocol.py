@@ -54,7 +54,7 @@ class Scenario:
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
         scheduler = self._scheduler({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})
-        decision = scheduler.decide(pod, thorough=True, preempt=bool(query.get("preempt")))
+        decision = scheduler.decide(pod, thorough=True, enqueued=True, preempt=bool(query.get("preempt")))
         best = decision.best()
         if self.sequence and best:
             self.cache.assume_pod(pod, best[0])

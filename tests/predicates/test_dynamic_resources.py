@@ -15,6 +15,7 @@ from predicates.dynamic_resources import (
     CANNOT_FIT,
     IN_USE,
     NOT_AVAILABLE,
+    DeviceRules,
     dynamic_resources,
     may_need_devices,
 )
@@ -34,7 +35,9 @@ from tests.support.devices import (
     users,
 )
 
-RULE = dynamic_resources()
+TODAY = 1_577_837_401.0
+"""10 minutes and a second after LONG_AGO."""
+RULE = dynamic_resources(DeviceRules(today=lambda: TODAY))
 UID = "default/p"
 NODES = [make_node("a"), make_node("b"), make_node("c")]
 GPU = resources(**{"example.com/gpu": 2})
@@ -136,20 +139,30 @@ def test_what_is_refused_before_nodes_are_looked_at(
 ON_B = (NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", ("b",)),)),)
 
 
-def bad(claim: ResourceClaim, status: str) -> ResourceClaim:
-    """With a device that reports a binding failure condition."""
+def binding(claim: ResourceClaim, *conditions: tuple[str, str], since: str | None = None) -> ResourceClaim:
+    """With a device that has binding conditions and reports some; ``since`` is when it was allocated."""
     assert claim.allocation is not None
-    devices = tuple(attrs.evolve(d, binding_failure_conditions=("Broken",)) for d in claim.allocation.devices)
-    statuses = (DeviceStatus(DRIVER, "b", "g", (("Broken", status),)),)
-    return attrs.evolve(claim, allocation=attrs.evolve(claim.allocation, devices=devices), device_statuses=statuses)
+    devices = tuple(
+        attrs.evolve(d, binding_conditions=("Ready",), binding_failure_conditions=("Broken",))
+        for d in claim.allocation.devices
+    )
+    statuses = (DeviceStatus(DRIVER, "b", "g", conditions),) if conditions else ()
+    allocation = attrs.evolve(claim.allocation, devices=devices, timestamp=since)
+    return attrs.evolve(claim, allocation=allocation, device_statuses=statuses)
+
+
+LONG_AGO, JUST_NOW = "2020-01-01T00:00:00Z", "2020-01-01T00:05:00Z"
 
 
 HELD = make_claim("c", allocation=allocated("b", "g", node_selector=ON_B))
 FILTERS: dict[str, tuple[list[object], tuple[str, ...], dict[str, list[str]]]] = {
     "usable everywhere": ([make_claim("c", allocation=allocated("b", "g"))], ("c",), {}),
     "usable on one node": ([HELD], ("c",), {NOT_AVAILABLE: ["a", "c"]}),
-    "broken": ([bad(HELD, "True")], ("c",), {NOT_AVAILABLE: ["a", "b", "c"]}),
-    "not broken": ([bad(HELD, "False")], ("c",), {NOT_AVAILABLE: ["a", "c"]}),
+    "broken": ([binding(HELD, ("Broken", "True"))], ("c",), {NOT_AVAILABLE: ["a", "b", "c"]}),
+    "not broken": ([binding(HELD, ("Broken", "False"))], ("c",), {NOT_AVAILABLE: ["a", "c"]}),
+    "not ready for too long": ([binding(HELD, since=LONG_AGO)], ("c",), {NOT_AVAILABLE: ["a", "b", "c"]}),
+    "not ready yet": ([binding(HELD, since=JUST_NOW)], ("c",), {NOT_AVAILABLE: ["a", "c"]}),
+    "ready for long": ([binding(HELD, ("Ready", "True"), since=LONG_AGO)], ("c",), {NOT_AVAILABLE: ["a", "c"]}),
     "devices on two nodes": (
         [make_claim("c"), make_slice("a", gpu("g")), make_slice("b", gpu("g"))],
         ("c",),
@@ -159,7 +172,7 @@ FILTERS: dict[str, tuple[list[object], tuple[str, ...], dict[str, list[str]]]] =
     "one claim held, one to allocate": (
         [HELD, make_claim("d"), make_slice("a", gpu("g"))],
         ("c", "d"),
-        {NOT_AVAILABLE: ["a", "c"], CANNOT_ALLOCATE: ["b"]},
+        {NOT_AVAILABLE: ["a"], CANNOT_ALLOCATE: ["b", "c"]},
     ),
 }
 
@@ -215,7 +228,7 @@ def test_too_slow() -> None:
         return lambda: True
 
     cluster = device_cluster(NODES[:2], [make_class(), make_claim("c"), make_slice("a", gpu("g"))])
-    verdict = dynamic_resources(timer).check(cluster.info(pod_with("c")), cluster.snapshot)
+    verdict = dynamic_resources(DeviceRules(timer=timer)).check(cluster.info(pod_with("c")), cluster.snapshot)
     assert refused(cluster, verdict) == {
         "node a: timed out trying to allocate devices": ["a"],
         "node b: timed out trying to allocate devices": ["b"],

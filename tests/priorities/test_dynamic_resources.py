@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.objects.resource import DeviceAsk
-from priorities.dynamic_resources import DYNAMIC_RESOURCES
+from priorities.dynamic_resources import dynamic_resources_score
 from tests.support.build import make_node, resources
 from tests.support.devices import device_cluster, exactly, first_of, gpu, make_claim, make_class, make_slice, pod_with
 
+DYNAMIC_RESOURCES = dynamic_resources_score()
 NODES = [make_node("one"), make_node("two"), make_node("three")]
 SLICES = [
     make_slice("one", gpu("a")),
@@ -34,7 +35,7 @@ def test_better_alternatives_score_higher() -> None:
 def test_requests_add_up() -> None:
     """Every request with alternatives counts, once however many devices it gets; others do not."""
     claim = make_claim("c", first_of("r", DeviceAsk("gpu", "two", count=2)), exactly("s"))
-    again = make_claim("d", first_of("t", DeviceAsk("gpu", "none", ("false",)), DeviceAsk("gpu", "any", count=0)))
+    again = make_claim("d", first_of("t", DeviceAsk("gpu", "none", ("false",)), DeviceAsk("gpu", "any", count=9)))
     cluster = device_cluster(NODES, [make_class(), claim, again, *SLICES])
     assert DYNAMIC_RESOURCES.map(cluster.info(pod_with("c")), cluster.snapshot).tolist() == [0, 0, 8]
     assert DYNAMIC_RESOURCES.map(cluster.info(pod_with("d")), cluster.snapshot).tolist() == [0, 0, 0]

@@ -22,6 +22,8 @@ from tests.support.build import make_node
 from tests.support.devices import READING, allocated, gpu, make_claim, make_class, make_slice
 
 UID = "default/p"
+TODAY, WRITTEN = 1_577_836_800.0, "2020-01-01T00:00:00Z"
+"""When everything happens, as a clock and as objects say it."""
 ON_A = (NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", ("a",)),)),)
 HELD = make_claim(allocation=allocated("a", "g", node_selector=ON_A))
 NODES = [make_node("a"), make_node("b")]
@@ -63,4 +65,4 @@ def world(*others: object, args: DynamicResourcesArgs | None = None) -> World:
     cache = ClusterCache.of([*NODES, make_class(extended_resource_name="example.com/gpu"), *SLICES, *others], READING)
     api, time = Api(), ManualTime()
     services = Services("1.36", cache, client=api, time=time)
-    return World(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p")), api, time)
+    return World(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p"), today=lambda: TODAY), api, time)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 from hypothesis import strategies as st
 
 from clusterstate.objects import FrozenMap, Taint
@@ -31,6 +32,21 @@ attributes = st.one_of(
 places = st.builds(r.Placement, texts, st.none() | tuples(terms), st.booleans())
 counter_sets = st.builds(r.CounterSet, texts, amount_maps)
 taints = st.builds(Taint, texts, texts, texts)
+policies = st.builds(
+    r.RequestPolicy,
+    st.none() | amounts,
+    tuples(amounts),
+    st.none() | amounts,
+    st.none() | amounts,
+    st.none() | amounts,
+)
+
+
+def _policies_of(device: r.Device) -> st.SearchStrategy[FrozenMap[str, r.RequestPolicy]]:
+    """For some of the device's capacities."""
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(device.capacity, policies)).map(FrozenMap)
+
+
 devices = st.builds(
     r.Device,
     texts,
@@ -43,17 +59,29 @@ devices = st.builds(
     tuples(texts),
     tuples(texts),
     st.booleans(),
-)
+).flatmap(lambda device: st.builds(attrs.evolve, st.just(device), policies=_policies_of(device)))
 parameters = st.sampled_from(["", "{}", '{"a":[1,true]}'])
 configs = st.builds(r.DeviceConfig, texts, parameters, tuples(texts), texts)
-asks = st.builds(r.DeviceAsk, texts, texts, tuples(texts), filled, int64, st.booleans(), tuples(tolerations, 1))
+asks = st.builds(
+    r.DeviceAsk,
+    texts,
+    texts,
+    tuples(texts),
+    filled,
+    int64,
+    st.booleans(),
+    tuples(tolerations, 1),
+    st.none() | amount_maps,
+)
 requests = st.builds(r.DeviceRequest, texts, asks) | st.builds(
     r.DeviceRequest, texts, st.none(), st.lists(asks, min_size=1, max_size=2).map(tuple)
 )
 constraints = st.builds(r.DeviceConstraint, tuples(texts), maybe, maybe)
 claim_specs = st.builds(r.ClaimSpec, tuples(requests), tuples(constraints, 1), tuples(configs, 1))
-allocated = st.builds(r.AllocatedDevice, texts, texts, texts, texts, st.booleans(), tuples(texts), tuples(texts))
-allocations = st.builds(r.Allocation, tuples(allocated), tuples(configs, 1), st.none() | tuples(terms))
+allocated = st.builds(
+    r.AllocatedDevice, texts, texts, texts, texts, st.booleans(), tuples(texts), tuples(texts), maybe, amount_maps
+)
+allocations = st.builds(r.Allocation, tuples(allocated), tuples(configs, 1), st.none() | tuples(terms), maybe)
 consumers = st.builds(r.ConsumerReference, texts, texts, texts, texts)
 statuses = st.builds(r.DeviceStatus, texts, texts, texts, tuples(st.tuples(texts, texts)))
 

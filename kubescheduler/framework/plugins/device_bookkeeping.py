@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
 import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.devices.device_allocation import allocations
 from clusterstate.devices.device_demand import Demand, devices_on
+from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.extended_resources import is_extended
 from clusterstate.devices.resource_claims import consumer, is_reserved_for, is_usable_by
 from clusterstate.errors import SchedulingError
@@ -47,13 +52,16 @@ class DeviceBooks:
     """Writes go to the API if there is one, and into the cache."""
 
     handle: Handle
+    features: DeviceFeatures = EVERYTHING
+    today: Callable[[], float] = time.time
+    """Seconds since the epoch: when an allocation is written."""
 
     def reserve(self, state: CycleState, pod: Pod, claims: tuple[ResourceClaim, ...], node_name: str) -> Status | None:
         """Chooses devices on the node for the claims that have none. Raises SchedulingError."""
         cache = self.handle.cache
         snapshot = cache.snapshot()
         row = snapshot.row_of(node_name)
-        demand = Demand.of(snapshot.info(pod), claims, snapshot)
+        demand = Demand.of(snapshot.info(pod), claims, snapshot, self.features)
         chosen = None if row is None else devices_on(demand, snapshot, row, pod.metadata.name)
         if chosen is None:
             return Status.unresolvable(CANNOT_ALLOCATE)
@@ -71,7 +79,7 @@ class DeviceBooks:
             current = self._current(claim)
             if not is_usable_by(current, pod.metadata.uid):
                 return Status.unresolvable(IN_USE)
-            self.write(_given(current, allocation, pod))
+            self.write(self._dated(_given(current, allocation, pod)))
             if reserved is not None:
                 reserved.written.append(claim)
             self._forget(claim)
@@ -104,6 +112,14 @@ class DeviceBooks:
             self.handle.cache.add(claim)
 
     # --- claims ----------------------------------------------------------------------------
+
+    def _dated(self, claim: ResourceClaim) -> ResourceClaim:
+        """With the time of the allocation, from which binding conditions time out."""
+        allocation = claim.allocation
+        if allocation is None or allocation.timestamp is not None or not self.features.binding:
+            return claim
+        now = datetime.fromtimestamp(int(self.today()), UTC)
+        return attrs.evolve(claim, allocation=attrs.evolve(allocation, timestamp=f"{now:%Y-%m-%dT%H:%M:%SZ}"))
 
     @staticmethod
     def _reserved(state: CycleState) -> Reserved | None:

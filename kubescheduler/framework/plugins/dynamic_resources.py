@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from clusterstate.api_names import go_quote
 from clusterstate.devices.device_demand import Timer, unlimited
+from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.resource_claims import ClaimError, own_claims, resolve_claims
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
@@ -26,8 +28,8 @@ from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deal
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, RESOURCE_CLAIM, RESOURCE_SLICE, Action
 from kubescheduler.queue.queueing_hints import Registered
-from predicates.dynamic_resources import NOT_AVAILABLE, dynamic_resources, needs_devices, unavailable_on
-from priorities.dynamic_resources import DYNAMIC_RESOURCES
+from predicates.dynamic_resources import NOT_AVAILABLE, DeviceRules, dynamic_resources, needs_devices, unavailable_on
+from priorities.dynamic_resources import dynamic_resources_score
 
 NAME = "DynamicResources"
 STATE = f"PreFilter{NAME}"
@@ -79,12 +81,20 @@ class DynamicResources:
 
     name = NAME
     points = POINTS
-    scoring = DYNAMIC_RESOURCES
 
-    def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
-        self.check = dynamic_resources(timer_of(handle.clock, args.filter_timeout))
+    def __init__(self, args: DynamicResourcesArgs, handle: Handle, today: Callable[[], float]) -> None:
+        gates = handle.feature_gates
+        timeout = args.filter_timeout if gates.get("DRASchedulerFilterTimeout", True) else 0
+        self.rules = DeviceRules(
+            features=DeviceFeatures.of(gates),
+            timer=timer_of(handle.clock, timeout),
+            binding_timeout=args.binding_timeout / SECOND,
+            today=today,
+        )
+        self.check = dynamic_resources(self.rules)
+        self.scoring = dynamic_resources_score(self.rules.features)
         self._handle = handle
-        self._books = DeviceBooks(handle)
+        self._books = DeviceBooks(handle, self.rules.features, today)
 
     def _claims(self, pod: Pod) -> tuple[ResourceClaim, ...]:
         """Raises ClaimError."""
@@ -113,7 +123,7 @@ class DynamicResources:
         except StateNotFoundError as error:
             return None, Status.failure(str(error))
         snapshot = self._handle.snapshot()
-        if refused or not needs_devices(snapshot.info(pod), snapshot):
+        if refused or not needs_devices(snapshot.info(pod), snapshot, self.rules.features):
             return None, Status.unschedulable(NO_CLAIMS)
         claim = self._in_the_way(pod, statuses)
         if claim is None:
@@ -129,7 +139,7 @@ class DynamicResources:
         here = snapshot.take(np.array(rows, np.int64))
         for claim in self._claims(pod):
             only_ours = all(entry.uid == pod.metadata.uid for entry in claim.reserved_for)
-            if len(claim.reserved_for) <= 1 and only_ours and unavailable_on(claim, here).any():
+            if len(claim.reserved_for) <= 1 and only_ours and unavailable_on(claim, here, self.rules).any():
                 return claim
         return None
 
@@ -160,15 +170,15 @@ class DynamicResources:
         if pod.spec.resource_claims:
             return True
         snapshot = self._handle.cache.snapshot()
-        return needs_devices(snapshot.info(pod), snapshot)
+        return needs_devices(snapshot.info(pod), snapshot, self.rules.features)
 
 
-def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
-    """Raises ConfigError for args of another plugin."""
+def dynamic_resources_1_36(args: Any, handle: Handle, *, today: Callable[[], float] = time.time) -> DynamicResources:
+    """Raises ConfigError for args of another plugin. today: seconds since the epoch, for binding conditions."""
     given = DynamicResourcesArgs() if args is None else args
     if not isinstance(given, DynamicResourcesArgs):
         raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
-    return DynamicResources(given, handle)
+    return DynamicResources(given, handle, today)
 
 
 # --- args --------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from clusterstate.devices.device_demand import Demand, devices_on, outcomes
 from clusterstate.devices.device_inventory import inventory
-from clusterstate.devices.device_requests import wants
 from clusterstate.devices.device_search import OutOfTimeError, search
 from clusterstate.objects import NodeSelectorTerm, Requirement
 from clusterstate.objects.resource import (
@@ -41,8 +40,9 @@ def test_time_is_up() -> None:
     """The search ends when it is told to."""
     cluster = device_cluster([make_node("n")], [make_class(), make_slice("n", gpu("a"))])
     stock = inventory(cluster.snapshot)
+    needed = Demand("default", (make_claim(),)).needed_on(0, cluster.snapshot)
     with pytest.raises(OutOfTimeError):
-        search(wants([make_claim()], cluster.objects), stock.groups[1], lambda: True)
+        search(needed, stock.layout.pools[1], stock, lambda: True)
 
 
 def test_nodes_that_offer_the_same_are_searched_once() -> None:
@@ -51,7 +51,7 @@ def test_nodes_that_offer_the_same_are_searched_once() -> None:
     slices = [make_slice(node.name, gpu("a"), gpu("b")) for node in nodes[:4]]
     cluster = device_cluster(nodes, [make_class(), *slices, make_claim("c", allocation=allocated("n3", "a"))])
     stock = inventory(cluster.snapshot)
-    assert len(set(stock.alike[stock.codes].tolist())) == 3
+    assert len(set(stock.alike[stock.layout.codes].tolist())) == 3
     found = outcomes(Demand("default", (make_claim("d", exactly(count=2)),)), cluster.snapshot)
     assert found.fits.tolist() == [True, True, True, False, False]
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import attrs
 import pytest
 
 from clusterstate.devices.device_demand import Demand, devices_on
+from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_requests import DeviceError
-from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement, Taint, Toleration
+from clusterstate.objects import FrozenMap, NodeSelectorTerm, ObjectMeta, Requirement, Taint, Toleration
 from clusterstate.objects.resource import (
     ALL,
+    AllocatedDevice,
+    Allocation,
     CounterSet,
     Device,
     DeviceAsk,
     DeviceConstraint,
+    DeviceRequest,
     PendingAllocation,
     Placement,
     ResourceClaim,
@@ -38,19 +44,21 @@ BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
 
 
 def picked(
-    claims: Sequence[ResourceClaim], slices: Sequence[ResourceSlice], *others: object
+    claims: Sequence[ResourceClaim],
+    slices: Sequence[ResourceSlice],
+    *others: object,
+    features: DeviceFeatures = EVERYTHING,
 ) -> list[tuple[str, str]] | None:
     """(request, device) of what claims get on node n."""
     cluster = device_cluster([make_node("n", {"kind": "x"})], [make_class(), *slices, *others, *claims])
     snapshot = cluster.snapshot
     unallocated = tuple(claim for claim in claims if claim.allocation is None)
-    found = devices_on(Demand("default", unallocated), snapshot, 0, "p")
+    found = devices_on(Demand("default", unallocated, features=features), snapshot, 0, "p")
     return None if found is None else [(pick.option.name, pick.offer.device.name) for pick in found[1]]
 
 
 TWO = make_slice("n", gpu("a", {"numa": 0, "model": "x"}, 20), gpu("b", {"numa": 1, "model": "y"}, 40))
 FOUR = make_slice("n", *(gpu(name, {"numa": numa}) for name, numa in (("a", 0), ("b", 1), ("c", 0), ("d", 1))))
-COUNTERS = {"slices": 7000}
 
 
 def part(name: str, share: int) -> Device:
@@ -58,9 +66,31 @@ def part(name: str, share: int) -> Device:
     return gpu(name, consumes_counters=(CounterSet("chip", FrozenMap({"slices": share * 1000})),))
 
 
-PARTS = make_slice(
-    "n", part("big", 4), part("half", 3), part("whole", 7), shared_counters=(CounterSet("chip", FrozenMap(COUNTERS)),)
-)
+def counter_slice(pool: str, most: int, **fields: Any) -> ResourceSlice:
+    """The counters of a pool stand in a slice of their own."""
+    total = CounterSet("chip", FrozenMap({"slices": most * 1000}))
+    made = make_slice("n", pool=pool, shared_counters=(total,), **fields)
+    return attrs.evolve(made, metadata=ObjectMeta(f"{pool}-counters"))
+
+
+PARTS = make_slice("n", part("big", 4), part("half", 3), part("whole", 7), pool="p", slice_count=2)
+CHIP = counter_slice("p", 7, slice_count=2)
+GIB = 1000 << 30
+SHAREABLE: dict[str, Any] = {"shareable": True, "capacity": FrozenMap({"memory": 40 * GIB})}
+SHARED = make_slice("n", gpu("s", shareable=True, gib=40))
+
+
+def half() -> DeviceRequest:
+    """Half of the capacity of SHARED."""
+    return exactly(capacity=FrozenMap({"memory": 20 * GIB}))
+
+
+def share_of(device: str, gib: int) -> Allocation:
+    """What another claim holds of a device on node n."""
+    held = AllocatedDevice("r", DRIVER, "n", device, share_id="u", consumed_capacity=FrozenMap({"memory": gib * GIB}))
+    return Allocation((held,))
+
+
 TAINTED = make_slice("n", gpu("a", taints=(Taint("bad", "", "NoSchedule"),)), gpu("b"))
 SOME = make_slice(
     "",
@@ -139,7 +169,15 @@ CASES = {
         [("r", "a"), ("r", "b")],
     ),
     "more different values than there are": (
-        [make_claim("c", exactly(count=3), constraints=(DeviceConstraint((), None, f"{DRIVER}/numa"),))],
+        [
+            make_claim(
+                "c",
+                exactly("x"),
+                exactly("y"),
+                exactly("z"),
+                constraints=(DeviceConstraint((), None, f"{DRIVER}/numa"),),
+            )
+        ],
         [FOUR],
         None,
     ),
@@ -164,11 +202,11 @@ CASES = {
         [TWO],
         [("r/one", "a")],
     ),
-    "counters": ([make_claim("c", exactly(count=2))], [PARTS], [("r", "big"), ("r", "half")]),
-    "counters used up": ([make_claim("c", exactly(count=3))], [PARTS], None),
+    "counters": ([make_claim("c", exactly(count=2))], [PARTS, CHIP], [("r", "big"), ("r", "half")]),
+    "counters used up": ([make_claim("c", exactly(count=3))], [PARTS, CHIP], None),
     "counters taken by others": (
-        [make_claim("c", exactly(count=1)), make_claim("d", allocation=allocated("n", "big"))],
-        [PARTS],
+        [make_claim("c", exactly(count=1)), make_claim("d", allocation=allocated("n", "big", pool="p"))],
+        [PARTS, CHIP],
         [("r", "half")],
     ),
     "a tainted device": ([make_claim("c")], [TAINTED], [("r", "b")]),
@@ -182,21 +220,108 @@ CASES = {
     "devices placed one by one": ([make_claim("c")], [EACH], [("r", "b")]),
     "devices of other nodes": ([make_claim("c")], [make_slice("m", gpu("a"))], None),
     "an incomplete pool": ([make_claim("c")], [make_slice("n", gpu("a"), slice_count=2)], None),
+    "a pool that is whole beside an incomplete one": (
+        [make_claim("c")],
+        [make_slice("n", gpu("a"), slice_count=2), make_slice("n", gpu("b"), pool="other")],
+        [("r", "b")],
+    ),
     "an old generation": (
         [make_claim("c")],
         [make_slice("n", gpu("a"), generation=1), make_slice("n", gpu("b"), generation=2)],
         [("r", "b")],
     ),
-    "a device that stands twice in its pool": (
+    "a newer generation on other nodes only": (
         [make_claim("c")],
-        [make_slice("n", gpu("a"), gpu("a"))],
+        [
+            make_slice("n", gpu("a"), pool="p", slice_count=2),
+            make_slice("m", gpu("b"), pool="p", generation=1, slice_count=2),
+        ],
         None,
     ),
-    "no requests to meet": ([make_claim("c", exactly(count=0))], [TWO], None),
-    "more than a claim can have": (
-        [make_claim("c", exactly(count=33))],
+    "the rest of the pool is on other nodes": (
+        [make_claim("c", exactly(allocation_mode=ALL))],
+        [make_slice("n", gpu("a"), pool="p", slice_count=2), make_slice("m", gpu("b"), pool="p", slice_count=2)],
+        [("r", "a")],
+    ),
+    "a device that stands twice in its pool": (
+        [make_claim("c")],
+        [make_slice("n", gpu("a"), gpu("a")), make_slice("n", gpu("b"), pool="other")],
+        [("r", "b")],
+    ),
+    "devices that bind later come last": (
+        [make_claim("c")],
+        [make_slice("n", gpu("a", binding_conditions=("Ready",)), pool="a"), make_slice("n", gpu("b"), pool="b")],
+        [("r", "b")],
+    ),
+    "no requests to meet": ([make_claim("c", exactly(count=0))], [TWO], []),
+    "an alternative that would be too much": (
+        [
+            make_claim(
+                "c",
+                first_of("x", DeviceAsk("gpu", "many", count=20), DeviceAsk("gpu", "few", count=1)),
+                first_of("y", DeviceAsk("gpu", "many", count=20), DeviceAsk("gpu", "few", count=2)),
+            )
+        ],
         [make_slice("n", *(gpu(f"g{i}") for i in range(40)))],
+        [*(("x/many", f"g{i}") for i in range(20)), ("y/few", "g20"), ("y/few", "g21")],
+    ),
+    "a share each": ([make_claim("c", half()), make_claim("d", half())], [SHARED], [("r", "s"), ("r", "s")]),
+    "more shares than there is capacity": (
+        [make_claim("c", half()), make_claim("d", half()), make_claim("e", half())],
+        [SHARED],
         None,
+    ),
+    "a share beside what others consume": (
+        [make_claim("c", half()), make_claim("d", allocation=share_of("s", 20))],
+        [SHARED],
+        [("r", "s")],
+    ),
+    "no share beside what others consume": (
+        [make_claim("c", half()), make_claim("d", allocation=share_of("s", 21))],
+        [SHARED],
+        None,
+    ),
+    "all there is without an amount": (
+        [make_claim("c"), make_claim("d", half())],
+        [SHARED],
+        None,
+    ),
+    "a capacity that the device lacks": (
+        [make_claim("c", exactly(capacity=FrozenMap({"cores": 1000})))],
+        [SHARED],
+        None,
+    ),
+    "more capacity than a whole device has": (
+        [make_claim("c", exactly(capacity=FrozenMap({"memory": GIB * 30})))],
+        [TWO],
+        [("r", "b")],
+    ),
+    "a device held whole is not shared": (
+        [make_claim("c", half()), make_claim("d", allocation=allocated("n", "s"))],
+        [SHARED],
+        None,
+    ),
+    "counters of a shared device are taken once": (
+        [make_claim("c", half()), make_claim("d", half())],
+        [
+            make_slice("n", attrs.evolve(part("s", 7), **SHAREABLE), pool="p", slice_count=2),
+            counter_slice("p", 7, slice_count=2),
+        ],
+        [("r", "s"), ("r", "s")],
+    ),
+    "counters of a slice on other nodes": (
+        [make_claim("c"), make_claim("d", allocation=allocated("m", "far", pool="p"))],
+        [
+            make_slice("n", part("near", 4), pool="p", slice_count=3),
+            make_slice("m", part("far", 4), pool="p", slice_count=3),
+            counter_slice("p", 7, slice_count=3),
+        ],
+        None,
+    ),
+    "neighbours alone are compared by distinct attributes": (
+        [make_claim("c", exactly(count=3), constraints=(DeviceConstraint((), None, f"{DRIVER}/numa"),))],
+        [make_slice("n", *(gpu(name, {"numa": numa}) for name, numa in (("a", 0), ("b", 1), ("c", 0))))],
+        [("r", "a"), ("r", "b"), ("r", "c")],
     ),
 }
 
@@ -217,27 +342,111 @@ def test_devices_on_their_way_to_another_pod() -> None:
 
 ERRORS = {
     "not understood": (
-        make_claim("c", exactly(selectors=("1 + 1",))),
-        "claim default/c, request r: selector '1 + 1' cannot be evaluated here: ",
+        make_claim("c", exactly(selectors=("device.none == 1",))),
+        "claim default/c: selector #0: ",
     ),
     "no such key": (
-        make_claim("c", exactly(selectors=(f"{HERE}.none == 1",))),
-        "runtime error: no such key: none",
+        make_claim("c", exactly(selectors=("true", f"{HERE}.none == 1"))),
+        "claim default/c: selector #1: CEL runtime error: no such key: none",
     ),
-    "no condition": (make_claim("c", exactly(selectors=("device.driver",))), "it is not true or false"),
-    "no class": (make_claim("c", exactly(cls="none")), "request r: device class none does not exist"),
+    "no condition": (
+        make_claim("c", exactly(selectors=(f"{HERE}.model",))),
+        "claim default/c: selector #0: CEL runtime error: CEL result of type string could not be converted to bool: "
+        "unsupported native conversion from string to 'bool'",
+    ),
+    "no class": (
+        make_claim("c", exactly(cls="none")),
+        "claim default/c, request r: could not retrieve device class none: "
+        'deviceclass.resource.k8s.io "none" not found',
+    ),
+    "an unknown mode": (
+        make_claim("c", exactly(allocation_mode="Some")),
+        "claim default/c, request r: unsupported count mode Some",
+    ),
+    "a constraint that keeps a request from all devices": (
+        make_claim("c", exactly(allocation_mode=ALL), constraints=(DeviceConstraint((), f"{DRIVER}/numa"),)),
+        "claim default/c, request r: cannot add device gpu.example.com/n/b because a claim constraint would not be "
+        "satisfied",
+    ),
+    "a constraint without a sort": (
+        make_claim("c", constraints=(DeviceConstraint(),)),
+        "claim default/c, constraint #0: empty constraint (unsupported constraint type?)",
+    ),
+    "more than a claim can have": (
+        make_claim("c", exactly(count=33)),
+        "claim default/c: number of requested devices 33 exceeds the claim limit of 32",
+    ),
 }
 
 
 @pytest.mark.parametrize(("claim", "text"), ERRORS.values(), ids=ERRORS.keys())
 def test_what_cannot_be_worked_out(claim: ResourceClaim, text: str) -> None:
-    """It is an error with a text that names the selector, not a wrong answer."""
+    """It is an error of the whole pod with upstream's text, not a wrong answer."""
     with pytest.raises(DeviceError) as caught:
         picked([claim], [TWO])
     assert text in str(caught.value)
 
 
-def test_shared_devices_are_refused() -> None:
-    """Devices that allow several allocations are an error where they would be chosen."""
-    with pytest.raises(DeviceError, match="allows several allocations"):
-        picked([make_claim("c")], [make_slice("n", gpu("a", shareable=True))])
+@pytest.mark.parametrize(
+    ("slices", "text"),
+    [
+        ([make_slice("n", gpu("a"), slice_count=2)], "currently being updated"),
+        ([make_slice("n", gpu("a"), gpu("a"))], "currently invalid"),
+    ],
+    ids=["incomplete", "invalid"],
+)
+def test_all_devices_of_a_pool_that_is_not_whole(slices: list[ResourceSlice], text: str) -> None:
+    """A request for all devices is an error then, even beside pools that are whole."""
+    request = exactly(allocation_mode=ALL)
+    with pytest.raises(DeviceError, match=f"asks for all devices, but resource pool {DRIVER}/n is {text}"):
+        picked([make_claim("c", request)], [*slices, make_slice("n", gpu("b"), pool="other")])
+
+
+def test_an_error_of_a_later_claim_comes_only_when_it_is_its_turn() -> None:
+    """A claim that cannot be met keeps later ones from being looked at."""
+    wrong = make_claim("d", exactly(selectors=(f"{HERE}.none == 1",)))
+    assert picked([make_claim("c", exactly(count=3)), wrong], [TWO]) is None
+    with pytest.raises(DeviceError, match="claim default/d: selector #0: CEL runtime error: no such key: none"):
+        picked([make_claim("c"), wrong], [TWO])
+
+
+GATES = {
+    "prioritized list": (
+        make_claim("c", first_of("r", DeviceAsk("gpu", "one"))),
+        {"prioritized_list": False},
+        "claim default/c, request r: has subrequests, but the DRAPrioritizedList feature is disabled",
+    ),
+    "consumable capacity": (
+        make_claim("c", half()),
+        {"consumable": False},
+        "claim default/c, request r: has capacity requests, but the DRAConsumableCapacity feature is disabled",
+    ),
+}
+
+
+@pytest.mark.parametrize(("claim", "off", "text"), GATES.values(), ids=GATES.keys())
+def test_what_a_gate_keeps_from_being_asked_for(claim: ResourceClaim, off: dict[str, bool], text: str) -> None:
+    """It is an error, so that nobody gets less than was asked for."""
+    with pytest.raises(DeviceError) as caught:
+        picked([claim], [TWO], features=DeviceFeatures(**off))
+    assert str(caught.value) == text
+
+
+OFF = {
+    "taints": ([TAINTED], {"taints": False}, [("r", "a")]),
+    "counters": ([PARTS, CHIP], {"partitionable": False}, None),
+    "placed one by one": ([EACH], {"partitionable": False}, None),
+    "binding conditions": (
+        [make_slice("n", gpu("a", binding_conditions=("Ready",)), gpu("b"))],
+        {"binding": False},
+        [("r", "b")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("slices", "off", "expected"), OFF.values(), ids=OFF.keys())
+def test_gates_of_what_devices_say(
+    slices: list[ResourceSlice], off: dict[str, bool], expected: list[tuple[str, str]] | None
+) -> None:
+    """A device that needs what is off is not given, and taints are not looked at."""
+    assert picked([make_claim("c")], slices, features=DeviceFeatures(**off)) == expected

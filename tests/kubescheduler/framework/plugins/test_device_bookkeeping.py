@@ -9,7 +9,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects.resource import DeviceConfig, PendingAllocation
 from kubescheduler.core.status import Code, Status
 from tests.support.build import resources
-from tests.support.device_world import HELD, ON_A, UID, world
+from tests.support.device_world import HELD, ON_A, UID, WRITTEN, world
 from tests.support.devices import (
     DRIVER,
     exactly,
@@ -36,7 +36,7 @@ def test_from_reserve_to_pre_bind() -> None:
     )
     assert here.plugin.pre_bind_pre_flight(here.state, pod, "a") is None
     assert here.plugin.pre_bind(here.state, pod, "a") is None
-    assert here.claim().allocation == pending.allocation
+    assert here.claim().allocation == attrs.evolve(pending.allocation, timestamp=WRITTEN)
     assert [entry.uid for entry in here.claim().reserved_for] == [UID]
     assert here.api.written == [here.claim()]
     assert not here.cache.objects.pending_allocations
@@ -62,9 +62,10 @@ def test_a_claim_that_has_its_devices() -> None:
     here.plugin.reserve(here.state, pod, "a")
     here.plugin.pre_bind(here.state, pod, "a")
     assert [entry.uid for entry in here.claim().reserved_for] == ["u", UID]
-    assert here.claim().allocation == held.allocation
+    assert held.allocation is not None
+    assert here.claim().allocation == attrs.evolve(held.allocation, timestamp=WRITTEN)
     here.plugin.unreserve(here.state, pod, "a")
-    assert here.claim() == held
+    assert here.claim() == attrs.evolve(held, allocation=attrs.evolve(held.allocation, timestamp=WRITTEN))
 
 
 def test_devices_that_another_pod_uses_by_now_stay() -> None:
