@@ -38,10 +38,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from clusterstate.release_names import RELEASE_NAMES
-
 if TYPE_CHECKING:
     from clusterstate import errors as errors
+    from clusterstate.release_names import RELEASE_NAMES as RELEASES
     from kubescheduler.api.cluster import Cluster as Cluster
     from kubescheduler.api.manifest_builders import node as node
     from kubescheduler.api.manifest_builders import pod as pod
@@ -54,9 +53,6 @@ if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision as Decision
 
 __version__ = "0.1.0"
-
-RELEASES = RELEASE_NAMES
-"""The releases there are, oldest first."""
 
 __all__ = [
     "RELEASES",
@@ -75,6 +71,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "RELEASES": "clusterstate.release_names",
     "Cluster": "kubescheduler.api.cluster",
     "Comparison": "kubescheduler.comparison.comparison",
     "Decision": "kubescheduler.core.decision",
@@ -89,13 +86,16 @@ _PLACES = {
 }
 """What is imported when it is first asked for → the module that has it."""
 
+_ELSEWHERE_NAMED = {"RELEASES": "RELEASE_NAMES"}
+"""What has another name in its module → that name."""
+
 
 def __getattr__(name: str) -> Any:
     """What the front door offers, imported when it is first asked for."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_PLACES[name])
-    found = module if name == "errors" else getattr(module, name)
+    found = module if name == "errors" else getattr(module, _ELSEWHERE_NAMED.get(name, name))
     globals()[name] = found
     return found
 

@@ -14,6 +14,7 @@ from clusterstate.manifests.documents import Item, split
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
 from kubescheduler.api.cluster_entries import Entry
+from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.openb_trace import is_trace, read_trace_nodes
 from kubescheduler.sources.cluster_input import Progress, decode_items
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
@@ -131,7 +132,7 @@ def decoded(
         priority_classes=(*priority_classes, *(obj for obj in given.objects if isinstance(obj, PriorityClass))),
         defaulting=defaulting,
         progress=progress,
-        release=release,
+        filling=release_named(release).filling,
     )
     read = [
         Entry(obj, item.source, item if keep_manifests else None)

@@ -10,7 +10,7 @@ from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import Pod
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of
 from kubescheduler.api.engine_choice import described, gates_text
@@ -141,7 +141,7 @@ def migrate(
     *,
     provider: str | None = None,
     release: str = DEFAULT_RELEASE,
-    to: str = "1.36",
+    to: str = RELEASE_NAMES[-1],
     gates: Mapping[str, bool] | str | None = None,
     hard_pod_affinity_symmetric_weight: int | None = None,
     keep_emphasis: bool = False,

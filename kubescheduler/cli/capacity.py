@@ -73,6 +73,7 @@ def capacity(
     from clusterstate.errors import InputError
     from clusterstate.objects import PriorityClass
     from kubescheduler.cli.inputs import attempt, nothing_collected
+    from kubescheduler.engine.releases import release_named
     from kubescheduler.simulation.workload_files import read_simulated_cluster
     from kubescheduler.sources.cluster_input import read_pods
 
@@ -82,6 +83,7 @@ def capacity(
 
     stdin, defaulting = sys.stdin.buffer, not no_defaulting
     release = engine.release
+    filling = release_named(release).filling
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
@@ -92,7 +94,7 @@ def capacity(
         known = defaulting and found is not None
         pods = attempt(
             problems,
-            lambda: read_pods(pod_files, stdin=stdin, defaulting=known, priority_classes=classes, release=release),
+            lambda: read_pods(pod_files, stdin=stdin, defaulting=known, priority_classes=classes, filling=filling),
         )
         if configured is None or found is None or pods is None or problems:
             raise InputError(problems)

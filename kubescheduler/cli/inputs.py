@@ -15,7 +15,9 @@ import click
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.cli.progress import progress
+from kubescheduler.engine.releases import release_named
 from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.sources.cluster_input import ClusterInput, check_references, read_cluster, read_pods
 
@@ -45,7 +47,7 @@ def read_inputs(
     pending: bool,
     defaulting: bool,
     keep_items: bool,
-    release: str = "1.16",
+    release: str = DEFAULT_RELEASE,
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
     problems: list[str] = []
@@ -74,7 +76,7 @@ def _cluster(paths: Sequence[str], release: str, defaulting: bool, keep_items: b
             defaulting=defaulting,
             keep_items=keep_items,
             progress=tell,
-            release=release,
+            filling=release_named(release).filling,
         )
     if problems := check_references(found.with_sources()):
         raise DecodeError(problems)
@@ -86,7 +88,8 @@ def _pods(paths: Sequence[str], cluster: ClusterInput | None, release: str, defa
     if cluster is None:
         return read_pods(paths, stdin=sys.stdin.buffer, defaulting=False)
     classes = [obj for obj in cluster.objects if isinstance(obj, PriorityClass)]
-    return read_pods(paths, stdin=sys.stdin.buffer, defaulting=defaulting, priority_classes=classes, release=release)
+    filling = release_named(release).filling
+    return read_pods(paths, stdin=sys.stdin.buffer, defaulting=defaulting, priority_classes=classes, filling=filling)
 
 
 def _uid_faults(pods: Iterable[Pod]) -> Iterator[str]:

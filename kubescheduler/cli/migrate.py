@@ -7,10 +7,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf
+from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf, OneOfLater
 
 if TYPE_CHECKING:
     from kubescheduler.translate.translating import Source, Translation
+
+
+def _policy_releases() -> list[str]:
+    """Where a policy can come from."""
+    from kubescheduler.engine.releases import policy_releases
+
+    return policy_releases()
+
+
+def _framework_releases() -> list[str]:
+    """What a configuration can be for."""
+    from kubescheduler.engine.releases import framework_releases
+
+    return framework_releases()
 
 
 @click.command(
@@ -22,12 +37,18 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "from_release",
-    type=OneOf(["1.4", "1.16", "1.20"]),
-    default="1.16",
+    type=OneOfLater(_policy_releases),
+    default=DEFAULT_RELEASE,
     show_default=True,
     help="The release whose reading of the policy counts.",
 )
-@click.option("--to", type=OneOf(["1.20", "1.36"]), default="1.36", show_default=True, help="For which release.")
+@click.option(
+    "--to",
+    type=OneOfLater(_framework_releases),
+    default=RELEASE_NAMES[-1],
+    show_default=True,
+    help="For which release.",
+)
 @FEATURE_GATES
 @click.option(
     "--hard-pod-affinity-symmetric-weight",

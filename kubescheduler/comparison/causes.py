@@ -24,10 +24,10 @@ import attrs
 
 from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
 from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contributions, terms
-from kubescheduler.comparison.fine_scores import STEPS
 from kubescheduler.comparison.outcomes import Cause, HostChange, Step
 from kubescheduler.comparison.pairing import Pair
 from kubescheduler.comparison.refusals import refusals
+from kubescheduler.engine.fine_scores import STEPS
 
 ORDER = (
     Cause.SCORE_RESOLUTION,

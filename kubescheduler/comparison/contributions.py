@@ -8,11 +8,12 @@ import attrs
 import numpy as np
 
 from clusterstate.growable import IntArray
-from kubescheduler.comparison.fine_scores import STEPS, fine_scores
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.comparison.pairing import EXTENDER, Pair, paired, rule_of
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.fine_scores import STEPS, fine_scores
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.extender_statuses import SCALE
 
 OVERFLOW = "wrapping at 64 bits"
@@ -107,11 +108,12 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTer
     view = snapshot.take(decision.feasible)
     here = snapshot.take(decision.feasible[list(both)])
     found: list[ScoreTerm] = []
+    forms = release_named(decision.release).legacy_rules.fine_scores
     for priority in judgement.scheduler.algorithm.priorities:
         config, weight = priority.config, priority.weight
         scores = decision.scores[config.name]
         coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
-        fine = fine_scores(config, decision.release, info, view, coarse)
+        fine = fine_scores(config, forms, info, view, coarse)
         raw = None if config.reduce is None else config.map(info, here)
         term = ScoreTerm(config.name, rule_of(config.name, config), weight, _at(coarse, both), _at(fine, both), STEPS)
         found.append(term if raw is None else attrs.evolve(term, raw=_at(raw, (0, 1))))

@@ -12,6 +12,7 @@ from algorithmprovider.registry import Registry
 from clusterstate.cache import ClusterCache
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+from kubescheduler.engine.fine_scores import Fine
 from kubescheduler.engine.release_queues import Queue
 from kubescheduler.extender import WireFormat
 from kubescheduler.queue.priority_queue_1_16 import Clock
@@ -91,6 +92,12 @@ class LegacyRules:
     """All predicates run on every node, always."""
     wire: WireFormat
     """How extenders are called."""
+    fine_scores: Mapping[str, Fine]
+    """Priority → its formula from 0 to 100, for comparisons with releases that score so."""
+    gated_predicates: frozenset[str]
+    """Names that policies for other feature gates have; they are translated all the same."""
+    gated_priorities: frozenset[str]
+    """The same for priorities."""
     behaviour: LegacyBehaviour
     """How an attempt goes, apart from predicates and priorities."""
     queue: Callable[[Clock, ClusterCache], Queue]

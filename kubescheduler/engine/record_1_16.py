@@ -17,6 +17,7 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
     total_weight_error,
 )
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
+from kubescheduler.engine.fine_scores import FINE_1_16
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_16
@@ -33,6 +34,20 @@ def no_domains_error(_: Iterable[str]) -> None:
     """Failure domains mean nothing here."""
     return
 
+
+GATED_PREDICATES = frozenset(
+    {
+        "CheckNodeCondition",
+        "CheckNodeDiskPressure",
+        "CheckNodeInodePressure",
+        "CheckNodeMemoryPressure",
+        "CheckNodePIDPressure",
+        "EvenPodsSpread",
+        "PodToleratesNodeNoExecuteTaints",
+    }
+)
+GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"})
+"""Names that policies written for other feature gates than the defaults have."""
 
 LEGACY_1_16 = LegacyRules(
     registry=partial(registry, "1.16"),
@@ -53,6 +68,9 @@ LEGACY_1_16 = LegacyRules(
     samples=True,
     every_check=False,
     wire=WIRE_1_16,
+    fine_scores=FINE_1_16,
+    gated_predicates=GATED_PREDICATES,
+    gated_priorities=GATED_PRIORITIES,
     behaviour=BEHAVIOUR_1_16,
     queue=SchedulingQueue,
 )

@@ -18,6 +18,7 @@ from kubescheduler.config.policy.policy_1_4 import (
     read_policy_file_1_4,
 )
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
+from kubescheduler.engine.fine_scores import FINE_1_4
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_4
@@ -49,6 +50,9 @@ LEGACY_1_4 = LegacyRules(
     samples=False,
     every_check=True,
     wire=WIRE_1_4,
+    fine_scores=FINE_1_4,
+    gated_predicates=frozenset(),
+    gated_priorities=frozenset(),
     behaviour=BEHAVIOUR_1_4,
     queue=FIFOQueue,
 )

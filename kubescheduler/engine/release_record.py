@@ -12,6 +12,7 @@ from clusterstate.release_view import ReleaseView
 from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.legacy_rules import LegacyRules
+from kubescheduler.extender import WireFormat
 from kubescheduler.sources.cluster_input import Filling
 
 
@@ -49,6 +50,11 @@ class Release:
         if self.framework is None:
             raise ConfigError(f"release {self.name} has no component configuration to decide by")
         return self.framework
+
+    @property
+    def wire(self) -> WireFormat:
+        """How extenders are called."""
+        return self.framework.wire if self.framework is not None else self.legacy_rules.wire
 
     @property
     def reads_policies(self) -> bool:

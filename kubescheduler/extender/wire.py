@@ -26,7 +26,6 @@ VictimsByNode = Mapping[str, tuple[Sequence[Pod], int]]
 class WireFormat:
     """How one release talks to extenders."""
 
-    release: str
     sends_names: bool
     """Whether a nodeCacheCapable extender is sent, and may answer, node names."""
     url: Callable[[str, str], str]
@@ -137,7 +136,6 @@ def quote(text: str) -> str:
 
 
 WIRE_1_16 = WireFormat(
-    release="1.16",
     sends_names=True,
     url=_url_of_verb,
     pod=pod_as_read,
@@ -151,7 +149,6 @@ WIRE_1_16 = WireFormat(
 
 WIRE_1_4 = attrs.evolve(
     WIRE_1_16,
-    release="1.4",
     sends_names=False,
     url=_url_with_lost_version,
     pod=pod_internal,
@@ -162,7 +159,6 @@ WIRE_1_4 = attrs.evolve(
 
 WIRE_1_20 = attrs.evolve(
     WIRE_1_16,
-    release="1.20",
     status_fault=_only_200_lower_case,
     unknown_node=_not_among_asked,
     takes_only_asked=True,
@@ -170,7 +166,6 @@ WIRE_1_20 = attrs.evolve(
 
 WIRE_1_36 = attrs.evolve(
     WIRE_1_20,
-    release="1.36",
     preemption=_counted_preemption,
     refusal=_as_told,
     knows_unresolvable=True,

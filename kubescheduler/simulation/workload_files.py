@@ -12,11 +12,13 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.release_names import DEFAULT_RELEASE
+from kubescheduler.engine.releases import release_named
 from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.simulation.openb_trace import is_trace, read_trace_nodes
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.simulation.workload_manifests import WorkloadReader
-from kubescheduler.sources.cluster_input import FILLINGS, ClusterInput, Progress, check_references, read_cluster
+from kubescheduler.sources.cluster_input import ClusterInput, Progress, check_references, read_cluster
 from kubescheduler.sources.files import read_items
 
 
@@ -26,19 +28,20 @@ def read_simulated_cluster(
     stdin: IO[bytes] | None,
     defaulting: bool = True,
     progress: Progress | None = None,
-    release: str = "1.16",
+    release: str = DEFAULT_RELEASE,
 ) -> ClusterInput:
     """A cluster as ``read_cluster`` reads it, where ``.csv`` files are nodes of a trace. Raises DecodeError."""
     problems: list[str] = []
+    filling = release_named(release).filling
     found = ClusterInput([], [], [])
     plain = [path for path in paths if not is_trace(path)]
     try:
         if plain:
-            found = read_cluster(plain, stdin=stdin, defaulting=defaulting, progress=progress, release=release)
+            found = read_cluster(plain, stdin=stdin, defaulting=defaulting, progress=progress, filling=filling)
     except DecodeError as error:
         problems += error.problems
     names = {obj.name for obj in found.objects if isinstance(obj, Node)}
-    decoder = Decoder(prepare=FILLINGS[release].others)
+    decoder = Decoder(prepare=filling.others)
     for path in filter(is_trace, paths):
         try:
             nodes = [decoder.decode_object(manifest, source=path) for manifest in read_trace_nodes(path)]
@@ -63,7 +66,7 @@ def read_workload(
     stdin: IO[bytes] | None = None,
     defaulting: bool = True,
     pending: bool = False,
-    release: str = "1.16",
+    release: str = DEFAULT_RELEASE,
 ) -> tuple[Workload, list[str]]:
     """The workload of files, and notes on what was left out.
 
@@ -97,7 +100,7 @@ def workload_in(
     name: str = "workload",
     defaulting: bool = True,
     pending: bool = False,
-    release: str = "1.16",
+    release: str = DEFAULT_RELEASE,
 ) -> tuple[Workload, list[str]]:
     """The workload of items that were read before and of traces; see ``read_workload``.
 
@@ -105,7 +108,7 @@ def workload_in(
     """
     objects = list(cluster)
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-    reading = WorkloadReader(items, classes, FILLINGS[release], problems, defaulting=defaulting)
+    reading = WorkloadReader(items, classes, release_named(release).filling, problems, defaulting=defaulting)
     reading.run()
     for path in traces:
         try:

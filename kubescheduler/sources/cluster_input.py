@@ -46,6 +46,32 @@ class ClusterInput:
         return zip(self.sources, self.objects, strict=True)
 
 
+def _admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepare:
+    global_default = global_default_of(classes.values())
+
+    def prepare(manifest: Manifest) -> Manifest:
+        return admit_pod(defaults(manifest), classes, global_default)
+
+    return prepare
+
+
+@attrs.frozen
+class Filling:
+    """What a release's API server fills in: in pods, by the priority classes there are, and in everything else."""
+
+    pods: Callable[[Mapping[str, PriorityClass]], Prepare]
+    others: Prepare
+
+
+FILLING_1_4 = Filling(lambda _: named_manifest_1_4, named_manifest_1_4)
+"""1.4 knows no priorities and gives pods no tolerations."""
+
+FILLING_1_16 = Filling(partial(_admission, default_manifest), default_manifest)
+"""1.16 and 1.20."""
+
+FILLING_1_36 = Filling(partial(_admission, default_manifest_1_36), default_manifest_1_36)
+
+
 def read_cluster(
     paths: Sequence[str],
     *,
@@ -54,17 +80,18 @@ def read_cluster(
     keep_manifests: bool = False,
     keep_items: bool = False,
     progress: Progress | None = None,
-    release: str = "1.16",
+    filling: Filling = FILLING_1_16,
 ) -> ClusterInput:
     """The objects of files (.json, .yaml, .yml, also gzipped), folders and ``-``, standard input.
 
-    defaulting: fill in what an API server of ``release`` would, with the priority classes of the same input.
+    defaulting: fill in what an API server with ``filling`` would, with the priority classes of the same input.
+    filling: of a release; by default of the one that decides when nobody names one.
     keep_manifests: as for ``clusterstate.manifests.decode.Decoder``. keep_items: fill ``items`` of the answer.
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
     """
     with _no_collection():
         items, problems = read_items(paths, stdin)
-        found = _decoded(items, problems, FILLINGS[release] if defaulting else None, keep_manifests, progress, ())
+        found = _decoded(items, problems, filling if defaulting else None, keep_manifests, progress, ())
     return found if keep_items else attrs.evolve(found, items=[])
 
 
@@ -75,7 +102,7 @@ def decode_items(
     priority_classes: Iterable[PriorityClass] = (),
     defaulting: bool = True,
     progress: Progress | None = None,
-    release: str = "1.16",
+    filling: Filling = FILLING_1_16,
 ) -> ClusterInput:
     """The objects of items that were read before, with ``items`` filled; see ``read_cluster``.
 
@@ -83,7 +110,7 @@ def decode_items(
     priority_classes: those of the cluster that the items come to.
     """
     with _no_collection():
-        return _decoded(items, problems, FILLINGS[release] if defaulting else None, False, progress, priority_classes)
+        return _decoded(items, problems, filling if defaulting else None, False, progress, priority_classes)
 
 
 def _decoded(
@@ -121,7 +148,7 @@ def read_pods(
     defaulting: bool = True,
     priority_classes: Iterable[PriorityClass] = (),
     keep_manifests: bool = True,
-    release: str = "1.16",
+    filling: Filling = FILLING_1_16,
 ) -> list[Pod]:
     """The pods to place, in order. Other kinds in the input are passed over.
 
@@ -129,8 +156,7 @@ def read_pods(
     Raises one DecodeError with every fault; input without a pod is one.
     """
     items, problems = read_items(paths, stdin)
-    filling = FILLINGS[release] if defaulting else None
-    found = _Reading(items, filling, keep_manifests, None, problems).run(priority_classes)
+    found = _Reading(items, filling if defaulting else None, keep_manifests, None, problems).run(priority_classes)
     pods = [obj for obj in found.objects if isinstance(obj, Pod)]
     if not pods and not problems:
         problems.append(_no_pods(paths, found))
@@ -196,40 +222,6 @@ class _Reading:
 def _is_pod(item: Item) -> bool:
     kind = item.content.get("kind") if isinstance(item.content, Mapping) else None
     return (kind or item.kind) == "Pod"
-
-
-def _admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepare:
-    global_default = global_default_of(classes.values())
-
-    def prepare(manifest: Manifest) -> Manifest:
-        return admit_pod(defaults(manifest), classes, global_default)
-
-    return prepare
-
-
-@attrs.frozen
-class Filling:
-    """What a release's API server fills in: in pods, by the priority classes there are, and in everything else."""
-
-    pods: Callable[[Mapping[str, PriorityClass]], Prepare]
-    others: Prepare
-
-
-FILLING_1_4 = Filling(lambda _: named_manifest_1_4, named_manifest_1_4)
-"""1.4 knows no priorities and gives pods no tolerations."""
-
-FILLING_1_16 = Filling(partial(_admission, default_manifest), default_manifest)
-"""1.16 and 1.20."""
-
-FILLING_1_36 = Filling(partial(_admission, default_manifest_1_36), default_manifest_1_36)
-
-FILLINGS: dict[str, Filling] = {
-    "1.4": FILLING_1_4,
-    "1.16": FILLING_1_16,
-    "1.20": FILLING_1_16,
-    "1.36": FILLING_1_36,
-}
-"""Release → its filling."""
 
 
 # --- across objects --------------------------------------------------------------------------

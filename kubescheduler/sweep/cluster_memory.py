@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from kubescheduler.engine.releases import release_named
 from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.sources.cluster_input import check_references, read_cluster, read_pods
 from kubescheduler.sweep.case_files import Contents, FileLocations, digest_of, placed
@@ -57,7 +58,7 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     pod_files = [here.path(name) for name in case.options.pod_files]
     if digest_of(files) != case.snapshot.digest:
         raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
-    found = read_cluster(files, release=release)
+    found = read_cluster(files, filling=release_named(release).filling)
     if problems := check_references(found.with_sources()):
         raise DecodeError(problems)
     objects = found.objects
@@ -65,7 +66,9 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
         pods = queue_order(objects)
     else:
         classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-        pods = read_pods(pod_files, priority_classes=classes, keep_manifests=False, release=release)
+        pods = read_pods(
+            pod_files, priority_classes=classes, keep_manifests=False, filling=release_named(release).filling
+        )
         given = {pod.key for pod in pods}
         again = [obj for obj in objects if isinstance(obj, Pod) and obj.key in given]
         problems = [_runs(pod) for pod in again if pod.node_name]

@@ -14,7 +14,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.engine.releases import newest
+from kubescheduler.engine.releases import newest, release_named
 from kubescheduler.sources.cluster_input import ClusterInput, check_references, read_cluster, read_pods
 from kubescheduler.sources.files import STDIN
 from kubescheduler.testing.arguments import (
@@ -68,7 +68,7 @@ class Cluster:
             return ClusterInput([], [], [])
         paths = [*self.files, *([STDIN] if self.manifests else [])]
         stdin = standard_input(self.manifests)
-        found = in_manifests(read_cluster, paths, stdin=stdin, release=release)
+        found = in_manifests(read_cluster, paths, stdin=stdin, filling=release_named(release).filling)
         if problems := check_references(found.with_sources()):
             raise DecodeError(problems)
         return found
@@ -151,7 +151,7 @@ class _PodReader:
             return self._of_manifests(manifests(thing))
         if isinstance(thing, str | os.PathLike):
             path = located(thing, self.folders)
-            return read_pods([path], priority_classes=self.classes, release=self.release)
+            return read_pods([path], priority_classes=self.classes, filling=release_named(self.release).filling)
         if isinstance(thing, Mapping):
             return self._of_manifests([thing])
         raise DecodeError(f"pods: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
@@ -160,7 +160,9 @@ class _PodReader:
         """A manifest that does not say its kind is a pod's."""
         kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
         stdin = standard_input(kinded)
-        return in_manifests(read_pods, [STDIN], stdin=stdin, priority_classes=self.classes, release=self.release)
+        return in_manifests(
+            read_pods, [STDIN], stdin=stdin, priority_classes=self.classes, filling=release_named(self.release).filling
+        )
 
 
 def _twice(path: str, values: Iterable[str]) -> Iterator[str]:

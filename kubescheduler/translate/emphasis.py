@@ -79,21 +79,25 @@ def _role(item: PolicyEntry) -> Role:
 # --- the accident --------------------------------------------------------------------------
 
 
-def judge(before: Emphasis, after: Emphasis, release: str) -> Verdict:
+def defaults_notes(before: Emphasis, after: Emphasis) -> list[Note]:
+    """What becomes of the default scores where the source packs nodes; for a target without providers."""
+    return [_defaults_note(after)] if before.of(Role.PACKS) and after.of(Role.PACKS) else []
+
+
+def judge(before: Emphasis, after: Emphasis) -> Verdict:
     """Whether what packs in ``before`` still does in ``after``, the shares of the target's scores."""
     packers = after.of(Role.PACKS)
     if not before.of(Role.PACKS) or not packers:
         return Verdict()
-    notes = [_defaults_note(after)] if release == "1.36" else []
     outweighed = after.weight(Role.SPREADS) >= after.weight(Role.PACKS)
     thinner = _share(after) < _share(before)
     if not outweighed and not thinner:
-        return Verdict(tuple(notes))
+        return Verdict()
     suggestion = _suggestion(before, after)
     kind = NoteKind.APPROXIMATE if thinner else NoteKind.CHECK
     advice = f"to keep packing on top, {suggestion.text}: --keep-emphasis writes that" if suggestion else ""
     text = _text(before, after, outweighed=outweighed)
-    return Verdict((*notes, Note(kind, _titles(packers), text, advice)), suggestion)
+    return Verdict((Note(kind, _titles(packers), text, advice),), suggestion)
 
 
 def _share(emphasis: Emphasis) -> Fraction:

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kubescheduler.engine.release_record import Release
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.translate.notes import EXTENDER_SCALE
@@ -59,13 +60,16 @@ def _tls(tls: TLSConfig) -> dict[str, Any]:
 # --- notes ---------------------------------------------------------------------------------
 
 
-def extender_notes(extenders: Sequence[ExtenderConfig], from_release: str, to: str) -> Iterator[Note]:
-    """What changes for the extenders of a policy of one release in another."""
-    if any(extender.prioritize_verb and extender.weight for extender in extenders) and from_release != "1.20":
+def extender_notes(extenders: Sequence[ExtenderConfig], before: Release, after: Release) -> Iterator[Note]:
+    """What changes for the extenders of a policy of one release in another, which reads configurations."""
+    if (
+        any(extender.prioritize_verb and extender.weight for extender in extenders)
+        and before.top_score < after.top_score
+    ):
         yield EXTENDER_SCALE
     for at, extender in enumerate(extenders):
         path = f"extenders[{at}] {extender.url_prefix}"
-        if from_release == "1.4":
+        if before.wire.url is not after.wire.url:
             text = f"its calls go to {extender.url_prefix.rstrip('/')}/VERB, not //VERB, and have capitalised keys"
             yield Note(
                 NoteKind.APPROXIMATE, path, text, "see that the extender takes both, and answers with status 200"
@@ -73,6 +77,7 @@ def extender_notes(extenders: Sequence[ExtenderConfig], from_release: str, to: s
         if extender.prioritize_verb and not extender.weight:
             text = "with weight 0 its scores count nothing, so its prioritizeVerb is left out"
             yield Note(NoteKind.EXACT, path, text)
-        if to == "1.36" and extender.filter_verb and not extender.node_cache_capable:
-            text = "1.36 scores nodes that a filter sends back as objects as if they were empty"
+        empties = after.framework_rules.deciding.empties
+        if empties and extender.filter_verb and not extender.node_cache_capable:
+            text = f"{after.name} scores nodes that a filter sends back as objects as if they were empty"
             yield Note(NoteKind.APPROXIMATE, path, text, "answer with node names, and set nodeCacheCapable: true")

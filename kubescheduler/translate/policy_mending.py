@@ -27,6 +27,7 @@ from kubescheduler.config.policy.policy_model import (
     ResourceWeight,
     UtilizationPoint,
 )
+from kubescheduler.engine.release_record import Release
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.translate.notes import RESOURCE_LIMITS, RETIRED_PREDICATES, UNKNOWN, note
 from kubescheduler.translate.policy_entries import entry_path
@@ -54,12 +55,12 @@ class Mended:
     notes: tuple[Note, ...]
 
 
-def mended(policy: Policy, release: str) -> Mended:
-    """The policy as 1.20 takes it; ``release`` is the one that it was read by."""
+def mended(policy: Policy, record: Release) -> Mended:
+    """The policy as 1.20 takes it; ``record`` is of the release that it was read by."""
     notes: list[Note] = []
     predicates = None if policy.predicates is None else _predicates(policy.predicates, notes)
-    priorities = None if policy.priorities is None else _priorities(policy.priorities, release, notes)
-    if not (release == "1.20" or predicates is None):
+    priorities = None if policy.priorities is None else _priorities(policy.priorities, record, notes)
+    if record.legacy is not None and predicates is not None:
         notes += _waking(predicates)
     changed = attrs.evolve(
         policy,
@@ -103,14 +104,14 @@ def _waking(predicates: Predicates) -> Iterator[Note]:
 # --- priorities ----------------------------------------------------------------------------
 
 
-def _priorities(entries: Sequence[PriorityPolicy], release: str, notes: list[Note]) -> Priorities:
+def _priorities(entries: Sequence[PriorityPolicy], record: Release, notes: list[Note]) -> Priorities:
     kept = [(entry_path("priorities", at, entry.name), entry) for at, entry in enumerate(entries)]
-    if release != "1.20":
+    if record.legacy is not None:
         kept = [(path, mine) for path, entry in kept if (mine := _named(path, entry, notes)) is not None]
         kept = _one_ratio(kept, notes)
         for member in ("label_preference", "service_anti_affinity"):
             kept = _even_weights(kept, member, notes)
-    return [(path, _with_resources(path, entry, release, notes)) for path, entry in kept]
+    return [(path, _with_resources(path, entry, record, notes)) for path, entry in kept]
 
 
 def _named(path: str, entry: PriorityPolicy, notes: list[Note]) -> PriorityPolicy | None:
@@ -171,7 +172,7 @@ def _even_weights(entries: Priorities, member: str, notes: list[Note]) -> Priori
     return repeated
 
 
-def _with_resources(path: str, entry: PriorityPolicy, release: str, notes: list[Note]) -> PriorityPolicy:
+def _with_resources(path: str, entry: PriorityPolicy, record: Release, notes: list[Note]) -> PriorityPolicy:
     """requestedToCapacityRatioArguments with the resources that count spelled out."""
     if not _own(entry, "requested_to_capacity_ratio"):
         return entry
@@ -183,7 +184,7 @@ def _with_resources(path: str, entry: PriorityPolicy, release: str, notes: list[
         notes.append(Note(NoteKind.LOST, path, "resources with a negative weight are left out: 1.20 takes none"))
     if not ratio.resources:
         text = "it names no resources. With a policy, 1.20 then scores nothing by it; the configuration counts cpu "
-        kind = NoteKind.APPROXIMATE if release == "1.20" else NoteKind.EXACT
+        kind = NoteKind.APPROXIMATE if record.legacy is None else NoteKind.EXACT
         notes.append(Note(kind, path, f"{text}and memory, as 1.16 did"))
     argument = PriorityArgument(requested_to_capacity_ratio=attrs.evolve(ratio, resources=resources or CPU_AND_MEMORY))
     return attrs.evolve(entry, argument=argument)

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from algorithmprovider import DEFAULT_PROVIDER, registry
+from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.config.config_text import configmap_policy, parse_document
@@ -15,6 +15,8 @@ from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20, profile_for_provider_1_20
 from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.engine.legacy_rules import LegacyRules
+from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
 from kubescheduler.translate.policy_entries import (
     PolicyEntry,
@@ -26,23 +28,6 @@ from kubescheduler.translate.policy_entries import (
 )
 from kubescheduler.translate.spreading import GATE
 from kubescheduler.translate.translation_model import Note, NoteKind
-
-SOURCES = ("1.4", "1.16", "1.20")
-"""Releases that read policies."""
-
-GATED_PREDICATES = frozenset(
-    {
-        "CheckNodeCondition",
-        "CheckNodeDiskPressure",
-        "CheckNodeInodePressure",
-        "CheckNodeMemoryPressure",
-        "CheckNodePIDPressure",
-        "EvenPodsSpread",
-        "PodToleratesNodeNoExecuteTaints",
-    }
-)
-GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"})
-"""Names that policies written for other releases or feature gates than the defaults of 1.16 have."""
 
 
 @attrs.frozen
@@ -66,6 +51,11 @@ class Source:
     notes: tuple[Note, ...] = ()
     selector_spread: bool = False
     """Whether 1.20 runs SelectorSpread, as its feature gate DefaultPodTopologySpread is off."""
+
+    @property
+    def record(self) -> Release:
+        """The record of its release."""
+        return release_named(self.release)
 
 
 def read_policy_text(text: str, name: str) -> dict[str, Any]:
@@ -101,7 +91,8 @@ def provider_source(
     hard_weight: of the flag ``--hard-pod-affinity-symmetric-weight``.
     """
     name = f"provider {provider}"
-    if release == "1.20":
+    record = release_named(release)
+    if record.legacy is None:
         if error := None if hard_weight is None else hard_weight_error_1_20(hard_weight):
             raise ConfigError(error)
         profile_for_provider_1_20(provider, feature_gates, hint=True)
@@ -109,12 +100,13 @@ def provider_source(
         predicates, priorities = provider_items_1_20(provider, selector_spread=spreads)
         hard = _hard_weight(Policy(), hard_weight)
         return Source(release, name, Policy(), provider, predicates, priorities, *hard, selector_spread=spreads)
-    known = registry(release, feature_gates)
+    rules = record.legacy_rules
+    known = rules.registry(feature_gates)
     try:
         known.provider(provider)
     except RegistryError as error:
-        raise ConfigError(release_named(release).legacy_rules.from_provider(provider) + str(error)) from error
-    if hard_weight is not None and (text := release_named(release).legacy_rules.hard_weight_error(hard_weight)):
+        raise ConfigError(rules.from_provider(provider) + str(error)) from error
+    if hard_weight is not None and (text := rules.hard_weight_error(hard_weight)):
         raise ConfigError(text)
     predicates, priorities = provider_items(known, provider, name)
     return Source(release, name, Policy(), provider, predicates, priorities, *_hard_weight(Policy(), hard_weight))
@@ -145,15 +137,15 @@ def policy_source(
     problem of the policy and its path.
     """
     try:
-        if release == "1.20":
-            return _source_1_20(document, feature_gates, name, hard_weight)
+        if release_named(release).legacy is None:
+            return _source_1_20(document, release, feature_gates, name, hard_weight)
         return _legacy_source(document, release, feature_gates, name, hard_weight)
     except ConfigError as error:
         raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
 
 
 def _source_1_20(
-    document: Mapping[str, Any], feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
+    document: Mapping[str, Any], release: str, feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
 ) -> Source:
     policy = parse_policy_1_20(document, strict=True)
     problems = policy_problems_1_20(policy)
@@ -164,7 +156,7 @@ def _source_1_20(
     notes = tuple(_passed_over(text) for text in policy_notes_1_20(policy, feature_gates))
     items = selected_1_20(policy, DEFAULT_PROVIDER)
     hard = _hard_weight(policy, hard_weight)
-    return Source("1.20", name, policy, None, *items, *hard, notes, selector_spread=not feature_gates[GATE])
+    return Source(release, name, policy, None, *items, *hard, notes, selector_spread=not feature_gates[GATE])
 
 
 def _passed_over(text: str) -> Note:
@@ -175,11 +167,11 @@ def _passed_over(text: str) -> Note:
 def _legacy_source(
     document: Mapping[str, Any], release: str, feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
 ) -> Source:
-    rules, known = release_named(release).legacy_rules, registry(release, feature_gates)
+    rules = release_named(release).legacy_rules
+    known = rules.registry(feature_gates)
     policy = rules.parse(document, strict=True)
-    lenient = release == "1.16"
-    predicates = {*known.fit_predicates, *(GATED_PREDICATES if lenient else ())}
-    priorities = {*known.priorities, *(GATED_PRIORITIES if lenient else ())}
+    predicates = {*known.fit_predicates, *rules.gated_predicates}
+    priorities = {*known.priorities, *rules.gated_priorities}
     default = known.provider(DEFAULT_PROVIDER)
     weights = {key: known.priorities[key].weight for key in sorted(default.priorities)}
     flag = 1 if hard_weight is None else hard_weight
@@ -195,23 +187,23 @@ def _legacy_source(
         None,
         *legacy_items(policy, known, defaults),
         *_hard_weight(policy, hard_weight),
-        (*(Note(NoteKind.CHECK, name, text) for text in policy.notes), *_refused(policy, known, release)),
+        (*(Note(NoteKind.CHECK, name, text) for text in policy.notes), *_refused(policy, known, rules, release)),
     )
 
 
-def _refused(policy: Policy, known: Registry, release: str) -> list[Note]:
+def _refused(policy: Policy, known: Registry, rules: LegacyRules, release: str) -> list[Note]:
     """Entries that the release itself refuses, as its feature gates are."""
     text = f"release {release} refuses this name as its feature gates are; it is translated all the same"
     paths = [
         *(
             entry_path("predicates", at, entry.name)
             for at, entry in enumerate(policy.predicates or ())
-            if entry.name in GATED_PREDICATES and entry.name not in known.fit_predicates
+            if entry.name in rules.gated_predicates and entry.name not in known.fit_predicates
         ),
         *(
             entry_path("priorities", at, entry.name)
             for at, entry in enumerate(policy.priorities or ())
-            if entry.name in GATED_PRIORITIES and entry.name not in known.priorities
+            if entry.name in rules.gated_priorities and entry.name not in known.priorities
         ),
     ]
     return [Note(NoteKind.CHECK, path, text) for path in paths]

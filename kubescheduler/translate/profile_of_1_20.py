@@ -63,7 +63,7 @@ def _without_system(profile: Profile) -> Profile:
 
 def emphasis_before(source: Source) -> Emphasis:
     """Of what the source's release runs: the plugins of 1.20, the priorities of the others."""
-    if source.release == RELEASE:
+    if source.record.legacy is None:
         return profile_emphasis(profile_1_20(source, source.policy), source.policy.extenders)
     return policy_emphasis(source.priorities, source.policy.extenders)
 

@@ -54,7 +54,7 @@ class Scores:
 def scores_1_36(source: Source) -> Scores:
     """The Score plugins for what a policy or provider selects."""
     items = source.priorities
-    legacy = source.release != "1.20"
+    legacy = source.record.legacy is not None
     full = [item for item in items if is_strategy(item)]
     strategy = combined(full, overfull_counts_nothing=legacy) if full else None
     spreading = _spread(items, source)
@@ -88,7 +88,7 @@ def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
     selecting = [item for item in bare if item.name in SELECTOR_SPREAD]
     even = [item for item in bare if item.name == EVEN_SPREAD]
     against = [item for item in items if item.priority is not None and item.priority.service_anti_affinity is not None]
-    if source.release != "1.20":
+    if source.record.legacy is not None:
         return spread(selecting, even, against, one_plugin=False)
     found = spread(selecting, even, against, one_plugin=not source.selector_spread)
     notes = notes_from_1_20(selecting, even, selector_spread=source.selector_spread)

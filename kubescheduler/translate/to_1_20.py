@@ -10,6 +10,7 @@ import attrs
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND, V1BETA1
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import POINTS_1_20, Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
@@ -52,19 +53,19 @@ def translate_1_20(source: Source, *, keep_emphasis: bool = False) -> Translatio
 
     Raises ConfigError for a policy that cannot be mended so that 1.20 takes it.
     """
-    found = mended(source.policy, source.release)
+    found = mended(source.policy, source.record)
     named = origins(found, _default(source), selector_spread=source.selector_spread)
     written = _Written(profile_1_20(source, found.policy), named)
     before, extenders = emphasis_before(source), source.policy.extenders
-    verdict = judge(before, profile_emphasis(written.profile, extenders), RELEASE)
+    verdict = judge(before, profile_emphasis(written.profile, extenders))
     notes = [*source.notes, *found.notes]
-    if source.release != RELEASE:
+    if source.record.legacy is not None:
         notes += _legacy_notes(source)
     if source.selector_spread:
         notes += _gate_notes(written.profile)
     if source.policy.always_check_all_predicates:
         notes.append(ALL_CHECKS)
-    notes += [*extender_notes(extenders, source.release, RELEASE), *verdict.notes]
+    notes += [*extender_notes(extenders, source.record, release_named(RELEASE)), *verdict.notes]
     if keep_emphasis:
         written, kept_note = _kept(written, verdict.suggestion)
         notes.append(kept_note)

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from kubescheduler.config.component.config_schema import KIND, V1
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36, POINTS_BY_PLUGIN_1_36
@@ -19,6 +20,7 @@ from kubescheduler.translate.added_affinity import added_affinity
 from kubescheduler.translate.emphasis import (
     NOT_SCORES,
     Suggestion,
+    defaults_notes,
     extender_parts,
     judge,
 )
@@ -56,11 +58,17 @@ def translate_1_36(source: Source, *, keep_emphasis: bool = False) -> Translatio
     """The configuration for 1.36. keep_emphasis: with the weights that keep packing on top."""
     filters, scores = filters_1_36(source), scores_1_36(source)
     before = emphasis_before(source)
-    verdict = judge(before, _emphasis(scores, source), RELEASE)
+    after = _emphasis(scores, source)
+    verdict = judge(before, after)
     notes = [*source.notes, *filters.notes, *scores.notes]
     if source.policy.always_check_all_predicates:
         notes.append(ALL_CHECKS)
-    notes += [*extender_notes(source.policy.extenders, source.release, RELEASE), DETAILS_1_36, *verdict.notes]
+    notes += [
+        *extender_notes(source.policy.extenders, source.record, release_named(RELEASE)),
+        DETAILS_1_36,
+        *defaults_notes(before, after),
+        *verdict.notes,
+    ]
     if keep_emphasis:
         scores, note = _kept(scores, verdict.suggestion)
         notes.append(note)

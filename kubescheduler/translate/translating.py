@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
+from kubescheduler.config.component.config_schema import V1, V1BETA1
 from kubescheduler.engine.releases import release_named
 from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, translation_yaml
 from kubescheduler.translate.policy_source import (
-    SOURCES,
     Source,
     policy_source,
     provider_source,
@@ -26,7 +26,6 @@ from kubescheduler.translate.to_1_36 import translate_1_36
 from kubescheduler.translate.translation_model import Note, NoteKind, Translation
 
 __all__ = [
-    "SOURCES",
     "TARGETS",
     "Note",
     "NoteKind",
@@ -47,19 +46,20 @@ class _Translate(Protocol):
     def __call__(self, source: Source, *, keep_emphasis: bool = False) -> Translation: ...
 
 
-TARGETS: dict[str, _Translate] = {"1.20": translate_1_20, "1.36": translate_1_36}
-"""Release that reads configurations → what translates for it."""
+TARGETS: dict[str, _Translate] = {V1BETA1: translate_1_20, V1: translate_1_36}
+"""The apiVersion that a release writes → what translates for it."""
 
 
 def translate(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
-    """The configuration for release ``to`` (1.20 or 1.36), and what to know about it.
+    """The configuration for release ``to``, one with profiles, and what to know about it.
 
     keep_emphasis: where packing of nodes would be outweighed, with the weights that keep it on top. Raises ConfigError
     for a policy that the target cannot take in any form; a document that is returned is one that the target accepts.
     """
-    translation = TARGETS[to](source, keep_emphasis=keep_emphasis)
+    form = release_named(to).framework_rules.component
+    translation = TARGETS[form.native](source, keep_emphasis=keep_emphasis)
     try:
-        component_config_from(translation.plain(), release_named(to).framework_rules.component, all_problems=True)
+        component_config_from(translation.plain(), form, all_problems=True)
     except ConfigError as error:
         text = f"{source.name}: release {to} does not take what this becomes"
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error

@@ -11,7 +11,7 @@ from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.extender import WIRE_1_16, WIRE_1_20, WIRE_1_36, WireFormat
 from tests.support.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
 
-BOTH = pytest.mark.parametrize("wire", [WIRE_1_20, WIRE_1_36], ids=lambda wire: wire.release)
+BOTH = pytest.mark.parametrize("wire", [WIRE_1_20, WIRE_1_36], ids=["1.20", "1.36"])
 
 
 @pytest.fixture(scope="module")

@@ -90,8 +90,8 @@ def by_the_pytest_plugin(_: Run, release: str) -> Answer:
 
 def by_python(_: Run, release: str) -> Answer:
     spec = EngineSpec(release=release)
-    cache = ClusterCache.of(read_cluster(["cluster.yaml"], release=release).objects, spec.release_view())
-    [asked] = read_pods(["asked.yaml"], release=release)
+    cache = ClusterCache.of(read_cluster(["cluster.yaml"], filling=spec.record.filling).objects, spec.release_view())
+    [asked] = read_pods(["asked.yaml"], filling=spec.record.filling)
     decision = spec.engine(print).scheduler(cache).decide(asked)
     return decision.host, decision.message
 

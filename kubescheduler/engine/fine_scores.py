@@ -74,7 +74,7 @@ def _between(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     return scores
 
 
-FINE: Mapping[str, Fine] = {
+FINE_1_4: Mapping[str, Fine] = {
     "LeastRequestedPriority": _least,
     "MostRequestedPriority": _most,
     "BalancedResourceAllocation": _balanced,
@@ -82,21 +82,24 @@ FINE: Mapping[str, Fine] = {
     "TaintTolerationPriority": _turned,
     "InterPodAffinityPriority": _between,
 }
-"""Priority → its finer form, in every legacy release."""
+"""Priority → its finer form, in 1.4."""
 
 FINE_1_16: Mapping[str, Fine] = {
-    **FINE,
+    **FINE_1_4,
     "ImageLocalityPriority": _image,
     "SelectorSpreadPriority": _spread,
     "ServiceSpreadingPriority": _spread,
 }
+"""Priority → its finer form, in 1.16."""
 
 
-def fine_scores(config: PriorityConfig, release: str, pod: PodInfo, view: Snapshot, coarse: IntArray) -> IntArray:
-    """(n,) 0-100 over exactly the feasible rows; ten times ``coarse`` where there is no finer form.
+def fine_scores(
+    config: PriorityConfig, forms: Mapping[str, Fine], pod: PodInfo, view: Snapshot, coarse: IntArray
+) -> IntArray:
+    """(n,) 0-100 over exactly the feasible rows; ten times ``coarse`` where ``forms``, a release's, have no finer one.
 
     Ten times is exact for priorities that only know 0 and 10.
     """
-    fine = (FINE if release == "1.4" else FINE_1_16).get(config.name)
+    fine = forms.get(config.name)
     scores = None if fine is None else fine(config, pod, view)
     return coarse * STEPS if scores is None else scores
