@@ -68,3 +68,9 @@ def domain_text(snapshot: Snapshot, key: str, at: int) -> str:
     """``zone=a``, the topology domain of a row, or that it has none."""
     code = int(snapshot.label_codes(key)[0][at])
     return f"no {key}" if code == ABSENT else f"{key}={snapshot.label_values(key)[code]}"
+
+
+def zone_text(zone: tuple[str, ...] | str) -> str:
+    """``eu, eu-1``: a region and a zone, in either form of a zone key."""
+    parts = zone.split(":\0:") if isinstance(zone, str) else zone
+    return ", ".join(part for part in parts if part)

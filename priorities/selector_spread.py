@@ -25,7 +25,7 @@ from clusterstate.selectors.default_selector import default_selector_1_20
 from clusterstate.selectors.matching import Matcher
 from clusterstate.selectors.pod_owners import Selector, count_matching, selectors_of
 from clusterstate.snapshot import Snapshot
-from priorities.input_texts import selector_text
+from priorities.input_texts import selector_text, zone_text
 from priorities.score_evidence import (
     Calculation,
     Explain,
@@ -162,7 +162,7 @@ def _explain_spread(zone: Callable[[Node], Hashable | None], best: int) -> Expla
             return Calculation(f"trunc({part})", inputs | {"zone": "none"})
         per_zone = _by_zone(counts, codes, zones)
         in_zone, most = int(per_zone[codes[at]]), int(per_zone.max())
-        inputs |= {"zone": str(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
+        inputs |= {"zone": zone_text(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
         zoned = _part_formula(in_zone, most, best) if most else f"{best}"
         return Calculation(f"trunc({part} * (1.0 - 2.0 / 3.0) + 2.0 / 3.0 * ({zoned}))", inputs)
 

@@ -17,6 +17,7 @@ from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import Kinds, Selector, count_matching_any, selectors_of
 from clusterstate.snapshot import Snapshot
+from priorities.input_texts import zone_text
 from priorities.score_evidence import Calculation, priority_evidence
 from priorities.selector_spread import explain_counts, zone_of
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
@@ -68,7 +69,7 @@ def explain_spread_1_4(selected: bool, snapshot: Snapshot, counts: IntArray, at:
         return Calculation(f"trunc({part})", inputs | {"zone": "none"})
     per_zone = _by_zone(counts, codes, zones)
     in_zone, most = int(per_zone[codes[at]]), int(per_zone.max())
-    inputs |= {"zone": str(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
+    inputs |= {"zone": zone_text(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
     zoned = _part_formula(in_zone, most)
     return Calculation(f"trunc({part} * float32(1 / 3) + float32(2 / 3) * ({zoned}))", inputs)
 

@@ -11,6 +11,9 @@ from kubescheduler.cli.tables import NONE, table
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
 
+FEW = 10
+"""So many scored nodes are all explained; of more only the chosen one and the best other."""
+
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
 WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")
 
@@ -23,7 +26,8 @@ def rendered(decisions: Iterable[Decision], output: str, *, explain: bool) -> It
     if output in ("json", "yaml"):
         from kubescheduler.cli.list_documents import list_document
 
-        yield from list_document({"kind": "DecisionList"}, map(decision_document, decisions), output)
+        document = explained_document if explain else decision_document
+        yield from list_document({"kind": "DecisionList"}, map(document, decisions), output)
     elif output == "name":
         yield from (f"{decision.pod.key} {decision.host or NONE}\n" for decision in decisions)
     else:
@@ -69,3 +73,19 @@ def decision_document(decision: Decision) -> dict[str, Any]:
             "reasons": list(rejected.all_reasons),
         }
     return {"pod": pod, "release": decision.release, "host": decision.host, "message": decision.message, **result}
+
+
+def explained_document(decision: Decision) -> dict[str, Any]:
+    """The same with what the scores were made of, of the nodes in ``explained_nodes``."""
+    evidence = {
+        node: {"scores": [found.to_dict() for found in decision.score_evidence(node)]}
+        for node in explained_nodes(decision)
+    }
+    return {**decision_document(decision), "evidence": evidence}
+
+
+def explained_nodes(decision: Decision) -> list[str]:
+    """The nodes whose scores are explained, the best first."""
+    total = decision.total()
+    order = sorted(total, key=lambda node: (node != decision.host, -total[node], node.encode()))
+    return order if len(order) <= FEW else order[:2]

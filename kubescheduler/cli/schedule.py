@@ -41,7 +41,7 @@ MANY = 200
     show_default=True,
     help="json and yaml hold everything --explain shows; simulator is kube-scheduler-simulator's export.",
 )
-@click.option("--explain", is_flag=True, help="Show the checks and scores of every node.")
+@click.option("--explain", is_flag=True, help="Show the checks and scores of every node; in json and yaml, evidence.")
 @click.option(
     "--save", metavar="FILE", type=FILE, help="Write the cluster with the pods bound (.json, .yaml, .gz of them)."
 )
@@ -93,7 +93,9 @@ def schedule(
         scheduler = engine.scheduler(configured, inputs.objects)
     for note in inputs.notes:
         remark(note)
-    decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bind)
+    decide = functools.partial(
+        _decided, scheduler, preempt=preempt, bind=bind, evidence=explain and output in ("json", "yaml")
+    )
     render = functools.partial(_exported, scheduler, configured, inputs) if output == "simulator" else None
     return _run(decide, inputs, output, explain=explain, save=save, render=render)
 
@@ -108,13 +110,19 @@ def _exported(scheduler: Scheduler, engine: Engine, inputs: Inputs, decisions: I
     yield from export_text(inputs.objects, results, configuration_of(engine))
 
 
-def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool) -> Decision:
-    """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node."""
+def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool, evidence: bool) -> Decision:
+    """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node.
+
+    evidence: what its scores were made of is worked out before it is bound.
+    """
     import attrs
 
+    from kubescheduler.cli.decision_output import explained_nodes
     from kubescheduler.simulation.binding import rejected_binding
 
     decision = scheduler.decide(pod, preempt=preempt)
+    for node in explained_nodes(decision) if evidence else ():
+        decision.score_evidence(node)
     if decision.host is None:
         return decision
     rejected = rejected_binding(pod, decision.host, scheduler) if bind else None

@@ -96,6 +96,26 @@ def test_documents(folder: Path, schedule: Run, output: str, load: Any) -> None:
     assert huge["message"] == "0/2 nodes are available: 2 Insufficient cpu."
 
 
+@pytest.mark.parametrize(("output", "load"), [("json", json.loads), ("yaml", yaml.safe_load)], ids=["json", "yaml"])
+def test_documents_with_evidence(schedule: Run, output: str, load: Any) -> None:
+    """With --explain they say what every score was made of, as it was before the pod was bound."""
+    [web] = load(schedule("--pod", "pod.yaml", "--explain", "-o", output).out)["items"]
+    assert list(web["evidence"]) == ["n1", "n2"]
+    for node, evidence in web["evidence"].items():
+        assert sum(found["product"] for found in evidence["scores"]) == web["total"][node]
+    least = {found["rule"]: found for found in web["evidence"]["n1"]["scores"]}["LeastRequestedPriority"]
+    assert (least["upstream"], least["raw"]) == ("1.16 LeastRequestedPriority", 8)
+    assert "evidence" not in load(schedule("--pod", "pod.yaml", "-o", output).out)["items"][0]
+
+
+def test_evidence_of_many_nodes(folder: Path, kubescheduler: Run) -> None:
+    """Of many only the chosen node and the best other are explained."""
+    (folder / "many.json").write_bytes(nodes(11))
+    outcome = kubescheduler("schedule", "many.json", "--pod", "pod.yaml", "--explain", "-o", "json")
+    [web] = json.loads(outcome.out)["items"]
+    assert list(web["evidence"]) == ["n000", "n001"]
+
+
 def test_documents_without_pods(schedule: Run) -> None:
     """No pending pod is no fault: the documents are empty, the table is not there, a note says why."""
     note = "note: no pending pods in the cluster\n"
