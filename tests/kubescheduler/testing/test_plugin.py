@@ -17,6 +17,8 @@ from tests.kubescheduler.testing.conftest import Project
 ROOT = Path(kubescheduler.__file__).parent.parent
 LATE = {"attr", "click", "clusterstate", "msgspec", "numpy", "predicates", "rich", "yaml"}
 """What is not imported until a test asks for a fixture."""
+LIGHT = {"clusterstate", "clusterstate.release_names"}
+"""The exception: the names of the releases, which the front door lists."""
 
 
 def test_entry_point() -> None:
@@ -34,7 +36,7 @@ def test_plugin_imports_little() -> None:
         "print(json.dumps(sorted(set(sys.modules) - before)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout) if name not in LIGHT}
     assert loaded & LATE == set()
     assert len(json.loads(done.stdout)) < 10
 
