@@ -39,6 +39,7 @@ class NodeInfo:
 
     @property
     def name(self) -> str:
+        """The node's name."""
         return self.node.name
 
 

@@ -33,14 +33,17 @@ def _last_is_true(node: Node, kind: str) -> bool | None:
 
 
 def memory_pressure(node: Node) -> bool | None:
+    """The last MemoryPressure condition is True."""
     return _last_is_true(node, "MemoryPressure")
 
 
 def disk_pressure(node: Node) -> bool | None:
+    """The last DiskPressure condition is True."""
     return _last_is_true(node, "DiskPressure")
 
 
 def pid_pressure(node: Node) -> bool | None:
+    """The last PIDPressure condition is True."""
     return _last_is_true(node, "PIDPressure")
 
 
@@ -55,6 +58,7 @@ def network_unavailable(node: Node) -> bool | None:
 
 
 def cordoned(node: Node) -> bool | None:
+    """True for spec.unschedulable, otherwise None."""
     return node.unschedulable or None
 
 
@@ -63,6 +67,7 @@ def _where(snapshot: Snapshot, reasons: dict[str, Flag]) -> Verdict:
 
 
 def is_best_effort(pod: PodInfo) -> bool:
+    """Whether the pod has no cpu or memory request or limit."""
     return pod.usage.best_effort
 
 
@@ -98,14 +103,17 @@ def _any_is_true(node: Node, kind: str) -> bool | None:
 
 
 def any_memory_pressure(node: Node) -> bool | None:
+    """Some MemoryPressure condition is True."""
     return _any_is_true(node, "MemoryPressure")
 
 
 def any_disk_pressure(node: Node) -> bool | None:
+    """Some DiskPressure condition is True."""
     return _any_is_true(node, "DiskPressure")
 
 
 def any_inode_pressure(node: Node) -> bool | None:
+    """Some InodePressure condition is True."""
     return _any_is_true(node, "InodePressure")
 
 

@@ -40,6 +40,7 @@ class CSINodeLimits:
     _version: int = -1
 
     def update(self, snapshot: Snapshot) -> None:
+        """Reads the limits anew if a CSINode or node has changed."""
         objects, version = snapshot.objects, snapshot.version(Reads.STORAGE | Reads.ALL_NODES)
         if objects is self._objects and version == self._version:
             return

@@ -39,6 +39,7 @@ class ByRow:
 
     @classmethod
     def of(cls, numbers: dict[int, int]) -> ByRow:
+        """Of row → number."""
         return cls(_array(numbers.keys()), _array(numbers.values()))
 
     def spread(self, snapshot: Snapshot, default: int) -> IntArray:

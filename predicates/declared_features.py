@@ -31,6 +31,7 @@ def needed_features(spec: PodSpec) -> frozenset[str]:
 
 
 def needs_features(pod: PodInfo) -> bool:
+    """Whether the pod needs a feature that a node has to declare."""
     return bool(needed_features(pod.spec))
 
 

@@ -44,6 +44,7 @@ EXCLUSIVE = (GCEPersistentDisk, AWSElasticBlockStore, RBD, ISCSI)
 
 
 def exclusive_disks(spec: PodSpec) -> Disks:
+    """The pod's disks that cannot always be shared."""
     return tuple(volume for volume in spec.volumes if isinstance(volume, EXCLUSIVE))
 
 
@@ -69,6 +70,7 @@ def conflicts(one: VolumeSource, other: VolumeSource) -> bool:
 
 
 def uses_exclusive_disks(pod: PodInfo) -> bool:
+    """Whether the pod has such disks."""
     return bool(exclusive_disks(pod.spec))
 
 
@@ -108,6 +110,7 @@ def once_only_claims(pod: PodInfo, objects: ClusterObjects) -> frozenset[str]:
 
 
 def restrictions_apply(pod: PodInfo) -> bool:
+    """Whether the pod has exclusive disks or claims."""
     return uses_exclusive_disks(pod) or has_claims(pod)
 
 
@@ -116,6 +119,7 @@ CLAIMS_IN_USE = Reads.ALL_PODS | Reads.ALL_NODES | Reads.STORAGE
 
 
 def restrictions_read(pod: PodInfo) -> Reads:
+    """What the verdict depends on: for pods with claims also on their use anywhere."""
     return Reads.PODS | CLAIMS_IN_USE if has_claims(pod) else Reads.PODS
 
 
@@ -185,6 +189,7 @@ def _make_no_disk_conflict(_: PredicateArgs) -> FitPredicate:
 
 
 def uses_exclusive_disks_1_4(pod: PodInfo) -> bool:
+    """Whether the pod has disks that are exclusive in 1.4."""
     return bool(exclusive_disks_1_4(pod.spec))
 
 

@@ -42,6 +42,7 @@ Terms = tuple[NodeSelectorTerm, ...] | None
 
 
 def names_a_node(pod: PodInfo) -> bool:
+    """Whether the pod has spec.nodeName."""
     return pod.node_name != ""
 
 

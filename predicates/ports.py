@@ -44,6 +44,7 @@ def conflicts(one: HostPort, other: HostPort) -> bool:
 
 
 def wants_host_ports(pod: PodInfo) -> bool:
+    """Whether a container asks for a host port."""
     return bool(host_ports(pod.spec))
 
 
@@ -105,6 +106,7 @@ def host_port_numbers(spec: PodSpec) -> frozenset[int]:
 
 
 def wants_host_port_numbers(pod: PodInfo) -> bool:
+    """Whether a container asks for a host port other than 0."""
     return bool(host_port_numbers(pod.spec))
 
 
@@ -131,6 +133,7 @@ def host_ports_1_36(spec: PodSpec) -> frozenset[HostPort]:
 
 
 def wants_host_ports_1_36(pod: PodInfo) -> bool:
+    """Whether a container or sidecar asks for a host port."""
     return bool(host_ports_1_36(pod.spec))
 
 

@@ -19,6 +19,7 @@ ALWAYS_CHECKED = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 def insufficient(resource: str) -> str:
+    """The reason for too little of a resource."""
     return f"Insufficient {resource}"
 
 
@@ -101,6 +102,7 @@ class Ignored:
     groups: frozenset[str] = frozenset()
 
     def covers(self, name: str) -> bool:
+        """Whether the resource is extended and ignored by name or group."""
         if not self.resources and not self.groups:
             return False
         return (name in self.resources or name.partition("/")[0] in self.groups) and is_extended_resource(name)
@@ -113,6 +115,7 @@ Backed = Callable[[Snapshot, str], bool]
 
 
 def by_no_class(_: Snapshot, __: str) -> bool:
+    """No DeviceClass provides the resource."""
     return False
 
 

@@ -107,6 +107,7 @@ def pod_tolerates_node_taints_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
 
 def not_tolerated_1_20(taint: Taint) -> str:
+    """The reason of 1.20, which names the taint."""
     return f"node(s) had taint {{{taint.key}: {taint.value}}}, that the pod didn't tolerate"
 
 
@@ -132,6 +133,7 @@ def pod_tolerates_node_taints_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
 
 def minds_cordons(pod: PodInfo) -> bool:
+    """Whether the pod does not tolerate the taint of cordoned nodes."""
     return not any_tolerates(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
 
 

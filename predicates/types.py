@@ -57,14 +57,17 @@ SKIP = PreFiltered(skip=True)
 
 
 def applies_always(_: PodInfo) -> bool:
+    """The rule applies to every pod."""
     return True
 
 
 def always(_: str) -> bool:
+    """True for every reason."""
     return True
 
 
 def never(_: str) -> bool:
+    """False for every reason."""
     return False
 
 
@@ -100,6 +103,7 @@ class FitPredicate:
     amounts: bool = False
 
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        """Whether each row's verdict on this pod depends on that row only."""
         return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)
 
 

@@ -58,6 +58,7 @@ def image_locality(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
 
 def no_container(pod: PodInfo) -> int | None:
+    """0 for a pod without containers, otherwise None."""
     return None if pod.spec.containers else 0
 
 

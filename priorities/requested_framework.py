@@ -38,6 +38,7 @@ STANDARD = (CPU, MEMORY)
 
 
 def no_devices(_: Snapshot, __: str) -> tuple[IntArray, IntArray] | None:
+    """No DeviceClass provides the resource."""
     return None
 
 

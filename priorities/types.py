@@ -31,10 +31,12 @@ class PriorityError(SchedulingError):
 
 
 def never_constant(_: PodInfo) -> int | None:
+    """The score depends on the node for every pod."""
     return None
 
 
 def goes_on(_: PodInfo, __: Snapshot) -> bool:
+    """No pod is skipped."""
     return True
 
 

@@ -32,6 +32,7 @@ class Entry:
 
     @property
     def key(self) -> Key:
+        """What identifies the object in its cluster."""
         return key_of(self.obj)
 
     def manifest(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class OneOf(_Choice):
     """A choice that names the nearest of what there is."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value, if it is one of the choices; otherwise the error suggests the nearest one."""
         if value not in self.choices:
             from algorithmprovider.registry import nearest
 

@@ -104,6 +104,7 @@ def _providers(registry: Registry, kind: str, name: str) -> list[str]:
 
 
 def registry_document(release: str, registry: Registry) -> dict[str, Any]:
+    """The registry as JSON shows it."""
     return {
         "release": release,
         "predicates": [

@@ -21,32 +21,52 @@ class FilterAnswer(Protocol):
     """
 
     @property
-    def nodes(self) -> tuple[str, ...]: ...
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the nodes that pass."""
+
     @property
-    def failed(self) -> dict[str, str]: ...
+    def failed(self) -> dict[str, str]:
+        """Node → the extender's message."""
+
     @property
-    def unresolvable(self) -> dict[str, str]: ...
+    def unresolvable(self) -> dict[str, str]:
+        """Node → the extender's message, where preemption cannot help."""
+
     @property
-    def as_objects(self) -> bool: ...
+    def as_objects(self) -> bool:
+        """Whether the answer named the nodes by whole objects."""
 
 
 class ExtenderSettings(Protocol):
     """What the scheduler itself reads of an extender's configuration; verbs are empty when unsupported."""
 
     @property
-    def url_prefix(self) -> str: ...
+    def url_prefix(self) -> str:
+        """The address that verbs are appended to."""
+
     @property
-    def filter_verb(self) -> str: ...
+    def filter_verb(self) -> str:
+        """The verb of filter."""
+
     @property
-    def prioritize_verb(self) -> str: ...
+    def prioritize_verb(self) -> str:
+        """The verb of prioritize."""
+
     @property
-    def preempt_verb(self) -> str: ...
+    def preempt_verb(self) -> str:
+        """The verb of preempt."""
+
     @property
-    def bind_verb(self) -> str: ...
+    def bind_verb(self) -> str:
+        """The verb of bind."""
+
     @property
-    def weight(self) -> int: ...
+    def weight(self) -> int:
+        """What the extender's scores are multiplied by."""
+
     @property
-    def ignorable(self) -> bool: ...
+    def ignorable(self) -> bool:
+        """Whether a pod is scheduled without the extender when it cannot be reached."""
 
 
 class Extender(Protocol):
@@ -57,19 +77,34 @@ class Extender(Protocol):
     """
 
     @property
-    def config(self) -> ExtenderSettings: ...
-    def is_interested(self, pod: Pod) -> bool: ...
-    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str]) -> FilterAnswer: ...
-    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]: ...
-    def preempt(self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]) -> dict[str, tuple[str, ...]]: ...
+    def config(self) -> ExtenderSettings:
+        """The extender's configuration."""
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether the extender is asked about this pod."""
+
+    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str]) -> FilterAnswer:
+        """Which of the nodes pass; ``known`` are the names of the nodes that there are."""
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]:
+        """(node, score) before the extender's weight."""
+
+    def preempt(self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]) -> dict[str, tuple[str, ...]]:
+        """The victims that the extender agrees with, by node; victims are given with their violated budgets."""
+
     def preempt_counted(
         self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
-    ) -> dict[str, tuple[tuple[str, ...], int]]: ...
-    def bind(self, pod: Pod, node_name: str) -> None: ...
+    ) -> dict[str, tuple[tuple[str, ...], int]]:
+        """As ``preempt``, with the number of violated budgets that the extender answers."""
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Has the extender bind the pod to the node."""
 
 
 @attrs.frozen
 class WeightedPriority:
+    """A priority and what its scores are multiplied by."""
+
     config: PriorityConfig
     weight: int
 

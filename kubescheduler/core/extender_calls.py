@@ -22,6 +22,7 @@ def heard(_: FilterAnswer) -> None:
 
 
 def unknown_node_1_16(name: str) -> str:
+    """The text for a node that an extender names and the cluster does not have."""
     return f"node not found: an extender passed {name!r}, which is not in the cluster"
 
 

@@ -34,6 +34,7 @@ def predicate_errors_1_4(errors: Mapping[str, int]) -> str:
 
 
 def priority_error_1_16(error: PriorityError, _: int) -> str:
+    """The error's own text."""
     return str(error)
 
 
@@ -43,14 +44,16 @@ def priority_error_1_4(error: PriorityError, nodes: int) -> str:
 
 
 def never_waits(_: PodInfo, __: ClusterObjects) -> None:
-    return None
+    """No pod waits for other objects."""
 
 
 def reservoir_tie(rng: random.Random) -> TieBreak:
+    """Chooses by reservoir sampling. Upstream: 1.16 selectHost."""
     return ReservoirTie(rng)
 
 
 def round_robin_tie(_: random.Random) -> TieBreak:
+    """Takes turns. Upstream: 1.4 selectHost."""
     return RoundRobinTie()
 
 

@@ -26,8 +26,12 @@ from predicates.types import FitPredicate
 class Trial(Protocol):
     """Rows with places of the roster emptied; place and mask as in RowOverlay."""
 
-    def take_away(self, place: int, where: Mask) -> None: ...
-    def put_back(self, place: int, where: Mask) -> None: ...
+    def take_away(self, place: int, where: Mask) -> None:
+        """Removes the pods of a place on the rows where the mask is True."""
+
+    def put_back(self, place: int, where: Mask) -> None:
+        """Puts the pods of a place back on the rows where the mask is True."""
+
     def fits(self, where: Mask) -> Mask:
         """(n,) bool, whether the pod fits; only asked of the rows where the mask is True. Errors do not fit."""
 
@@ -85,9 +89,11 @@ class BatchTrial:
         return rows
 
     def fits(self, where: Mask) -> Mask:  # noqa: ARG002
+        """See Trial; every row is judged at once."""
         return self._passing(self._moving, self._allowed)
 
     def refusals(self) -> Counter[str]:
+        """See Trial."""
         counts: Counter[str] = Counter()
         left = np.ones(len(self._overlay), np.bool_)
         for predicate in self._all:
@@ -110,9 +116,11 @@ class RowTrial:
         self._nominated = [nominated_beside(attempt.pod, row, attempt.cache) for row in self._rows]
 
     def take_away(self, place: int, where: Mask) -> None:
+        """See Trial."""
         self._change(place, where, -1)
 
     def put_back(self, place: int, where: Mask) -> None:
+        """See Trial."""
         self._change(place, where, 1)
 
     def _change(self, place: int, where: Mask, sign: int) -> None:
@@ -122,6 +130,7 @@ class RowTrial:
             self._changes[at].append(PodChange(row, self._attempt.cache.info(pod), sign, pod=pod))
 
     def fits(self, where: Mask) -> Mask:
+        """See Trial; row by row."""
         out = np.zeros(len(self._rows), np.bool_)
         snapshot = self._attempt.cache.snapshot()
         for at in np.flatnonzero(where).tolist():
@@ -141,6 +150,7 @@ class RowTrial:
         return found or judge(pod, info, here.what_if(changes), predicates)
 
     def refusals(self) -> Counter[str]:
+        """See Trial."""
         counts: Counter[str] = Counter()
         snapshot = self._attempt.cache.snapshot()
         for at, row in enumerate(self._rows):

@@ -14,13 +14,15 @@ class TieBreak(Protocol):
     tied: (k,) the rows with the highest total, in list order, k ≥ 1. ranks: (N,) row → place by name.
     """
 
-    def choose(self, tied: IntArray, ranks: IntArray) -> int: ...
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        """One of the tied rows; ``ranks``: (N,) every row's place in the order of names."""
 
 
 class FirstByName:
     """The bytewise first name. The default: the same input gives the same output."""
 
     def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        """The tied row whose name comes first."""
         return int(tied[0]) if len(tied) == 1 else int(tied[ranks[tied].argmin()])
 
 
@@ -31,6 +33,7 @@ class RandomTie:
         self._rng = rng
 
     def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        """Any tied row."""
         if len(tied) == 1:
             return int(tied[0])
         by_name = tied[ranks[tied].argsort()]
@@ -44,6 +47,7 @@ class ReservoirTie:
         self._rng = rng
 
     def choose(self, tied: IntArray, ranks: IntArray) -> int:  # noqa: ARG002
+        """Any tied row, drawn as upstream draws it."""
         chosen = int(tied[0])
         for seen, row in enumerate(tied[1:].tolist(), start=2):
             if self._rng.randrange(seen) == 0:
@@ -61,6 +65,7 @@ class RoundRobinTie:
         self._decisions = 0
 
     def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        """The tied row whose turn it is."""
         by_name = tied[(-ranks[tied]).argsort()]
         chosen = int(by_name[self._decisions % len(tied)])
         self._decisions += 1

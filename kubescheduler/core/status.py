@@ -38,6 +38,7 @@ class Status:
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
+        """Unschedulable: other pods' leaving might help."""
         return cls(Code.Unschedulable, reasons)
 
     @classmethod
@@ -52,10 +53,12 @@ class Status:
 
     @property
     def all_reasons(self) -> tuple[str, ...]:
+        """The error, if there is one, and the reasons."""
         return self.reasons if self.error is None else (self.error, *self.reasons)
 
     @property
     def message(self) -> str:
+        """All reasons in one line. Upstream: Status.Message."""
         return ", ".join(self.all_reasons)
 
     @property
@@ -64,6 +67,7 @@ class Status:
         return self.message if self.error is None else self.error
 
     def by(self, plugin: str) -> Status:
+        """The status as that of a plugin."""
         return attrs.evolve(self, plugin=plugin)
 
 
@@ -73,6 +77,7 @@ def code_of(status: Status | None) -> Code:
 
 
 def is_success(status: Status | None) -> bool:
+    """Whether the status is missing or Success."""
     return status is None or status.code is Code.Success
 
 

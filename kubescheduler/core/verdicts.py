@@ -119,6 +119,7 @@ class CheckState(Remembered):
         self.skipped = False
 
     def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
+        """Brings the verdict up to date for the rows that changed."""
         rows = self.stale(refresh)
         if rows is None:
             self.verdict = self.predicate.check(pod, refresh.snapshot)
@@ -205,6 +206,7 @@ class ScoreState(Remembered):
         self.failed = False
 
     def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
+        """Brings the scores up to date for the rows that changed."""
         rows = self.stale(refresh)
         if rows == ():
             return
@@ -326,6 +328,7 @@ class Memory:
         self._states: OrderedDict[PodInfo, ClassState] = OrderedDict()
 
     def state(self, info: PodInfo, make: Callable[[PodInfo], ClassState], rows: int) -> ClassState:
+        """What is remembered of a pod class; made when it is new. The oldest ones are forgotten."""
         state = self._states.get(info)
         if state is None:
             state = self._states[info] = make(info)
