@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from clusterstate.changes import ChangeLog, Reads, flags_of
+from clusterstate.changes import ChangeLog
 from clusterstate.errors import StaleDecisionError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
@@ -114,7 +114,6 @@ def nothing_scores(release: str) -> ScoreEvidence:
 
 # --- of a whole decision -------------------------------------------------------------------
 
-ANYTHING = flags_of(Reads(sum(Reads)))
 CHANGED = "the cluster has changed since this decision was made: ask before the pod is bound, or decide again"
 
 
@@ -146,43 +145,44 @@ class Weighted(Protocol):
     def config(self) -> PriorityConfig: ...
 
 
-@attrs.frozen(eq=False)
 class ScoreSource:
-    """What the evidence of one decision's scores is worked out from."""
+    """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
 
-    pod: PodInfo
-    """The pod as it was scored."""
-    view: Callable[[], Snapshot]
-    """The cluster over all rows, as rules saw it while nodes were scored."""
-    priorities: Sequence[Weighted]
-    """The rules that work over columns."""
-    log: ChangeLog
-    """Of the cluster."""
-    version: int = attrs.field()
-    """Of everything in the cluster, when the decision was made."""
-    extender_scale: int = 1
-    """What the scores of extenders are multiplied by, besides their weight."""
-    known: dict[str, tuple[ScoreEvidence, ...]] = attrs.field(factory=dict)
-    """Node → its evidence, once it has been asked for."""
+    __slots__ = ("_extender_scale", "_known", "_log", "_pod", "_priorities", "_version", "_view")
 
-    @version.default
-    def _version(self) -> int:
-        return self.log.version_of(ANYTHING)
+    def __init__(
+        self,
+        pod: PodInfo,
+        view: Callable[[], Snapshot],
+        priorities: Sequence[Weighted],
+        log: ChangeLog,
+        extender_scale: int = 1,
+    ) -> None:
+        """pod: as it was scored. view: the cluster over all rows, as rules saw it while nodes were scored. priorities:
+        the rules over columns. log: of the cluster. extender_scale: what extenders' scores are multiplied by, besides
+        their weight."""
+        self._pod = pod
+        self._view = view
+        self._priorities = priorities
+        self._log = log
+        self._version = sum(log.versions.values())
+        self._extender_scale = extender_scale
+        self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
 
     def evidence(self, decided: Scored, node: str) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, rules first; empty for a node that was not scored.
 
         Raises StaleDecisionError when it is asked for the first time after the cluster has changed.
         """
-        found = self.known.get(node)
+        found = self._known.get(node)
         if found is None:
-            found = self.known[node] = self._work_out(decided, node)
+            found = self._known[node] = self._work_out(decided, node)
         return found
 
     def _work_out(self, decided: Scored, node: str) -> tuple[ScoreEvidence, ...]:
-        if self._version() != self.version:
+        if sum(self._log.versions.values()) != self._version:
             raise StaleDecisionError(CHANGED)
-        snapshot = self.view()
+        snapshot = self._view()
         row = snapshot.row_of(node)
         places = [] if row is None else np.flatnonzero(decided.feasible == row).tolist()
         if not places or not len(decided.totals):
@@ -190,15 +190,15 @@ class ScoreSource:
         at = places[0]
         view = snapshot.take(decided.feasible)
         found = [self._of_rule(decided, name, view, at) for name in decided.scores]
-        traces = (extender_evidence(t, decided.release, node, self.extender_scale) for t in decided.extenders)
+        traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
         found += [one for one in traces if one is not None]
         return tuple(found) if found or not decided.totals[at] else (nothing_scores(decided.release),)
 
     def _of_rule(self, decided: Scored, name: str, view: Snapshot, at: int) -> ScoreEvidence:
         weight = decided.weights[name]
-        for priority in self.priorities:
+        for priority in self._priorities:
             if priority.config.name == name:
-                return rule_evidence(priority.config, decided.release, self.pod, view, at, weight)
+                return rule_evidence(priority.config, decided.release, self._pod, view, at, weight)
         return custom_evidence(name, _at(decided.raws[name], at), _at(decided.scores[name], at), weight)
 
 
