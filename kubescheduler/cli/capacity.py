@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.common_options import FILE, OneOf
-from kubescheduler.cli.engine_options import EngineFlags, NeededArgument, NeededOption, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def capacity(
     cluster: tuple[str, ...],
     pod_files: tuple[str, ...],
     limit: int,
-    engine: EngineFlags,
+    engine: EngineOptions,
     no_defaulting: bool,
     output: str,
 ) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,24 +18,41 @@ if TYPE_CHECKING:
     from kubescheduler.engine.spec import EngineSpec
 
 
-@attrs.frozen
-class EngineFlags:
-    """What the options say, by their names."""
+FIELDS: dict[str, str] = {
+    "release": "release",
+    "algorithm_provider": "provider",
+    "policy_config_file": "policy_file",
+    "policy_configmap": "policy_configmap",
+    "use_legacy_policy_config": "use_legacy_policy_config",
+    "config": "config_file",
+    "feature_gates": "feature_gates",
+    "hard_pod_affinity_symmetric_weight": "hard_pod_affinity_symmetric_weight",
+    "failure_domains": "failure_domains",
+    "percentage_of_nodes_to_score": "percentage_of_nodes_to_score",
+}
+"""Option → the field of ``EngineSpec`` that it fills."""
 
-    release: str
-    algorithm_provider: str | None
-    policy_config_file: str | None
-    policy_configmap: str | None
-    use_legacy_policy_config: bool
-    config: str | None
-    write_config_to: str | None
-    feature_gates: str
-    hard_pod_affinity_symmetric_weight: int | None
-    failure_domains: str
+
+@attrs.frozen
+class EngineOptions:
+    """What the options say of one scheduler, and what only a command needs."""
+
+    said: Mapping[str, Any]
+    """Field of ``EngineSpec`` → what its option says."""
     plugin: tuple[str, ...]
-    percentage_of_nodes_to_score: int = 100
+    """The names of custom plugins."""
+    write_config_to: str | None
+    """Where the completed configuration is written instead of running the command."""
     tie_break: str = "first"
+    """Which of equal nodes is taken: first, random or upstream."""
     seed: int | None = None
+    """Makes random ties repeatable."""
+
+    @property
+    def release(self) -> str:
+        """Whose rules decide."""
+        release: str = self.said["release"]
+        return release
 
     def spec(self) -> EngineSpec:
         """What the options describe; plugins are loaded first. Raises ConfigError with every one that cannot be."""
@@ -45,20 +62,8 @@ class EngineFlags:
         from kubescheduler.engine.engine_flags import max_pd_volumes
         from kubescheduler.engine.spec import EngineSpec
 
-        return EngineSpec(
-            release=self.release,
-            provider=self.algorithm_provider,
-            policy_file=self.policy_config_file,
-            policy_configmap=self.policy_configmap,
-            config_file=self.config,
-            feature_gates=self.feature_gates,
-            hard_pod_affinity_symmetric_weight=self.hard_pod_affinity_symmetric_weight,
-            failure_domains=tuple(self.failure_domains.split(",")),
-            percentage_of_nodes_to_score=self.percentage_of_nodes_to_score,
-            use_legacy_policy_config=self.use_legacy_policy_config,
-            max_pd_volumes=max_pd_volumes(os.environ),
-            plugins=plugins_for(self.release, self.plugin),
-        )
+        plugins = plugins_for(self.release, self.plugin)
+        return EngineSpec(**self.said, max_pd_volumes=max_pd_volumes(os.environ), plugins=plugins)
 
     def engine(self) -> Engine:
         """Raises ConfigError with every problem."""
@@ -112,6 +117,11 @@ class EngineFlags:
 def remark(text: str) -> None:
     """On standard error; no error."""
     click.echo(f"note: {text}", err=True)
+
+
+def _domains(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
+    """The keys of ``KEY,KEY``."""
+    return tuple(text.split(","))
 
 
 class _NotForWriting(click.Parameter):
@@ -170,6 +180,7 @@ _SELECTION = (
         "--failure-domains",
         default=FAILURE_DOMAINS,
         show_default=True,
+        callback=_domains,
         metavar="KEY,KEY",
         help="What an empty topologyKey stands for, in release 1.4.",
     ),
@@ -207,12 +218,13 @@ def selection_options(command: Callable[..., int]) -> Callable[..., int]:
 def _with_options(command: Callable[..., int], options: Iterable[Callable[..., Any]]) -> Callable[..., int]:
     @functools.wraps(command)
     def called(**given: Any) -> int:
-        names = [field.name for field in attrs.fields(EngineFlags)]
-        flags = EngineFlags(**{name: given.pop(name) for name in names if name in given})
-        if flags.write_config_to is not None:
-            flags.write_config()
+        said = {field: given.pop(option) for option, field in FIELDS.items() if option in given}
+        own = [field.name for field in attrs.fields(EngineOptions) if field.name in given]
+        chosen = EngineOptions(said, **{name: given.pop(name) for name in own})
+        if chosen.write_config_to is not None:
+            chosen.write_config()
             return 0
-        return command(engine=flags, **given)
+        return command(engine=chosen, **given)
 
     decorated: Callable[..., int] = called
     for option in reversed(tuple(options)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.common_options import OneOf
-from kubescheduler.cli.engine_options import EngineFlags, selection_options
+from kubescheduler.cli.engine_options import EngineOptions, selection_options
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Registry
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="json and yaml say more.",
 )
-def registry(engine: EngineFlags, output: str) -> int:
+def registry(engine: EngineOptions, output: str) -> int:
     """List the predicates, priorities and providers of a release, or its plugins and where they run.
 
     \b
@@ -60,17 +60,17 @@ def _text(document: dict[str, Any], output: str) -> str:
 # --- predicates, priorities, providers -------------------------------------------------------
 
 
-def _algorithms(engine: EngineFlags) -> Registry:
+def _algorithms(engine: EngineOptions) -> Registry:
     """Raises ConfigError for options that choose among what is listed anyway."""
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.plugin_options import load_plugins
     from kubescheduler.engine.releases import RELEASES, framework_releases
 
     flags = {
-        "--algorithm-provider": engine.algorithm_provider,
-        "--policy-config-file": engine.policy_config_file,
-        "--policy-configmap": engine.policy_configmap,
-        "--config": engine.config,
+        "--algorithm-provider": engine.said["provider"],
+        "--policy-config-file": engine.said["policy_file"],
+        "--policy-configmap": engine.said["policy_configmap"],
+        "--config": engine.said["config_file"],
     }
     given = [flag for flag, value in flags.items() if value is not None]
     if given:
@@ -79,7 +79,7 @@ def _algorithms(engine: EngineFlags) -> Registry:
         raise ConfigError(f"{flag}: {text}" for flag in given)
     load_plugins(engine.plugin)
     record = RELEASES[engine.release]
-    return record.legacy_rules.registry(record.gates.parse(engine.feature_gates))
+    return record.legacy_rules.registry(record.gates.parse(engine.said["feature_gates"]))
 
 
 def registry_table(registry: Registry) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from clusterstate.cache import ClusterCache
-from kubescheduler.cli.engine_options import EngineFlags, remark
+from kubescheduler.cli.engine_options import EngineOptions, remark
 from kubescheduler.cli.tables import NONE, table
 from kubescheduler.engine.engines import FrameworkEngine
 from kubescheduler.engine.framework_rules import FrameworkRules
@@ -46,7 +46,7 @@ class Found:
         return [profile for profile, frame in self.profiles.items() if name in frame.instances]
 
 
-def profiles_of(flags: EngineFlags) -> Found:
+def profiles_of(flags: EngineOptions) -> Found:
     """What the options configure. Raises ConfigError with every problem."""
     spec = flags.spec()
     engine = spec.engine(remark)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.common_options import FILE, OneOf
-from kubescheduler.cli.engine_options import EngineFlags, NeededArgument, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, engine_options, remark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ def schedule(
     cluster: tuple[str, ...],
     pod: tuple[str, ...],
     pending: bool,
-    engine: EngineFlags,
+    engine: EngineOptions,
     preempt: bool,
     bind: bool,
     no_defaulting: bool,

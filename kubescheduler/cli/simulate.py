@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.common_options import FILE, OneOf
-from kubescheduler.cli.engine_options import EngineFlags, NeededArgument, NeededOption, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
@@ -57,7 +57,7 @@ def simulate(
     pending: bool,
     preempt: bool,
     grace: float,
-    engine: EngineFlags,
+    engine: EngineOptions,
     no_defaulting: bool,
     output: str,
     plot: str | None,

@@ -321,6 +321,7 @@ def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = 
     """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
     encoder, wire = NodeEncoder(), flags.record.framework_rules.wire
     extenders = tuple(HTTPExtender(extender, wire, encoder) for extender in config.extenders)
+    config = attrs.evolve(config, release=flags.release)
     engine = FrameworkEngine(config, flags, prefix, extenders)
     engine.profiles(engine.services(ClusterCache(flags.release_view())))
     return engine
