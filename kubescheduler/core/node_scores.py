@@ -121,28 +121,44 @@ class Scored(Protocol):
     """What a decision says of the nodes that it scored; see Decision."""
 
     @property
-    def release(self) -> str: ...
+    def release(self) -> str:
+        """The release that decided."""
+
     @property
-    def names(self) -> Sequence[str]: ...
+    def names(self) -> Sequence[str]:
+        """The names of all nodes, by row."""
+
     @property
-    def feasible(self) -> IntArray: ...
+    def feasible(self) -> IntArray:
+        """The rows of the nodes that fit."""
+
     @property
-    def totals(self) -> IntArray: ...
+    def totals(self) -> IntArray:
+        """The total of each feasible node."""
+
     @property
-    def scores(self) -> Mapping[str, IntArray | int]: ...
+    def scores(self) -> Mapping[str, IntArray | int]:
+        """Rule → the score of each feasible node before its weight, or one for all."""
+
     @property
-    def raws(self) -> Mapping[str, IntArray | int]: ...
+    def raws(self) -> Mapping[str, IntArray | int]:
+        """Rule → the score of each feasible node before normalisation, or one for all."""
+
     @property
-    def weights(self) -> Mapping[str, int]: ...
+    def weights(self) -> Mapping[str, int]:
+        """Rule → its weight."""
+
     @property
-    def extenders(self) -> tuple[ExtenderTrace, ...]: ...
+    def extenders(self) -> tuple[ExtenderTrace, ...]:
+        """What the extenders answered."""
 
 
 class Weighted(Protocol):
     """A rule with its weight."""
 
     @property
-    def config(self) -> PriorityConfig: ...
+    def config(self) -> PriorityConfig:
+        """The rule."""
 
 
 class ScoreSource:

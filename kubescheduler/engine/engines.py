@@ -46,9 +46,12 @@ class Scheduler(Protocol):
     """What decides, whatever the release."""
 
     @property
-    def algorithm(self) -> Algorithm: ...
+    def algorithm(self) -> Algorithm:
+        """What it decides by."""
+
     @property
-    def cache(self) -> ClusterCache: ...
+    def cache(self) -> ClusterCache:
+        """The cluster that it decides in."""
 
     @property
     def has_custom_plugins(self) -> bool:
@@ -72,22 +75,28 @@ class Engine(Protocol):
     """A configured release, to be put over any cluster."""
 
     @property
-    def release(self) -> str: ...
+    def release(self) -> str:
+        """The release whose rules it has."""
+
     @property
     def view(self) -> ReleaseView:
         """How it sees objects; the caches it is given have to be made with it."""
         ...
 
     @property
-    def extenders(self) -> tuple[Extender, ...]: ...
+    def extenders(self) -> tuple[Extender, ...]:
+        """The extenders that it asks."""
 
     @property
     def document(self) -> Mapping[str, Any]:
         """The KubeSchedulerConfiguration that it was made of; empty for releases without."""
         ...
 
-    def upstream_tie(self, rng: random.Random) -> TieBreak: ...
-    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler: ...
+    def upstream_tie(self, rng: random.Random) -> TieBreak:
+        """How the release itself chooses among nodes with equal totals."""
+
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler:
+        """A scheduler over a cluster; by default the first name wins a tie."""
 
 
 @attrs.frozen(eq=False)
@@ -100,10 +109,12 @@ class LegacyEngine:
 
     @property
     def release(self) -> str:
+        """The release whose rules it has."""
         return self.algorithm.release
 
     @property
     def extenders(self) -> tuple[Extender, ...]:
+        """The extenders of the policy."""
         return self.algorithm.extenders
 
     @property
@@ -153,6 +164,7 @@ class FrameworkEngine:
 
     @property
     def release(self) -> str:
+        """The release whose rules it has."""
         return self.config.release
 
     @property
@@ -190,6 +202,7 @@ class FrameworkEngine:
         )
 
     def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> ProfiledScheduler:
+        """A scheduler over a cluster, for every profile; by default the first name wins a tie."""
         return ProfiledScheduler.of(self, self.profiles(self.services(cache)), cache, tie_break)
 
     def loop(
@@ -225,6 +238,7 @@ class ProfiledScheduler:
     def of(
         cls, engine: FrameworkEngine, profiles: Profiles, cache: ClusterCache, tie_break: TieBreak | None
     ) -> ProfiledScheduler:
+        """A scheduler for each of the profiles."""
         schedulers = {
             name: FrameworkScheduler(
                 frame,

@@ -16,38 +16,52 @@ class Placed(Protocol):
     """Where one column puts a pod."""
 
     @property
-    def host(self) -> str | None: ...
+    def host(self) -> str | None:
+        """The chosen node; None for none."""
 
 
 class Explained(Protocol):
     """Why a pod goes elsewhere in one new column."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The sentence."""
+
     @property
-    def cause(self) -> str: ...
+    def cause(self) -> str:
+        """The primary cause."""
 
 
 class ComparedPod(Protocol):
     """One pod in all columns."""
 
     @property
-    def pod(self) -> str: ...
+    def pod(self) -> str:
+        """The pod's namespace/name."""
+
     @property
-    def moved(self) -> bool: ...
+    def moved(self) -> bool:
+        """Whether it goes elsewhere in some column."""
+
     @property
-    def outcomes(self) -> Sequence[Placed]: ...
+    def outcomes(self) -> Sequence[Placed]:
+        """By column, the old one first."""
+
     @property
-    def changes(self) -> Sequence[Explained]: ...
+    def changes(self) -> Sequence[Explained]:
+        """By new column."""
 
 
 class ComparedColumns(Protocol):
     """What of a comparison is shown."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """The columns, the old one first."""
+
     @property
-    def pods(self) -> Sequence[ComparedPod]: ...
+    def pods(self) -> Sequence[ComparedPod]:
+        """The compared pods."""
 
 
 class ComparisonViews:

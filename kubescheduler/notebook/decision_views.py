@@ -20,23 +20,44 @@ class Decided(Protocol):
     """What of a decision is shown."""
 
     @property
-    def pod(self) -> Pod: ...
+    def pod(self) -> Pod:
+        """The pod."""
+
     @property
-    def release(self) -> str: ...
+    def release(self) -> str:
+        """The release that decided."""
+
     @property
-    def host(self) -> str | None: ...
+    def host(self) -> str | None:
+        """The chosen node; None for none."""
+
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        """Why it fits nowhere; empty otherwise."""
+
     @property
-    def nodes_total(self) -> int: ...
+    def nodes_total(self) -> int:
+        """How many nodes there are."""
+
     @property
-    def scores(self) -> Mapping[str, Any]: ...
+    def scores(self) -> Mapping[str, Any]:
+        """Rule → its scores."""
+
     @property
-    def weights(self) -> Mapping[str, int]: ...
-    def fits(self) -> list[str]: ...
-    def total(self) -> dict[str, int]: ...
-    def score(self, priority: str) -> dict[str, int]: ...
-    def reasons(self) -> dict[str, list[str]]: ...
+    def weights(self) -> Mapping[str, int]:
+        """Rule → its weight."""
+
+    def fits(self) -> list[str]:
+        """The names of the nodes that fit."""
+
+    def total(self) -> dict[str, int]:
+        """Node → its total."""
+
+    def score(self, priority: str) -> dict[str, int]:
+        """Node → what one rule gives it."""
+
+    def reasons(self) -> dict[str, list[str]]:
+        """Node → why it does not fit."""
 
 
 class DecisionViews:

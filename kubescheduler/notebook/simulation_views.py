@@ -29,37 +29,60 @@ class Waiting(Protocol):
     """Why pods wait."""
 
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """Why pods wait."""
+
     @property
-    def pods(self) -> int: ...
+    def pods(self) -> int:
+        """How many pods wait for that reason."""
 
 
 class Usage(Protocol):
     """Shares of what there is of a resource."""
 
     @property
-    def mean(self) -> float: ...
+    def mean(self) -> float:
+        """The mean over time."""
+
     @property
-    def peak(self) -> float: ...
+    def peak(self) -> float:
+        """The highest."""
+
     @property
-    def last(self) -> float: ...
+    def last(self) -> float:
+        """At the end."""
 
 
 class Simulated(Protocol):
     """What of a simulation is shown."""
 
     @property
-    def release(self) -> str: ...
+    def release(self) -> str:
+        """The release that decided."""
+
     @property
-    def end(self) -> float: ...
+    def end(self) -> float:
+        """The last moment, in seconds."""
+
     @property
-    def pods(self) -> Sequence[Record]: ...
+    def pods(self) -> Sequence[Record]:
+        """What became of each pod."""
+
     @property
-    def resources(self) -> tuple[str, ...]: ...
-    def counts(self) -> dict[str, int]: ...
-    def waits(self) -> list[float]: ...
-    def reasons(self) -> Sequence[Waiting]: ...
-    def level(self, resource: int) -> Usage: ...
+    def resources(self) -> tuple[str, ...]:
+        """The names of the resources."""
+
+    def counts(self) -> dict[str, int]:
+        """How many pods came to which end."""
+
+    def waits(self) -> list[float]:
+        """How long each placed pod waited, in seconds."""
+
+    def reasons(self) -> Sequence[Waiting]:
+        """Why pods waited."""
+
+    def level(self, resource: int) -> Usage:
+        """The usage of a resource, by its index."""
 
 
 class SimulationViews:

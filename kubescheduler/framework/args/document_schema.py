@@ -37,6 +37,7 @@ class ListOf:
 
     @property
     def go(self) -> str:
+        """The type as Go writes it."""
         return f"[]{self.item.go}"
 
 
@@ -48,6 +49,7 @@ class MapOf:
 
     @property
     def go(self) -> str:
+        """The type as Go writes it."""
         return f"map[string]{self.item.go}"
 
 
@@ -86,6 +88,7 @@ class Struct:
 
     @property
     def go(self) -> str:
+        """The type as Go writes it."""
         return f"v1.{self.name}"
 
 

@@ -53,6 +53,7 @@ def join(prefix: str, path: str) -> str:
 
 
 def plain(text: str) -> FieldError:
+    """An error without path and kind."""
     return FieldError("", text)
 
 
@@ -64,22 +65,27 @@ def show(value: str | int) -> str:
 
 
 def invalid(path: str, value: str | int, detail: str) -> FieldError:
+    """Upstream: field.Invalid."""
     return FieldError(path, detail, INVALID, show(value))
 
 
 def required(path: str, detail: str = "") -> FieldError:
+    """Upstream: field.Required."""
     return FieldError(path, detail, REQUIRED)
 
 
 def duplicate(path: str, value: str | int) -> FieldError:
+    """Upstream: field.Duplicate."""
     return FieldError(path, "", DUPLICATE, show(value))
 
 
 def forbidden(path: str, detail: str) -> FieldError:
+    """Upstream: field.Forbidden."""
     return FieldError(path, detail, FORBIDDEN)
 
 
 def unsupported(path: str, value: str, supported: Sequence[str]) -> FieldError:
+    """Upstream: field.NotSupported."""
     detail = f"supported values: {', '.join(map(show, supported))}" if supported else ""
     return FieldError(path, detail, UNSUPPORTED, show(value))
 

@@ -17,10 +17,12 @@ def literal_list(go: str, items: Sequence[T], show: Callable[[T], str]) -> str:
 
 
 def node_selector(terms: Iterable[NodeSelectorTerm]) -> str:
+    """A node selector as Go prints it."""
     return f"v1.NodeSelector{{NodeSelectorTerms:{literal_list('v1.NodeSelectorTerm', tuple(terms), _term)}}}"
 
 
 def preferred_terms(terms: Iterable[PreferredSchedulingTerm]) -> str:
+    """Preferred node affinity as Go prints it."""
     return literal_list("v1.PreferredSchedulingTerm", tuple(terms), _preferred)
 
 

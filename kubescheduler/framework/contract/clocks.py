@@ -23,9 +23,11 @@ class RealTime:
     """The machine's monotonic clock."""
 
     def now(self) -> float:
+        """Seconds of the monotonic clock."""
         return time.monotonic()
 
     def wait(self, condition: threading.Condition, until: float | None) -> None:
+        """Waits for the condition, at most until a moment of this clock."""
         condition.wait(None if until is None else max(0.0, until - self.now()))
 
 
@@ -38,9 +40,11 @@ class ManualTime:
         self._waiting: list[threading.Condition] = []
 
     def now(self) -> float:
+        """The moment that it was last set to."""
         return self._now
 
     def wait(self, condition: threading.Condition, until: float | None) -> None:
+        """Waits for the condition, at most until the clock is set to a moment."""
         with self._lock:
             if until is not None and self._now >= until:
                 return

@@ -55,12 +55,15 @@ class CycleState:
         return None if key is None else self._data.get(key)
 
     def write(self, key: str, value: Any) -> None:
+        """Keeps a value under a key."""
         self._data[key] = value
 
     def delete(self, key: str) -> None:
+        """Drops a key; nothing happens if it is not there."""
         self._data.pop(key, None)
 
     def clone(self) -> CycleState:
+        """A copy; values that can be cloned are cloned."""
         copy = CycleState()
         for key, value in self._data.items():
             cloned: Callable[[], Any] | None = getattr(value, "clone", None)

@@ -24,14 +24,17 @@ def filter_failed_1_20(plugin: str, pod: str, text: str) -> str:
 
 
 def filter_failed_1_36(plugin: str, pod: str, text: str) -> str:  # noqa: ARG001
+    """The text of 1.36 for a Filter plugin that failed."""
     return f"running {go_quote(plugin)} filter plugin: {text}"
 
 
 def score_failed(plugin: str, error: object) -> str:
+    """The text for a Score plugin that failed."""
     return f"running Score plugins: plugin {go_quote(plugin)} failed with: {error}"
 
 
 def normalize_failed(plugin: str, error: object) -> str:
+    """The text for a NormalizeScore that failed."""
     return f"running Normalize on Score plugins: plugin {go_quote(plugin)} failed with: {error}"
 
 

@@ -22,11 +22,20 @@ class WaitingPod(Protocol):
     """A pod that Permit plugins hold. Upstream: framework.WaitingPod."""
 
     @property
-    def pod(self) -> Pod: ...
-    def pending_plugins(self) -> list[str]: ...
-    def allow(self, plugin: str) -> None: ...
-    def reject(self, plugin: str, message: str) -> bool: ...
-    def preempt(self, plugin: str, message: str) -> bool: ...
+    def pod(self) -> Pod:
+        """The pod that waits."""
+
+    def pending_plugins(self) -> list[str]:
+        """The Permit plugins that have not allowed it yet."""
+
+    def allow(self, plugin: str) -> None:
+        """Allows the pod on behalf of a plugin; once all have, it is bound."""
+
+    def reject(self, plugin: str, message: str) -> bool:
+        """Rejects the pod on behalf of a plugin. False when it no longer waits."""
+
+    def preempt(self, plugin: str, message: str) -> bool:
+        """Rejects the pod because another one takes its place. False when it no longer waits."""
 
 
 class PluginRunner(Protocol):
@@ -36,28 +45,49 @@ class PluginRunner(Protocol):
     thought onto or away from nodes.
     """
 
-    def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome: ...
-    def run_add_pod(self, state: CycleState, pod: Pod, added: Pod, there: Snapshot) -> Status | None: ...
-    def run_remove_pod(self, state: CycleState, pod: Pod, removed: Pod, there: Snapshot) -> Status | None: ...
-    def run_filter(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None: ...
-    def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None: ...
-    def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None: ...
-    def run_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome: ...
+    def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
+        """Runs the PreFilter plugins."""
+
+    def run_add_pod(self, state: CycleState, pod: Pod, added: Pod, there: Snapshot) -> Status | None:
+        """Has the PreFilter plugins take account of a pod that is hypothetically added to the one row of ``there``."""
+
+    def run_remove_pod(self, state: CycleState, pod: Pod, removed: Pod, there: Snapshot) -> Status | None:
+        """Has the PreFilter plugins take account of a pod that is hypothetically removed from that row."""
+
+    def run_filter(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+        """Runs the Filter plugins on the one row of ``there``."""
+
+    def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+        """The same, also with the more important pods that are nominated to the node."""
+
+    def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
+        """Runs the PreScore plugins over the feasible nodes."""
+
+    def run_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome:
+        """Runs the Score plugins over the feasible nodes."""
 
 
 class EventRecorder(Protocol):
     """Where events about pods go."""
 
-    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None: ...
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None:
+        """Records an event about a pod."""
 
 
 class Client(Protocol):
     """The writes that a scheduler makes; each may raise a SchedulingError with the API's text."""
 
-    def bind(self, pod: Pod, node_name: str) -> None: ...
-    def delete_pod(self, pod: Pod) -> None: ...
-    def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None: ...
-    def update_object(self, obj: Any) -> None: ...
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Binds the pod to the node."""
+
+    def delete_pod(self, pod: Pod) -> None:
+        """Deletes the pod."""
+
+    def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        """Sets these fields of the pod's status."""
+
+    def update_object(self, obj: Any) -> None:
+        """Replaces an object by this version of it."""
 
 
 class Handle(Protocol):
@@ -67,25 +97,44 @@ class Handle(Protocol):
     """
 
     @property
-    def release(self) -> str: ...
+    def release(self) -> str:
+        """The release that decides."""
+
     @property
-    def profile_name(self) -> str: ...
+    def profile_name(self) -> str:
+        """The schedulerName of the profile that the plugin is in."""
+
     @property
-    def feature_gates(self) -> Mapping[str, bool]: ...
+    def feature_gates(self) -> Mapping[str, bool]:
+        """Every gate of the release."""
+
     @property
-    def max_pd_volumes(self) -> int | None: ...
+    def max_pd_volumes(self) -> int | None:
+        """The limit that the variable KUBE_MAX_PD_VOLS sets; None when it is not set."""
+
     @property
-    def cache(self) -> ClusterCache: ...
+    def cache(self) -> ClusterCache:
+        """The cluster."""
+
     @property
-    def client(self) -> Client | None: ...
+    def client(self) -> Client | None:
+        """What changes the cluster; None where nothing does."""
+
     @property
-    def events(self) -> EventRecorder: ...
+    def events(self) -> EventRecorder:
+        """Where events are recorded."""
+
     @property
-    def extenders(self) -> Sequence[Extender]: ...
+    def extenders(self) -> Sequence[Extender]:
+        """The extenders, in order."""
+
     @property
-    def rng(self) -> random.Random: ...
+    def rng(self) -> random.Random:
+        """The source of randomness."""
+
     @property
-    def clock(self) -> Callable[[], float]: ...
+    def clock(self) -> Callable[[], float]:
+        """The time in seconds."""
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
@@ -113,9 +162,15 @@ class Handle(Protocol):
         """The pods nominated to a node."""
         ...
 
-    def waiting_pods(self) -> Iterator[WaitingPod]: ...
-    def waiting_pod(self, uid: str) -> WaitingPod | None: ...
-    def reject_waiting_pod(self, uid: str) -> bool: ...
+    def waiting_pods(self) -> Iterator[WaitingPod]:
+        """The pods that Permit plugins hold."""
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of a uid; None when it does not wait."""
+
+    def reject_waiting_pod(self, uid: str) -> bool:
+        """Rejects a waiting pod. False when it does not wait."""
+
     def pod_in_pre_bind(self, uid: str) -> Cancellation | None:
         """What cancels the binding of a pod whose PreBind plugins are at work (1.36)."""
         ...

@@ -48,12 +48,23 @@ class Observer(Protocol):
 class NoObserver:
     """Looks away."""
 
-    def point(self, point: str, profile: str, status: str, seconds: float) -> None: ...
-    def plugin(self, point: str, plugin: str, status: str, seconds: float) -> None: ...
-    def evaluated(self, point: str, plugin: str, profile: str) -> None: ...
-    def permit_waited(self, status: str, seconds: float) -> None: ...
-    def attempt(self, result: str, profile: str, seconds: float) -> None: ...
-    def trouble(self, text: str) -> None: ...
+    def point(self, point: str, profile: str, status: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def plugin(self, point: str, plugin: str, status: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def evaluated(self, point: str, plugin: str, profile: str) -> None:
+        """Nothing is counted."""
+
+    def permit_waited(self, status: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def attempt(self, result: str, profile: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def trouble(self, text: str) -> None:
+        """Nothing is reported."""
 
 
 @attrs.frozen(eq=False)

@@ -44,7 +44,8 @@ class Plugin(Protocol):
     """Anything with a name; what else it has decides where it takes part."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that profiles enable it by."""
 
 
 @attrs.frozen

@@ -160,6 +160,7 @@ class DynamicResources:
         self._books.release(state, pod)
 
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        """Skips PreBind for pods without devices."""
         return None if self._has_devices(pod) else Status(Code.Skip)
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002

@@ -19,9 +19,12 @@ class Queued(Protocol):
     """A pod of the queue. timestamp: when it last entered a queue, in seconds."""
 
     @property
-    def pod(self) -> Pod: ...
+    def pod(self) -> Pod:
+        """The pod."""
+
     @property
-    def timestamp(self) -> float: ...
+    def timestamp(self) -> float:
+        """When it came into the queue."""
 
 
 @attrs.frozen

@@ -70,6 +70,7 @@ def sent_to(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolumeCla
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    """Whether the claim is bound and the binding is complete."""
     return bool(claim.volume_name) and BIND_COMPLETED_ANNOTATION in claim.metadata.annotations
 
 

@@ -68,6 +68,7 @@ class ProfileChecks:
     queue_sort: tuple[str, Any] | None = None
 
     def name(self, profile: Profile) -> None:
+        """The schedulerName has to be there and unique."""
         name = go_quote(profile.scheduler_name)
         if not profile.scheduler_name:
             raise ConfigError("scheduler name is needed")
@@ -78,11 +79,13 @@ class ProfileChecks:
         self.seen.add(profile.scheduler_name)
 
     def has_queue_sort(self, profile: Profile) -> None:
+        """A profile has to have a QueueSort plugin."""
         if not profile.plugins.get(Point.QUEUE_SORT):
             name = go_quote(profile.scheduler_name)
             raise ConfigError(f"one queue sort plugin required for profile with scheduler name {name}")
 
     def same_queue_sort(self, profile: Profile) -> None:
+        """All profiles have to have the same QueueSort plugin with the same args."""
         sort = profile.plugins[Point.QUEUE_SORT][0].name
         args = next((args for plugin, args in profile.plugin_config if plugin == sort), None)
         if self.queue_sort is None:
