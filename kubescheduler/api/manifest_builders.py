@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clusterstate.errors import DecodeError
+from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.nodetree import REGION, STABLE_REGION, STABLE_ZONE, ZONE
 
 Amount = int | float | str
@@ -48,15 +50,12 @@ def node(  # noqa: PLR0913
     {'taints': [{'key': 'dedicated', 'value': 'db', 'effect': 'NoSchedule'}]}
     """
     places = {ZONE: zone, STABLE_ZONE: zone, REGION: region, STABLE_REGION: region}
+    known = {HOSTNAME: name, **{key: place for key, place in places.items() if place}, **(labels or {})}
     given = [taint(each) for each in _several(taints)]
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": _metadata(
-            name,
-            {HOSTNAME: name, **{key: place for key, place in places.items() if place}, **(labels or {})},
-            annotations,
-        ),
+        "metadata": _metadata(name, known, {**as_annotation(TAINTS_ANNOTATION, given), **(annotations or {})}),
         "spec": {**({"taints": given} if given else {}), **({"unschedulable": True} if unschedulable else {})},
         "status": {
             "conditions": [{"type": "Ready", "status": "True"}],
@@ -94,6 +93,8 @@ def pod(  # noqa: PLR0913
     >>> pod("web-1", cpu="500m", tolerations=["dedicated=db"])["spec"]["tolerations"]
     [{'key': 'dedicated', 'operator': 'Equal', 'value': 'db'}]
     """
+    tolerated = [toleration(each) for each in _several(tolerations)]
+    noted = {**as_annotation(TOLERATIONS_ANNOTATION, tolerated), **(annotations or {})}
     requests = {**_given(cpu=cpu, memory=memory), **(resources or {})}
     container = {"name": "main", "image": image, **({"resources": {"requests": requests}} if requests else {})}
     fields = _given(
@@ -101,14 +102,14 @@ def pod(  # noqa: PLR0913
         priority=priority,
         priorityClassName=priority_class,
         nodeSelector=None if node_selector is None else dict(node_selector),
-        tolerations=[toleration(each) for each in _several(tolerations)] or None,
+        tolerations=tolerated or None,
         schedulerName=scheduler_name,
         schedulingGates=[{"name": gate} for gate in _several(gates)] or None,
     )
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {**_metadata(name, labels, annotations), "namespace": namespace},
+        "metadata": {**_metadata(name, labels, noted), "namespace": namespace},
         "spec": {"containers": [container], **fields, **(spec or {})},
     }
 
@@ -142,6 +143,11 @@ def toleration(given: str | Mapping[str, Any]) -> dict[str, Any]:
         )
     operator = "Exists" if found["value"] is None else "Equal"
     return _given(key=found["key"] or None, operator=operator, value=found["value"], effect=found["effect"] or None)
+
+
+def as_annotation(name: str, entries: list[dict[str, Any]]) -> dict[str, str]:
+    """Taints or tolerations as release 1.4 has them; nothing for none."""
+    return {name: json.dumps(entries)} if entries else {}
 
 
 def _metadata(name: str, labels: Mapping[str, str] | None, annotations: Mapping[str, str] | None) -> dict[str, Any]:

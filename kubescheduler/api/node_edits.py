@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterstate.errors import DecodeError
-from kubescheduler.api.manifest_builders import HOSTNAME, taint
+from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
+from kubescheduler.api.manifest_builders import HOSTNAME, as_annotation, taint
 
 Manifest = Mapping[str, Any]
 Edit = Callable[[Manifest], Manifest]
@@ -40,7 +42,7 @@ def tainted(given: str | Manifest) -> Edit:
 
     def edit(manifest: Manifest) -> Manifest:
         kept = [each for each in _taints(manifest) if not _alike(each, added["key"], added.get("effect"))]
-        return _with(manifest, "spec", taints=[*kept, added])
+        return _with_taints(manifest, [*kept, added])
 
     return edit
 
@@ -57,13 +59,30 @@ def untainted(text: str) -> Edit:
             name = _inside(manifest, "metadata").get("name")
             has = ", ".join(f"{each.get('key')}:{each.get('effect')}" for each in there)
             raise DecodeError(f"Node {name}: there is no taint {text}; it has {has or 'none'}")
-        return _with(manifest, "spec", taints=kept or None)
+        return _with_taints(manifest, kept)
 
     return edit
 
 
 def _taints(manifest: Manifest) -> list[Manifest]:
-    return [each for each in _inside(manifest, "spec").get("taints") or () if isinstance(each, Mapping)]
+    """The taints of the spec; without any those that release 1.4 reads in an annotation."""
+    given = _inside(manifest, "spec").get("taints")
+    text = _inside(_inside(manifest, "metadata"), "annotations").get(TAINTS_ANNOTATION)
+    if given is None and isinstance(text, str):
+        try:
+            given = json.loads(text)
+        except ValueError:
+            given = ()
+    return [each for each in given or () if isinstance(each, Mapping)]
+
+
+def _with_taints(manifest: Manifest, taints: list[Manifest]) -> Manifest:
+    """With these taints, as all releases read them."""
+    annotations = {**_inside(_inside(manifest, "metadata"), "annotations")}
+    annotations.pop(TAINTS_ANNOTATION, None)
+    annotations |= as_annotation(TAINTS_ANNOTATION, [dict(each) for each in taints])
+    changed = _with(manifest, "spec", taints=taints or None)
+    return _with(changed, "metadata", annotations=annotations or None)
 
 
 def _alike(each: Manifest, key: str, effect: str | None) -> bool:
