@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -68,16 +69,15 @@ def explain_alternatives(
     demand = _with_alternatives(pod, snapshot, features)
     if demand is None:
         return Calculation("0", {"requests with alternatives": "none"})
+    inputs: dict[str, Any] = {}
     try:
         found = devices_on(demand, snapshot, int(snapshot.row_numbers[at]), "")
     except DeviceError as error:
-        return Calculation("0", {"error": str(error)})
+        found, inputs = None, {"error": str(error)}
     chosen = {} if found is None else {id(p.want): (p.option.name, p.rank) for p in found[1] if p.want.ranked}
     ranks = [*chosen.values(), *_held(demand)]
-    return Calculation(
-        added([f"({MOST_ALTERNATIVES} - {rank})" for _, rank in ranks]),
-        {"place of the alternative chosen": dict(ranks)},
-    )
+    inputs["places of the alternatives chosen"] = [f"{name}: {rank}" for name, rank in ranks]
+    return Calculation(added([f"({MOST_ALTERNATIVES} - {rank})" for _, rank in ranks]), inputs)
 
 
 def dynamic_resources_score(features: DeviceFeatures = EVERYTHING) -> PriorityConfig:

@@ -139,7 +139,7 @@ def test_devices_by_alternatives() -> None:
     found = explained(config, "1.36", cluster.info(pod_with("c")), cluster.snapshot)
     assert [one.formula for one in found] == ["(8 - 1)", "(8 - 0)", "0"]
     assert [one.normalisation for one in found] == ["7 * 100 // 8", "8 * 100 // 8", "0 * 100 // 8"]
-    assert found[1].inputs["place of the alternative chosen"] == {"r/two": 0}
+    assert found[1].inputs["places of the alternatives chosen"] == ["r/two: 0"]
 
 
 def test_storage_by_how_full_it_would_be() -> None:
