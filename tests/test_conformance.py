@@ -52,7 +52,7 @@ def compare(path: Path, address: str = RECORDED_AT) -> int:
 )
 def test_every_recorded_query_agrees(path: Path) -> None:
     """Fits, reasons, checks, scores, totals, best nodes and preemption are those of the real scheduler."""
-    assert compare(path) >= 48
+    assert compare(path) >= (8 if path.name == "modern-minimal.jsonl.gz" else 48)
 
 
 @pytest.fixture(scope="module")
