@@ -11,11 +11,17 @@ in integers; a node's score is their weighted mean. Resources are (name, weight)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.api_names import is_scalar_resource
+from clusterstate.changes import LOCAL, Reads
+from clusterstate.devices.device_features import DeviceFeatures
+from clusterstate.devices.device_totals import READS as DEVICE_READS
+from clusterstate.devices.device_totals import device_totals
+from clusterstate.devices.extended_resources import is_device_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -40,6 +46,18 @@ STANDARD = (CPU, MEMORY)
 def no_devices(_: Snapshot, __: str) -> tuple[IntArray, IntArray] | None:
     """No DeviceClass provides the resource."""
     return None
+
+
+def devices_for(names: Sequence[str], features: DeviceFeatures) -> Devices:
+    """What counts as devices while nodes are scored by these resources; ``no_devices`` when none can be one."""
+    if features.extended and any(map(is_device_resource, names)):
+        return partial(device_totals, features=features)
+    return no_devices
+
+
+def reads_of(devices: Devices) -> Reads:
+    """What a score reads that counts devices so."""
+    return LOCAL if devices is no_devices else LOCAL | DEVICE_READS
 
 
 def amounts(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
@@ -192,13 +210,24 @@ def _amounts_1_36(
     """Nodes that have none of a resource natively may see devices that are one."""
     requested, allocatable = amounts([name for name, _ in resources], pod, snapshot)
     for at, (name, _) in enumerate(resources):
-        found = devices(snapshot, name) if name not in STANDARD else None
-        if found is not None:
-            seen, taken = found
-            instead = (allocatable[at] == 0) & (seen > 0)
-            allocatable[at] = np.where(instead, seen, allocatable[at])
-            requested[at] = np.where(instead, taken + pod.usage.used.get(name, 0), requested[at])
+        asked = pod.usage.scored_others.get(name, 0)
+        _put_devices(name, snapshot, devices, allocatable[at], requested[at], asked)
     return requested, allocatable
+
+
+def _put_devices(
+    name: str, snapshot: Snapshot, devices: Devices, allocatable: IntArray, requested: IntArray, asked: int = 0
+) -> None:
+    """Counts devices in the (n,) amounts of nodes that have none of a resource natively but see devices for it.
+
+    asked: what the pod asks for, where that counts as requested.
+    """
+    found = devices(snapshot, name) if name not in STANDARD else None
+    if found is not None:
+        seen, taken = found
+        instead = (allocatable == 0) & (seen > 0)
+        allocatable[instead] = seen[instead]
+        requested[instead] = taken[instead] + asked
 
 
 def asks_for_any_1_36(names: Sequence[str], pod: PodInfo, _: Snapshot) -> bool:
@@ -207,7 +236,9 @@ def asks_for_any_1_36(names: Sequence[str], pod: PodInfo, _: Snapshot) -> bool:
     return any(used.get(name, 0) for name in names)
 
 
-def balanced_allocation_1_36(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> IntArray:
+def balanced_allocation_1_36(
+    names: Sequence[str], pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
+) -> IntArray:
     """(n,) 50 and half of what the pod changes: a node that it balances gains, one that it unbalances loses.
 
     Balance is (1 - standard deviation of the shares in use)·100, of what is asked for without any defaults; 0 for a
@@ -215,13 +246,13 @@ def balanced_allocation_1_36(names: Sequence[str], pod: PodInfo, snapshot: Snaps
     """
     if not asks_for_any_1_36(names, pod, snapshot):
         return np.zeros(len(snapshot), np.int64)
-    _, allocatable, before, asked = _plain_amounts(names, pod, snapshot)
+    _, allocatable, before, asked = _plain_amounts(names, pod, snapshot, devices)
     with_it, without_it = _balance(before + asked, allocatable)
     return MAX_NODE_SCORE // 2 + idiv(MAX_NODE_SCORE // 2 + with_it - without_it, 2)
 
 
 def _plain_amounts(
-    names: Sequence[str], pod: PodInfo, snapshot: Snapshot
+    names: Sequence[str], pod: PodInfo, snapshot: Snapshot, devices: Devices
 ) -> tuple[list[str], IntArray, IntArray, IntArray]:
     """(the k that count, (k, n) allocatable, (k, n) requested without the pod, (2, k, 1) what it adds and 0).
 
@@ -231,10 +262,13 @@ def _plain_amounts(
     if tuple(names) == STANDARD:
         kept, allocatable, before = list(STANDARD), snapshot.allocatable[:2], snapshot.requested[:2]
     else:
-        counted = counted_1_36([(name, 1) for name in names], used)
-        kept = [name for name, _ in counted if name in snapshot.resources]
-        rows = [snapshot.resources[name] for name in kept]
-        allocatable, before = snapshot.allocatable[rows], snapshot.requested[rows]
+        kept = [name for name, _ in counted_1_36([(name, 1) for name in names], used)]
+        allocatable, before = np.zeros((2, len(kept), len(snapshot)), np.int64)
+        for at, name in enumerate(kept):
+            index = snapshot.resource(name)
+            if index is not None:
+                allocatable[at], before[at] = snapshot.allocatable[index], snapshot.requested[index]
+            _put_devices(name, snapshot, devices, allocatable[at], before[at])
     asked = np.array([[used.get(name, 0) for name in kept], [0] * len(kept)], np.int64)
     return kept, allocatable, before, asked[:, :, None]
 
@@ -372,14 +406,14 @@ def _utilization_formula(requested: int, allocatable: int) -> str:
     return f"{requested} * {MAX_UTILIZATION} // {allocatable}"
 
 
-def balance_evidence_1_36(name: str, names: Sequence[str]) -> RuleEvidence:
+def balance_evidence_1_36(name: str, names: Sequence[str], devices: Devices = no_devices) -> RuleEvidence:
     """Of ``balanced_allocation_1_36``."""
     half = MAX_NODE_SCORE // 2
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         if not asks_for_any_1_36(names, pod, snapshot):
             return Calculation("0", {"asked": "nothing"})
-        kept, *arrays = _plain_amounts(names, pod, one_row(snapshot, at))
+        kept, *arrays = _plain_amounts(names, pod, one_row(snapshot, at), devices)
         allocatable, before, asked = arrays[0][:, 0], arrays[1][:, 0], arrays[2][0, :, 0]
         with_it, without_it = _balance_formula(before + asked, allocatable), _balance_formula(before, allocatable)
         return Calculation(

@@ -7,6 +7,7 @@ from functools import partial
 
 import attrs
 
+from clusterstate.devices.device_features import DeviceFeatures
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.field_errors import FieldError, duplicate, invalid
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, RESOURCES, Resources, written_resources
@@ -20,6 +21,8 @@ from priorities.requested_framework import (
     balance_evidence_1_36,
     balanced_allocation_1_20,
     balanced_allocation_1_36,
+    devices_for,
+    reads_of,
 )
 from priorities.types import PriorityConfig
 
@@ -43,15 +46,17 @@ def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlug
 
 
 def node_resources_balanced_allocation_1_36(
-    args: NodeResourcesBalancedAllocationArgs | None, _: Handle
+    args: NodeResourcesBalancedAllocationArgs | None, handle: Handle
 ) -> ColumnPlugin:
     """PreScore skips a pod that asks for none of the resources; the weights are not looked at."""
     names = tuple(name for name, _ in (args or NodeResourcesBalancedAllocationArgs()).resources)
+    devices = devices_for(names, DeviceFeatures.of(handle.feature_gates))
     scoring = PriorityConfig(
         NAME,
-        partial(balanced_allocation_1_36, names),
+        partial(balanced_allocation_1_36, names, devices=devices),
+        reads=reads_of(devices),
         pre_score=partial(asks_for_any_1_36, names),
-        evidence=balance_evidence_1_36(NAME, names),
+        evidence=balance_evidence_1_36(NAME, names, devices),
     )
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring)
 

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.extended_resources import delegated_resources
 from clusterstate.manifests.encode_parts import present
 from clusterstate.name_errors import worded_1_20, worded_1_36
@@ -50,13 +51,14 @@ from predicates.types import FitPredicate
 from priorities.normalize import curve, scaled
 from priorities.requested_framework import (
     Devices,
+    devices_for,
     least_allocated_1_36,
     least_formula,
     mean_evidence_1_36,
     most_allocated_1_36,
     most_formula,
-    no_devices,
     ratio_evidence_1_36,
+    reads_of,
     requested_to_capacity_ratio_1_36,
 )
 from priorities.score_evidence import RuleEvidence
@@ -108,15 +110,12 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
 # --- 1.36 ------------------------------------------------------------------------------------
 
 
-def node_resources_fit_1_36(
-    args: NodeResourcesFitArgs | None, handle: Handle, *, devices: Devices = no_devices
-) -> ColumnPlugin:
-    """A row is beyond help where the pod asks for more than the node has at all.
-
-    devices: how many devices stand for an extended resource while nodes are scored. Raises ConfigError for faulty args.
-    """
+def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """A row is beyond help where the pod asks for more than the node has at all. Raises ConfigError for faulty args."""
     args = args or NodeResourcesFitArgs()
     refuse(_errors_1_36(args))
+    strategy = args.scoring_strategy or ScoringStrategy()
+    devices = devices_for([name for name, _ in strategy.resources], DeviceFeatures.of(handle.feature_gates))
     backed = provided_by_class if handle.feature_gates.get("DRAExtendedResource", True) else rule.by_no_class
     ignored = _ignored(args)
     check = FitPredicate(
@@ -130,9 +129,9 @@ def node_resources_fit_1_36(
     )
     scoring = PriorityConfig(
         NAME,
-        _strategy(args.scoring_strategy or ScoringStrategy(), devices),
-        reads=LOCAL if devices is no_devices else LOCAL | Reads.RESOURCES,
-        evidence=_evidence(args.scoring_strategy or ScoringStrategy(), devices),
+        _strategy(strategy, devices),
+        reads=reads_of(devices),
+        evidence=_evidence(strategy, devices),
     )
     return ColumnPlugin(NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from clusterstate.changes import LOCAL, Reads
@@ -14,6 +13,10 @@ from clusterstate.objects import FrozenMap, ObjectMeta
 from clusterstate.objects.resource import DeviceClass
 from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
+    NodeResourcesBalancedAllocationArgs,
+    node_resources_balanced_allocation_1_36,
+)
 from kubescheduler.framework.plugins.node_resources_fit import (
     NodeResourcesFitArgs,
     ScoringStrategy,
@@ -21,6 +24,7 @@ from kubescheduler.framework.plugins.node_resources_fit import (
     node_resources_fit_1_36,
 )
 from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.devices import DRIVER, allocated, gpu, make_claim, make_class, make_slice
 from tests.support.node_plugins import HANDLE, check_of, refused, scores, scoring_of
 
 GPU = "example.com/gpu"
@@ -116,13 +120,36 @@ def test_scoring_strategies(strategy: ScoringStrategy | None, expected: list[int
     assert scoring_of(plugin).pre_score(cluster.info(pod), cluster.snapshot)
 
 
-def test_devices_are_scored_when_they_are_known() -> None:
-    """Where a node has none of the resource natively."""
+SEEN = [
+    make_slice("small", gpu("a"), gpu("b"), gpu("c", {"old": True})),
+    make_slice("large", gpu("a")),
+    make_claim("used", allocation=allocated("small", "a")),
+    make_class("gpus", f'!("old" in device.attributes["{DRIVER}"])', extended_resource_name=GPU),
+]
+
+
+@pytest.mark.parametrize(("gate", "expected"), [(True, [100, 33]), (False, [0, 33])])
+def test_devices_are_scored(gate: bool, expected: list[int]) -> None:
+    """Where a node has none of the resource natively: of two devices of the class one is held, the pod adds one."""
     args = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("MostAllocated", ((GPU, 1),)))
-    plugin = node_resources_fit_1_36(args, HANDLE, devices=lambda _, __: (np.array([4, 8]), np.array([0, 8])))
-    assert scoring_of(plugin).reads == LOCAL | Reads.RESOURCES
-    cluster, pod = Cluster(NODES[:2], view=VIEW_1_36), make_pod(requests=FrozenMap({GPU: 1000}))
-    assert scores(plugin, cluster, pod)[0] == [25, 25]
+    plugin = node_resources_fit_1_36(args, _handle(gate))
+    assert scoring_of(plugin).reads == (LOCAL | Reads.RESOURCES | Reads.ALL_NODES if gate else LOCAL)
+    nodes = [make_node("small"), make_node("large", allocatable=resources(**{GPU: 3}))]
+    cluster, pod = Cluster(nodes, others=SEEN, view=VIEW_1_36), make_pod(requests=FrozenMap({GPU: 1000}))
+    assert scores(plugin, cluster, pod)[0] == expected
+
+
+def test_devices_are_balanced() -> None:
+    """NodeResourcesBalancedAllocation counts them likewise: from one of two devices in use to both."""
+    args = NodeResourcesBalancedAllocationArgs((("cpu", 1), (GPU, 1)))
+    plugin = node_resources_balanced_allocation_1_36(args, _handle(gate=True))
+    cluster = Cluster([make_node("small", allocatable=resources(cpu=1000))], others=SEEN, view=VIEW_1_36)
+    pod = make_pod(requests=FrozenMap({GPU: 1000, "cpu": 500}))
+    assert scores(plugin, cluster, pod)[0] == [50 + (50 + 75 - 75) // 2]
+
+
+def _handle(gate: bool) -> Any:
+    return SimpleNamespace(feature_gates={"DRAExtendedResource": gate})
 
 
 FAULTS_1_20 = {
