@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
+
 from clusterstate.changes import Reads
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from predicates.refusal_evidence import Need, Refusal, Unmet, node_of, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict, applies_always
 
 NOT_READY = "node(s) were not ready"
@@ -135,13 +138,44 @@ def check_node_inode_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
 # --- maps ----------------------------------------------------------------------------------
 
 
+@attrs.frozen
+class _Wanted:
+    """What a reason asks of a node: its flag, and what that means."""
+
+    flag: Flag
+    what: str
+
+
+WANTED = {
+    NOT_READY: _Wanted(not_ready, "every Ready condition to be True"),
+    NETWORK_UNAVAILABLE: _Wanted(network_unavailable, "every NetworkUnavailable condition to be False"),
+    UNSCHEDULABLE: _Wanted(cordoned, "spec.unschedulable not to be set"),
+    MEMORY_PRESSURE: _Wanted(memory_pressure, "the last MemoryPressure condition not to be True"),
+    DISK_PRESSURE: _Wanted(disk_pressure, "the last DiskPressure condition not to be True"),
+    PID_PRESSURE: _Wanted(pid_pressure, "the last PIDPressure condition not to be True"),
+    MEMORY_PRESSURE_1_4: _Wanted(any_memory_pressure, "no MemoryPressure condition to be True"),
+    DISK_PRESSURE_1_4: _Wanted(any_disk_pressure, "no DiskPressure condition to be True"),
+    INODE_PRESSURE_1_4: _Wanted(any_inode_pressure, "no InodePressure condition to be True"),
+}
+"""Reason → what it is about."""
+
+
+def explain_condition(_: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """The node's conditions beside what is asked of them."""
+    wanted, node = WANTED[reason], node_of(snapshot)
+    if node is None:
+        return Unmet(())
+    found = ", ".join(f"{c.type}={c.status}" for c in node.conditions if c.type in wanted.what) or "none"
+    return Unmet((Need(wanted.what, found if wanted.flag is not cordoned else "it set", not wanted.flag(node)),))
+
+
 def _of_node(
     name: str,
     check: Callable[[PodInfo, Snapshot], Verdict],
     applies: Callable[[PodInfo], bool] = applies_always,
 ) -> FitPredicateFactory:
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, check, Reads.NODE, applies)
+        return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain_condition))
 
     return make
 

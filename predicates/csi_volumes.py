@@ -21,6 +21,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.csi_migration import migrated_groups
+from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
@@ -132,13 +133,35 @@ def _used(snapshot: Snapshot, key: str, new: frozenset[str], migrated: Plugins) 
     return snapshot.union_sizes(("MaxCSIVolumeCount", key, migrated), ids, new, snapshot.version(Reads.STORAGE))
 
 
+def explain_limits(csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS) -> Explain:
+    """By driver how many volumes there would be, and the node's limit. plugins: as in ``csi_limits_1_20``."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        csi_nodes.update(snapshot)
+        migrated = next((m for m, rows in migrated_groups(snapshot, plugins) if rows[0]), NO_PLUGINS)
+        limits = []
+        for key, names in csi_volumes(pod, snapshot.objects, migrated).items():
+            limit = int(attach_limits(snapshot, csi_nodes, key)[0])
+            there, together = (int(_used(snapshot, key, ids, migrated)[0]) for ids in (frozenset[str](), names))
+            limits.append(LimitReached(key, there, together, None if limit == NO_LIMIT else limit))
+        return LimitsReached(tuple(limits))
+
+    return explain
+
+
 def _make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
     csi_nodes = CSINodeLimits()
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return max_csi_volume_count(pod, snapshot, csi_nodes)
 
-    return FitPredicate("MaxCSIVolumeCountPred", check, LOCAL | Reads.STORAGE, has_claims)
+    return FitPredicate(
+        "MaxCSIVolumeCountPred",
+        check,
+        LOCAL | Reads.STORAGE,
+        has_claims,
+        evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes)),
+    )
 
 
 CSI_VOLUMES: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": _make_max_csi_volume_count}

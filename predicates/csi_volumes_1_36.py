@@ -17,6 +17,7 @@ from clusterstate.objects import CSI
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.csi_usage import CSIUse, csi_use, csi_use_of, first_error, may_use_csi
+from predicates.refusal_evidence import LimitReached, LimitsReached, Need, Refusal, Unmet
 from predicates.types import PASS, NodeError, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
@@ -245,3 +246,18 @@ def _errors_of_others(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[NodeErro
 def is_unresolvable(reason: str) -> bool:
     """Taking pods away makes room, but brings no claim."""
     return reason.startswith("looking up PVC ")
+
+
+def explain_limits_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """By driver how many volumes there would be, and the CSINode's limit; or what is missing before they count."""
+    use, drivers = csi_use(pod, snapshot.objects), _drivers(snapshot)
+    if reason != TOO_MANY_VOLUMES:
+        masks = [mask for text, mask in _refusals(use, snapshot, drivers, scaling=True) if text == reason]
+        return Unmet((Need("volumes that can be counted", reason, not any(mask[0] for mask in masks)),))
+    limits = []
+    for driver, names in use.volumes.items():
+        limit = int(drivers.limits[driver].spread(snapshot, NO_LIMIT)[0]) if driver in drivers.limits else NO_LIMIT
+        left = int(_left_behind(snapshot, driver)[0])
+        there, together = (int(_in_use(snapshot, driver, ids)[0]) + left for ids in (NOBODY, names))
+        limits.append(LimitReached(driver, there, together, None if limit == NO_LIMIT else limit))
+    return LimitsReached(tuple(limits))

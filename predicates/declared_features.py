@@ -7,6 +7,7 @@ from functools import lru_cache
 from clusterstate.objects import Node, PodSpec
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from predicates.refusal_evidence import Need, Refusal, Unmet, node_of
 from predicates.types import PASS, Verdict
 
 FEATURES_MISSING = "node(s) didn't match Pod's required features"
@@ -46,3 +47,11 @@ def check_declared_features(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     if not needed:
         return PASS
     return {FEATURES_MISSING: snapshot.spread(declared, lambda there: there is None or not needed <= there)}
+
+
+def explain_features(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """By needed feature whether the node declares it."""
+    node = node_of(snapshot)
+    there = (None if node is None else declared(node)) or frozenset()
+    said = ", ".join(sorted(there)) or "none"
+    return Unmet(tuple(Need(feature, said, feature in there) for feature in sorted(needed_features(pod.spec))))

@@ -3,6 +3,8 @@ allowed; 1.36 also: no claim for one pod only is used by two."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -20,6 +22,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import claim_names, has_claims
 from clusterstate.volumes.claims_framework import READ_WRITE_ONCE_POD, NotFoundError, find_claim
+from predicates.refusal_evidence import Conflict, Explain, InUse, Refusal, pods_on_rows, pods_there, predicate_evidence
 from predicates.types import (
     GO_ON,
     PASS,
@@ -181,11 +184,61 @@ def _claims_moved(claims: frozenset[str], snapshot: Snapshot) -> int:
     )
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_disks(disks_of: Callable[[PodSpec], Disks]) -> Explain:
+    """By wanted disk the pods on the node that hold it; by claim for one pod only the pods that use it."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        if reason == CLAIM_IN_USE:
+            return _explain_claims(pod, snapshot)
+
+        def holders(want: VolumeSource) -> tuple[str, ...]:
+            return pods_there(snapshot, lambda info: any(conflicts(want, held) for held in exclusive_disks(info.spec)))
+
+        wanted = disks_of(pod.spec)
+        return Conflict(tuple(InUse(f"disk {disk_text(want)}", "held", holders(want)) for want in wanted))
+
+    return explain
+
+
+def disk_text(disk: VolumeSource) -> str:
+    """Which disk a volume is."""
+    match disk:
+        case GCEPersistentDisk():
+            return disk.pd_name
+        case AWSElasticBlockStore():
+            return disk.volume_id
+        case ISCSI():
+            return disk.iqn
+        case RBD():
+            return f"{disk.pool}/{disk.image}"
+    return type(disk).__name__
+
+
+def _explain_claims(pod: PodInfo, snapshot: Snapshot) -> Refusal:
+    there = snapshot.whole().has_node
+
+    def users(name: str) -> tuple[str, ...]:
+        def uses(info: PodInfo) -> bool:
+            return info.namespace == pod.namespace and name in claim_names(info.spec)
+
+        return pods_on_rows(snapshot, lambda row: bool(there[row]), uses)
+
+    claims = sorted(once_only_claims(pod, snapshot.objects))
+    return Conflict(tuple(InUse(f"claim {name} for one pod only", "used", users(name)) for name in claims))
+
+
 # --- maps ----------------------------------------------------------------------------------
 
 
+EVIDENCE = predicate_evidence("NoDiskConflict", explain_disks(exclusive_disks))
+EVIDENCE_1_4 = predicate_evidence("NoDiskConflict", explain_disks(exclusive_disks_1_4))
+
+
 def _make_no_disk_conflict(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("NoDiskConflict", no_disk_conflict, Reads.PODS, uses_exclusive_disks)
+    return FitPredicate("NoDiskConflict", no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE)
 
 
 def uses_exclusive_disks_1_4(pod: PodInfo) -> bool:
@@ -194,7 +247,9 @@ def uses_exclusive_disks_1_4(pod: PodInfo) -> bool:
 
 
 def _make_no_disk_conflict_1_4(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("NoDiskConflict", no_disk_conflict_1_4, Reads.PODS, uses_exclusive_disks_1_4)
+    return FitPredicate(
+        "NoDiskConflict", no_disk_conflict_1_4, Reads.PODS, uses_exclusive_disks_1_4, evidence=EVIDENCE_1_4
+    )
 
 
 DISKS: dict[str, FitPredicateFactory] = {"NoDiskConflict": _make_no_disk_conflict}

@@ -27,6 +27,7 @@ from clusterstate.objects.resource import ResourceClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
+from predicates.refusal_evidence import Need, Refusal, Unmet, filter_evidence
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, NodeError, PreFiltered, Verdict, always
 
 IN_USE = "resourceclaim in use"
@@ -167,6 +168,26 @@ def _obstacles(found: Outcomes, snapshot: Snapshot) -> Iterator[tuple[str, Mask]
     yield CANNOT_ALLOCATE, ~found.fits & ~wrong
 
 
+def explain_devices(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """By claim whether the node can use what it holds, or has the devices that it lacks."""
+    try:
+        claims = claims_of(pod, snapshot)
+    except ClaimError:
+        return Unmet((Need("claims that can be used", reason, False),))
+    if reason == NOT_AVAILABLE:
+        usable = [(claim, not bool(unavailable_on(claim, snapshot)[0])) for claim in claims]
+        return Unmet(tuple(Need(f"what claim {c.key} holds", "it" if good else "nothing", good) for c, good in usable))
+    demand = Demand.of(pod, claims, snapshot)
+    if reason == CANNOT_FIT:
+        missing = [(name, bool(Demand(pod.namespace, (), (), (name,)).missing(snapshot)[0])) for name in demand.others]
+        return Unmet(tuple(Need(name, "none" if lacks else "some", not lacks) for name, lacks in missing))
+    parts = {f"devices for claim {claim.key}": Demand(pod.namespace, (claim,)) for claim in demand.claims}
+    parts |= {f"{n} devices for {name}": Demand(pod.namespace, (), ((name, c, n),)) for name, c, n in demand.delegated}
+    parts["devices for all of them"] = demand
+    found = {wanted: bool(outcomes(part, snapshot, unlimited).fits[0]) for wanted, part in parts.items()}
+    return Unmet(tuple(Need(wanted, "them" if fits else "too few", fits) for wanted, fits in found.items()))
+
+
 def _row_by_row(_: PodInfo, __: Snapshot) -> bool:
     """Devices stay with the claims when pods leave."""
     return True
@@ -183,4 +204,5 @@ def dynamic_resources(rules: DeviceRules = DEFAULTS) -> FitPredicate:
         pre_filter=partial(pre_filter, rules=rules),
         pre_reads=Reads.RESOURCES,
         unresolvable=always,
+        evidence=filter_evidence("DynamicResources", explain_devices),
     )

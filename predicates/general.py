@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching_1_4 import selects_nodes_1_4
 from clusterstate.selectors.node_selection import selects_nodes
 from clusterstate.snapshot import Snapshot
 from predicates.node_identity import (
+    NOT_SELECTED,
+    NOT_SELECTED_1_4,
+    WRONG_HOST,
+    WRONG_HOST_1_4,
+    explain_host,
+    explain_selection,
+    explain_selection_1_4,
     names_a_node,
     pod_fits_host,
     pod_fits_host_1_4,
@@ -14,13 +23,19 @@ from predicates.node_identity import (
     pod_match_node_selector_1_4,
 )
 from predicates.ports import (
+    PORTS_TAKEN,
+    PORTS_TAKEN_1_4,
+    explain_ports,
+    explain_ports_1_4,
     host_port_numbers,
+    host_ports,
     pod_fits_host_ports,
     pod_fits_host_ports_1_4,
     wants_host_ports,
     wants_none,
 )
-from predicates.resources import pod_fits_resources, pod_fits_resources_1_4
+from predicates.refusal_evidence import Explain, Refusal, predicate_evidence
+from predicates.resources import explain_shortage, pod_fits_resources, pod_fits_resources_1_4
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 
@@ -51,15 +66,40 @@ def general_predicates_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return verdict
 
 
+def _explain(by_reason: Mapping[str, Explain]) -> Explain:
+    """The facts of the part that gives a reason; all others are about resources."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        return by_reason.get(reason, explain_shortage)(pod, snapshot, reason)
+
+    return explain
+
+
+EVIDENCE = predicate_evidence(
+    "GeneralPredicates",
+    _explain({WRONG_HOST: explain_host, PORTS_TAKEN: explain_ports(host_ports), NOT_SELECTED: explain_selection}),
+)
+EVIDENCE_1_4 = predicate_evidence(
+    "GeneralPredicates",
+    _explain(
+        {
+            WRONG_HOST_1_4: explain_host,
+            PORTS_TAKEN_1_4: explain_ports_1_4,
+            NOT_SELECTED_1_4: explain_selection_1_4,
+        }
+    ),
+)
+
+
 def _make_general_predicates(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return general_predicates(pod, snapshot, args.ignored_resources)
 
-    return FitPredicate("GeneralPredicates", check, alone=wants_none)
+    return FitPredicate("GeneralPredicates", check, alone=wants_none, evidence=EVIDENCE)
 
 
 def _make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("GeneralPredicates", general_predicates_1_4)
+    return FitPredicate("GeneralPredicates", general_predicates_1_4, evidence=EVIDENCE_1_4)
 
 
 GENERAL: dict[str, FitPredicateFactory] = {"GeneralPredicates": _make_general_predicates}

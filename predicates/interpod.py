@@ -23,6 +23,19 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
+from predicates.refusal_evidence import (
+    AnyOf,
+    Conflict,
+    InUse,
+    Need,
+    Refusal,
+    Unmet,
+    few,
+    label_of,
+    label_text,
+    pods_in_domain,
+    predicate_evidence,
+)
 from predicates.types import PASS, POD, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_NOT_MATCH = "node(s) didn't match pod affinity/anti-affinity"
@@ -186,9 +199,69 @@ def _is_free(pod: PodInfo, snapshot: Snapshot) -> bool:
     return not pod.required_affinity and not pod.required_anti_affinity and _kept_out(pod, snapshot.whole()) is None
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_affinity(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """The pods that keep this one out, those it must be with, and those it must not be with."""
+    parts: dict[str, Refusal] = {EXISTING_ANTI_AFFINITY: _explain_kept_out(pod, snapshot)}
+    if pod.required_affinity:
+        parts[AFFINITY_RULES] = _explain_too_far(pod, snapshot)
+    if pod.required_anti_affinity:
+        parts[ANTI_AFFINITY_RULES] = _explain_too_near(pod, snapshot)
+    return parts[reason] if reason in parts else AnyOf(tuple(parts.values()))
+
+
+def _explain_kept_out(pod: PodInfo, snapshot: Snapshot) -> Refusal:
+    conflicts = []
+    for key in topology_keys(snapshot, REPEL):
+
+        def repels(info: PodInfo, key: str = key) -> bool:
+            terms = info.required_anti_affinity
+            return any(t.topology_key == key and compile_term(t, info.namespace)(pod) for t in terms)
+
+        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", pods_in_domain(snapshot, key, repels)))
+    return Conflict(tuple(conflicts))
+
+
+def _explain_too_far(pod: PodInfo, snapshot: Snapshot) -> Refusal:
+    terms = pod.required_affinity
+    if error := first_error(terms, pod.namespace):
+        return Unmet((Need("a selector that is valid", error, False),))
+    matchers = [compile_term(term, pod.namespace) for term in terms]
+    needs = []
+    for key in dict.fromkeys(term.topology_key for term in terms):
+        near = pods_in_domain(snapshot, key, lambda info: all(m(info) for m in matchers), nominated=False)
+        needs.append(Need(f"a pod of its affinity in {_domain(snapshot, key)}", few(near) or "none", bool(near)))
+    return Unmet(tuple(needs), _too_far(pod, snapshot, terms) is not None)
+
+
+def _explain_too_near(pod: PodInfo, snapshot: Snapshot) -> Refusal:
+    terms = pod.required_anti_affinity
+    if error := first_error(terms, pod.namespace):
+        return Unmet((Need("a selector that is valid", error, False),), bool(snapshot.running()))
+    conflicts = []
+    for term in terms:
+        key, matches = term.topology_key, compile_term(term, pod.namespace)
+        near = pods_in_domain(snapshot, key, matches, nominated=False)
+        conflicts.append(InUse(f"{_domain(snapshot, key)} without the pods of its anti-affinity", "taken", near))
+    return Conflict(tuple(conflicts))
+
+
+def _domain(snapshot: Snapshot, key: str) -> str:
+    return f"{key}={label_text(label_of(snapshot, key))}"
+
+
 def _make(_: PredicateArgs) -> FitPredicate:
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return FitPredicate("MatchInterPodAffinity", match_inter_pod_affinity, reads, alone=_is_free, narrow=affinity_reads)
+    return FitPredicate(
+        "MatchInterPodAffinity",
+        match_inter_pod_affinity,
+        reads,
+        alone=_is_free,
+        narrow=affinity_reads,
+        evidence=predicate_evidence("MatchInterPodAffinity", explain_affinity),
+    )
 
 
 INTERPOD: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+import attrs
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
@@ -15,6 +16,7 @@ from clusterstate.selectors.matching_1_4 import TermMatcher14, compile_term_1_4
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, near, used_keys
+from predicates.refusal_evidence import Need, Refusal, Unmet, few, pods_in_domain, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_NOT_MATCH_1_4 = "MatchInterPodAffinity"
@@ -138,6 +140,44 @@ def _near_picked(
     return near(snapshot, ("picked 1.4", pod.namespace, term), weight, term.topology_key, failure_domains)
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_affinity_1_4(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> Refusal:
+    """Whether running pods let the pod in, and each of its own terms with the pods that it picks nearby."""
+
+    def near_by(term: PodAffinityTerm) -> str:
+        keys = (term.topology_key,) if term.topology_key else failure_domains
+        matches = compile_term_1_4(term, pod.namespace)
+        found = [name for key in keys for name in pods_in_domain(snapshot, key, matches)]
+        return few(tuple(dict.fromkeys(found))) or "none"
+
+    needs = [Need("no pod whose anti-affinity keeps it out", _keepers(pod, snapshot, failure_domains), True)]
+    masks = [_kept_out(pod, snapshot, failure_domains)]
+    for term in pod.required_affinity:
+        needs.append(
+            Need(f"a pod of its affinity in its {term.topology_key or 'failure domains'}", near_by(term), True)
+        )
+        masks.append(_too_far(pod, snapshot, term, failure_domains))
+    for term in pod.required_anti_affinity:
+        wanted = f"no pod of its anti-affinity in its {term.topology_key or 'failure domains'}"
+        needs.append(Need(wanted, near_by(term), True))
+        masks.append(_too_near(pod, snapshot, term, failure_domains))
+    met = [mask is None or not mask[0] for mask in masks]
+    return Unmet(tuple(attrs.evolve(need, met=bool(good)) for need, good in zip(needs, met, strict=True)))
+
+
+def _keepers(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> str:
+    """The pods nearby whose anti-affinity picks this one."""
+
+    def repels(info: PodInfo) -> bool:
+        return any(compile_term_1_4(term, info.namespace)(pod) for term in info.required_anti_affinity)
+
+    keys = [domain for key in used_keys(snapshot, REPEL) for domain in ((key,) if key else failure_domains)]
+    found = [name for key in keys for name in pods_in_domain(snapshot, key, repels)]
+    return few(tuple(dict.fromkeys(found))) or "none"
+
+
 def _make(args: PredicateArgs) -> FitPredicate:
     failure_domains = args.failure_domains
 
@@ -145,7 +185,15 @@ def _make(args: PredicateArgs) -> FitPredicate:
         return match_inter_pod_affinity_1_4(pod, snapshot, failure_domains)
 
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return FitPredicate("MatchInterPodAffinity", check, reads, narrow=affinity_reads)
+    return FitPredicate(
+        "MatchInterPodAffinity",
+        check,
+        reads,
+        narrow=affinity_reads,
+        evidence=predicate_evidence(
+            "MatchInterPodAffinity", lambda pod, snapshot, _: explain_affinity_1_4(pod, snapshot, failure_domains)
+        ),
+    )
 
 
 INTERPOD_1_4: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}

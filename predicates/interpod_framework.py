@@ -13,6 +13,20 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, domain_tally, occupied_domains, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
+from predicates.refusal_evidence import (
+    AnyOf,
+    Conflict,
+    Explain,
+    InUse,
+    Need,
+    Refusal,
+    Unmet,
+    few,
+    filter_evidence,
+    label_of,
+    label_text,
+    pods_in_domain,
+)
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, PreFiltered, Verdict
 
 AFFINITY_NOT_MATCH = "node(s) didn't match pod affinity/anti-affinity"
@@ -66,19 +80,10 @@ def _too_far(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -
 
     The key is enough where no such pod runs on any node that has a key, and the pod is one itself.
     """
-
-    def weight(info: PodInfo) -> int:
-        return int(all(term.picks(info) for term in terms))
-
-    keys = tuple(dict.fromkeys(term.topology_key for term in terms))
-    domains: dict[str, Mask | None] = {}
-    for key in keys:
-        tally = domain_tally(snapshot, ("affinity", rules.name, terms), key, weight)
-        domains[key] = _any(occupied_domains(snapshot, tally))
-    alone = all(mask is None for mask in domains.values()) and weight(pod)
+    domains, alone = _occupied(rules, pod, snapshot, terms)
     far: Mask | None = None
-    for key in keys:
-        codes, occupied = snapshot.label_codes(key)[0], domains[key]
+    for key, occupied in domains.items():
+        codes = snapshot.label_codes(key)[0]
         if alone:
             lacking = codes == ABSENT
             hit = lacking if lacking.any() else None
@@ -88,6 +93,20 @@ def _too_far(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -
             hit = (~occupied)[codes]
         far = _either(far, hit)
     return far
+
+
+def _occupied(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -> tuple[dict[str, Mask | None], bool]:
+    """(topology key → (D,) bool, the domains with a pod that all terms pick, None without any; whether no domain of any
+    key has one and the pod is one itself)."""
+
+    def weight(info: PodInfo) -> int:
+        return int(all(term.picks(info) for term in terms))
+
+    domains: dict[str, Mask | None] = {}
+    for key in dict.fromkeys(term.topology_key for term in terms):
+        tally = domain_tally(snapshot, ("affinity", rules.name, terms), key, weight)
+        domains[key] = _any(occupied_domains(snapshot, tally))
+    return domains, all(mask is None for mask in domains.values()) and bool(weight(pod))
 
 
 def _any(mask: Mask | None) -> Mask | None:
@@ -141,6 +160,63 @@ def _keeping_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> dict[str
     return out
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_affinity(rules: TermRules) -> Explain:
+    """The pods that the pod must be with, those it must not be with, and those that keep it out."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        own = rules.own(pod, snapshot)
+        parts: dict[str, Refusal] = {EXISTING_ANTI_AFFINITY: _explain_kept_out(rules, pod, snapshot)}
+        if own.affinity:
+            parts[AFFINITY_RULES] = _explain_too_far(rules, pod, snapshot, own.affinity)
+        if own.anti_affinity:
+            parts[ANTI_AFFINITY_RULES] = _explain_too_near(snapshot, own.anti_affinity)
+        return parts[reason] if reason in parts else AnyOf(tuple(parts.values()))
+
+    return explain
+
+
+def _explain_too_far(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Refusal:
+    domains, alone = _occupied(rules, pod, snapshot, terms)
+    needs = []
+    for key in domains:
+        if alone:
+            value = label_of(snapshot, key)
+            needs.append(Need(f"label {key}", label_text(value), value is not None))
+            continue
+        near = pods_in_domain(snapshot, key, lambda info: all(term.picks(info) for term in terms))
+        needs.append(Need(f"a pod of its affinity in {_domain(snapshot, key)}", few(near) or "none", bool(near)))
+    return Unmet(tuple(needs))
+
+
+def _explain_too_near(snapshot: Snapshot, terms: Terms) -> Refusal:
+    conflicts = []
+    for term in terms:
+        near = pods_in_domain(snapshot, term.topology_key, term.picks)
+        wanted = f"{_domain(snapshot, term.topology_key)} without the pods of its anti-affinity"
+        conflicts.append(InUse(wanted, "taken", near))
+    return Conflict(tuple(conflicts))
+
+
+def _explain_kept_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Refusal:
+    labels = rules.namespace_labels(pod, snapshot)
+    conflicts = []
+    for key in _keeping_out(rules, pod, snapshot):
+
+        def repels(info: PodInfo, key: str = key) -> bool:
+            wanted = rules.running(info.required_anti_affinity, info)
+            return any(term.topology_key == key and term.picks(pod, labels) for term in wanted)
+
+        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", pods_in_domain(snapshot, key, repels)))
+    return Conflict(tuple(conflicts))
+
+
+def _domain(snapshot: Snapshot, key: str) -> str:
+    return f"{key}={label_text(label_of(snapshot, key))}"
+
+
 # --- the rule of each release --------------------------------------------------------------
 
 
@@ -177,6 +253,7 @@ def predicate_1_20() -> FitPredicate:
         alone=partial(_is_free, TERMS_1_20),
         narrow=partial(_narrow, TERMS_1_20),
         pre_filter=partial(_pre_filter, TERMS_1_20, skips=False),
+        evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_20)),
         unresolvable=_is_unresolvable,
     )
 
@@ -190,6 +267,7 @@ def predicate_1_36() -> FitPredicate:
         alone=partial(_is_free, TERMS_1_36),
         narrow=partial(_narrow, TERMS_1_36),
         pre_filter=partial(_pre_filter, TERMS_1_36, skips=True),
+        evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_36)),
         pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,
         unresolvable=_is_unresolvable,
     )

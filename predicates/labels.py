@@ -11,6 +11,7 @@ from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from predicates.refusal_evidence import Explain, Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 LABEL_PRESENCE = "node(s) didn't have the requested labels"
@@ -54,6 +55,18 @@ def label_presence_factory_1_4(name: str, labels: tuple[str, ...], presence: boo
     return _factory(name, labels, presence, check_node_label_presence_1_4)
 
 
+def explain_labels(present: tuple[str, ...], absent: tuple[str, ...]) -> Explain:
+    """By label what the node has."""
+
+    def explain(_: PodInfo, snapshot: Snapshot, __: str) -> Refusal:
+        there = {label: label_of(snapshot, label) for label in (*present, *absent)}
+        needs = [Need(f"{label} to exist", label_text(there[label]), there[label] is not None) for label in present]
+        needs += [Need(f"{label} not to exist", label_text(there[label]), there[label] is None) for label in absent]
+        return Unmet(tuple(needs))
+
+    return explain
+
+
 def _factory(
     name: str, labels: tuple[str, ...], presence: bool, rule: Callable[[tuple[str, ...], bool, Snapshot], Verdict]
 ) -> FitPredicateFactory:
@@ -64,6 +77,8 @@ def _factory(
         return bool(labels)
 
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, check, Reads.NODE, applies)
+        explain = explain_labels(labels, ()) if presence else explain_labels((), labels)
+        evidence = predicate_evidence("CheckNodeLabelPresence", explain)
+        return FitPredicate(name, check, Reads.NODE, applies, evidence=evidence)
 
     return make

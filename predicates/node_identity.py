@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from clusterstate.changes import Reads
-from clusterstate.objects import NodeSelectorTerm
+from clusterstate.manifests.annotations_1_4 import affinity_error
+from clusterstate.objects import NodeSelectorTerm, Requirement
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.matching_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4
+from clusterstate.selectors.matching import compile_map
+from clusterstate.selectors.matching_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4, valid_terms_1_4
 from clusterstate.selectors.node_selection import (
     NAME_FIELD,
     named_mask,
@@ -15,8 +17,20 @@ from clusterstate.selectors.node_selection import (
     pod_matches_nodes,
     pod_matches_nodes_1_20,
     selects_nodes,
+    term_error,
+    term_mask,
 )
 from clusterstate.snapshot import Snapshot
+from predicates.refusal_evidence import (
+    Explain,
+    Need,
+    NotSelected,
+    Refusal,
+    Unmet,
+    label_need,
+    predicate_evidence,
+    requirement_text,
+)
 from predicates.types import (
     GO_ON,
     PASS,
@@ -123,24 +137,95 @@ def named_nodes(pod: PodInfo, _: Snapshot) -> PreFiltered:
     return PreFiltered(nodes=nodes) if nodes else PreFiltered(reasons=(CONFLICT,))
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_host(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """The node that the pod names, and this one."""
+    name = snapshot.names[0]
+    return Unmet((Need(f"node {pod.node_name}", name, name == pod.node_name),))
+
+
+def _terms_of(pod: PodInfo) -> Terms:
+    affinity = pod.spec.affinity
+    return affinity.node_affinity.required if affinity and affinity.node_affinity else None
+
+
+def _term_needs(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> tuple[tuple[Need, ...], ...]:
+    """The needs of each valid term."""
+    return tuple(
+        (
+            *(label_need(snapshot, requirement) for requirement in term.match_expressions),
+            *(_field_need(snapshot, requirement) for requirement in term.match_fields),
+        )
+        for term in terms
+        if term_error(term) is None
+    )
+
+
+def _field_need(snapshot: Snapshot, requirement: Requirement) -> Need:
+    met = bool(term_mask(snapshot, NodeSelectorTerm(match_fields=(requirement,)))[0])
+    found = snapshot.names[0] if requirement.key == NAME_FIELD else "nothing"
+    return Need(requirement_text(requirement), found, met)
+
+
+def explain_selection(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """What of the nodeSelector and of each required term the node meets."""
+    pairs = compile_map(pod.spec.node_selector).requirements
+    terms = _terms_of(pod)
+    needs = tuple(label_need(snapshot, requirement) for requirement in pairs)
+    return NotSelected(needs, None if terms is None else _term_needs(snapshot, terms))
+
+
+def explain_selection_1_4(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """The same; terms count up to the first invalid one."""
+    needs = tuple(label_need(snapshot, r) for r in compile_map(pod.spec.node_selector).requirements)
+    terms = _terms_of(pod)
+    if affinity_error(pod.spec) is not None:
+        return NotSelected(needs, None, unreadable=True)
+    if terms is None:
+        return NotSelected(needs, None)
+    found = [tuple(label_need(snapshot, r) for r in requirements) for requirements in valid_terms_1_4(terms)]
+    return NotSelected(needs, tuple(found))
+
+
+def explain_selection_framework(added: Terms) -> Explain:
+    """What of the scheduler's own terms, of the nodeSelector and of each required term the node meets."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        if reason == NOT_ENFORCED:
+            return NotSelected((), _term_needs(snapshot, added or ()))
+        pairs = (Requirement(key, "In", (value,)) for key, value in pod.spec.node_selector.items())
+        terms = _terms_of(pod)
+        needs = tuple(label_need(snapshot, requirement) for requirement in pairs)
+        return NotSelected(needs, None if terms is None else _term_needs(snapshot, terms))
+
+    return explain
+
+
 # --- maps ----------------------------------------------------------------------------------
 
 
 def _of_node(
-    name: str, check: Callable[[PodInfo, Snapshot], Verdict], applies: Callable[[PodInfo], bool]
+    name: str,
+    check: Callable[[PodInfo, Snapshot], Verdict],
+    applies: Callable[[PodInfo], bool],
+    explain: Explain,
 ) -> FitPredicateFactory:
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, check, Reads.NODE, applies)
+        return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))
 
     return make
 
 
 NODE_IDENTITY: dict[str, FitPredicateFactory] = {
-    "HostName": _of_node("HostName", pod_fits_host, names_a_node),
-    "MatchNodeSelector": _of_node("MatchNodeSelector", pod_match_node_selector, selects_nodes),
+    "HostName": _of_node("HostName", pod_fits_host, names_a_node, explain_host),
+    "MatchNodeSelector": _of_node("MatchNodeSelector", pod_match_node_selector, selects_nodes, explain_selection),
 }
 
 NODE_IDENTITY_1_4: dict[str, FitPredicateFactory] = {
-    "HostName": _of_node("HostName", pod_fits_host_1_4, names_a_node),
-    "MatchNodeSelector": _of_node("MatchNodeSelector", pod_match_node_selector_1_4, selects_nodes_1_4),
+    "HostName": _of_node("HostName", pod_fits_host_1_4, names_a_node, explain_host),
+    "MatchNodeSelector": _of_node(
+        "MatchNodeSelector", pod_match_node_selector_1_4, selects_nodes_1_4, explain_selection_1_4
+    ),
 }

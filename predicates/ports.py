@@ -10,6 +10,7 @@ from clusterstate.growable import Mask
 from clusterstate.objects import Container, PodSpec
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
+from predicates.refusal_evidence import Conflict, Explain, InUse, Refusal, pods_there, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
@@ -147,12 +148,51 @@ def wants_none_1_36(pod: PodInfo, _: Snapshot) -> bool:
     return not wants_host_ports_1_36(pod)
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_ports(ports_of: PortsOf) -> Explain:
+    """By wanted port the pods that hold one in its way."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        def holders(want: HostPort) -> tuple[str, ...]:
+            return pods_there(snapshot, lambda info: any(conflicts(held, want) for held in ports_of(info.spec)))
+
+        wanted = sorted(ports_of(pod.spec), key=lambda port: port[2])
+        return Conflict(tuple(InUse(f"host port {port_text(port)}", "held", holders(port)) for port in wanted))
+
+    return explain
+
+
+def explain_ports_1_4(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """By wanted port number the pods that hold it."""
+
+    def holders(port: int) -> tuple[str, ...]:
+        return pods_there(snapshot, lambda info: port in host_port_numbers(info.spec))
+
+    wanted = sorted(host_port_numbers(pod.spec))
+    return Conflict(tuple(InUse(f"host port {port}", "held", holders(port)) for port in wanted))
+
+
+def port_text(port: HostPort) -> str:
+    """``TCP 80``, and the address if it is not every one."""
+    address, protocol, number = port
+    return f"{protocol} {number}" if address == ANY_IP else f"{protocol} {address}:{number}"
+
+
 # --- maps ----------------------------------------------------------------------------------
 
 
 def _named(name: str) -> FitPredicateFactory:
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, pod_fits_host_ports, Reads.PODS, wants_host_ports, wants_none)
+        return FitPredicate(
+            name,
+            pod_fits_host_ports,
+            Reads.PODS,
+            wants_host_ports,
+            wants_none,
+            evidence=predicate_evidence(name, explain_ports(host_ports)),
+        )
 
     return make
 
@@ -165,7 +205,13 @@ PORTS: dict[str, FitPredicateFactory] = {
 
 def _named_1_4(name: str) -> FitPredicateFactory:
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, pod_fits_host_ports_1_4, Reads.PODS, wants_host_port_numbers)
+        return FitPredicate(
+            name,
+            pod_fits_host_ports_1_4,
+            Reads.PODS,
+            wants_host_port_numbers,
+            evidence=predicate_evidence(name, explain_ports_1_4),
+        )
 
     return make
 

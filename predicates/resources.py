@@ -12,6 +12,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
+from predicates.refusal_evidence import Refusal, Shortage, predicate_evidence
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 ALWAYS_CHECKED = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -174,15 +175,40 @@ def _short_1_36(
         yield name, short, allocatable[index]
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_shortage(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """What is asked for, used and allocatable of the resource that a reason names."""
+    if reason in (TOO_MANY_PODS, TOO_MANY):
+        return Shortage(PODS, 1, int(snapshot.pod_count[0]), int(snapshot.allowed_pods[0]))
+    name = reason.removeprefix(insufficient(""))
+    index, asked = snapshot.resource(name), pod.usage.request.get(name, 0)
+    if index is None:
+        return Shortage(name, asked, 0, 0)
+    return Shortage(name, asked, int(snapshot.requested[index, 0]), int(snapshot.allocatable[index, 0]))
+
+
+def explain_shortage_1_36(backed: Backed, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """The same; a resource that a node has none of may be one that a DeviceClass provides."""
+    found = explain_shortage(pod, snapshot, reason)
+    assert isinstance(found, Shortage)
+    known = found.resource not in ALWAYS_CHECKED and snapshot.resource(found.resource) is not None
+    return attrs.evolve(found, provided_by_class=known and backed(snapshot, found.resource))
+
+
+EVIDENCE = predicate_evidence("PodFitsResources", explain_shortage)
+
+
 def _make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return pod_fits_resources(pod, snapshot, args.ignored_resources)
 
-    return FitPredicate("PodFitsResources", check)
+    return FitPredicate("PodFitsResources", check, evidence=EVIDENCE)
 
 
 def _make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("PodFitsResources", pod_fits_resources_1_4)
+    return FitPredicate("PodFitsResources", pod_fits_resources_1_4, evidence=EVIDENCE)
 
 
 RESOURCES: dict[str, FitPredicateFactory] = {"PodFitsResources": _make_pod_fits_resources}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.node_selection import node_selector_mask
 from clusterstate.selectors.pod_owners import services_of
 from clusterstate.snapshot import Snapshot
+from predicates.refusal_evidence import Explain, Refusal, Unmet, label_need, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_VIOLATED = "node(s) didn't match service affinity"
 AFFINITY_VIOLATED_1_4 = "CheckServiceAffinity"
+
+Wanted = dict[str, str] | NodeError
 
 READS = Reads.NODE | Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
 
@@ -28,6 +32,14 @@ def check_service_affinity(labels: tuple[str, ...], pod: PodInfo, snapshot: Snap
     Upstream: 1.16 checkServiceAffinity. Of several peers, whose order is arbitrary there, the one on the lowest
     row counts. A peer on a node that is not known is an error.
     """
+    wanted = wanted_labels(labels, pod, snapshot)
+    if isinstance(wanted, NodeError):
+        return {wanted: np.ones(len(snapshot), np.bool_)}
+    return {AFFINITY_VIOLATED: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
+
+
+def wanted_labels(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Wanted:
+    """The labels that a node must have, or the error of a peer on a node that is not known."""
     wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
     if any(label not in wanted for label in labels) and services_of(pod, snapshot):
         peer = _node_of_first_peer(pod, snapshot)
@@ -35,11 +47,10 @@ def check_service_affinity(labels: tuple[str, ...], pod: PodInfo, snapshot: Snap
             row = snapshot.row_of(peer)
             node = None if row is None else snapshot.node(row)
             if node is None:
-                error = NodeError(f"node {go_quote(peer)} not found in cache")
-                return {error: np.ones(len(snapshot), np.bool_)}
+                return NodeError(f"node {go_quote(peer)} not found in cache")
             theirs = node.metadata.labels
             wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
-    return {AFFINITY_VIOLATED: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
+    return wanted
 
 
 def _node_of_first_peer(pod: PodInfo, snapshot: Snapshot) -> str | None:
@@ -65,17 +76,24 @@ def check_service_affinity_1_4(labels: tuple[str, ...], pod: PodInfo, snapshot: 
 
     Of several peers the one on the lowest row counts; one on a node that is not known is an error.
     """
+    wanted = wanted_labels_1_4(labels, pod, snapshot)
+    if isinstance(wanted, NodeError):
+        return {wanted: np.ones(len(snapshot), np.bool_)}
+    return {AFFINITY_VIOLATED_1_4: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
+
+
+def wanted_labels_1_4(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Wanted:
+    """The labels that a node must have, or the error of a peer on a node that is not known."""
     wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
     if any(label not in wanted for label in labels) and (services := services_of(pod, snapshot)):
         row = _row_of_first_service_pod(pod, services[0].selector, snapshot)
         if row is not None:
             node = snapshot.node(row)
             if node is None:
-                error = NodeError(f"node '{snapshot.whole().names[row]}' not found")
-                return {error: np.ones(len(snapshot), np.bool_)}
+                return NodeError(f"node '{snapshot.whole().names[row]}' not found")
             theirs = node.metadata.labels
             wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
-    return {AFFINITY_VIOLATED_1_4: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
+    return wanted
 
 
 def _row_of_first_service_pod(pod: PodInfo, selector: Labels | None, snapshot: Snapshot) -> int | None:
@@ -92,16 +110,30 @@ def _row_of_first_service_pod(pod: PodInfo, selector: Labels | None, snapshot: S
 def service_affinity_factory(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
     """The predicate that a policy entry with ``serviceAffinity`` builds under its own name."""
 
-    return _factory(name, labels, check_service_affinity)
+    return _factory(name, labels, check_service_affinity, wanted_labels)
 
 
 def service_affinity_factory_1_4(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
     """The same in 1.4."""
-    return _factory(name, labels, check_service_affinity_1_4)
+    return _factory(name, labels, check_service_affinity_1_4, wanted_labels_1_4)
+
+
+def explain_peers(wanted: Callable[[PodInfo, Snapshot], Wanted]) -> Explain:
+    """The labels that the nodeSelector or the first peer's node ask for, and the node's."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        found = wanted(pod, snapshot)
+        requirements = () if isinstance(found, NodeError) else compile_map(found).requirements
+        return Unmet(tuple(label_need(snapshot, requirement) for requirement in requirements))
+
+    return explain
 
 
 def _factory(
-    name: str, labels: tuple[str, ...], rule: Callable[[tuple[str, ...], PodInfo, Snapshot], Verdict]
+    name: str,
+    labels: tuple[str, ...],
+    rule: Callable[[tuple[str, ...], PodInfo, Snapshot], Verdict],
+    wanted: Callable[[tuple[str, ...], PodInfo, Snapshot], Wanted],
 ) -> FitPredicateFactory:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return rule(labels, pod, snapshot)
@@ -110,6 +142,12 @@ def _factory(
         return bool(labels)
 
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, check, READS, applies)
+        return FitPredicate(
+            name,
+            check,
+            READS,
+            applies,
+            evidence=predicate_evidence("CheckServiceAffinity", explain_peers(partial(wanted, labels))),
+        )
 
     return make

@@ -11,11 +11,13 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodetree import zone_key_stable
+from clusterstate.objects import Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import labelled_mask
 from clusterstate.selectors.pod_owners import services_of
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.tally import Tally
+from predicates.refusal_evidence import Explain, Refusal, Unmet, label_need
 from predicates.types import PASS, NodeError, Verdict
 
 AFFINITY_VIOLATED = "node(s) didn't match service affinity"
@@ -26,15 +28,34 @@ def check_service_affinity_1_20(labels: tuple[str, ...], pod: PodInfo, snapshot:
     """Fails where the node differs in ``labels`` from the pod's nodeSelector or, for what that leaves open, from the
     node of its first peer; an error when that one is not bound yet. Upstream: 1.20 ServiceAffinity.
     """
+    wanted = wanted_labels_1_20(labels, pod, snapshot)
+    if isinstance(wanted, NodeError):
+        return {wanted: np.ones(len(snapshot), np.bool_)}
+    return {AFFINITY_VIOLATED: ~labelled_mask(snapshot, wanted)} if wanted else PASS
+
+
+def wanted_labels_1_20(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> dict[str, str] | NodeError:
+    """The labels that a node must have, or the error of a first peer that is not bound yet."""
     wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
     if any(label not in wanted for label in labels) and services_of(pod, snapshot):
         peers = _peers(pod, snapshot)
         if peers.unbound:
-            return {NodeError(NODE_NOT_FOUND): np.ones(len(snapshot), np.bool_)}
+            return NodeError(NODE_NOT_FOUND)
         node = None if peers.row is None else snapshot.node(peers.row)
         theirs: Mapping[str, str] = {} if node is None else node.metadata.labels
         wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
-    return {AFFINITY_VIOLATED: ~labelled_mask(snapshot, wanted)} if wanted else PASS
+    return wanted
+
+
+def explain_peers_1_20(labels: tuple[str, ...]) -> Explain:
+    """The labels that the nodeSelector or the first peer's node ask for, and the node's."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        found = wanted_labels_1_20(labels, pod, snapshot)
+        pairs = {} if isinstance(found, NodeError) else found
+        return Unmet(tuple(label_need(snapshot, Requirement(key, "In", (value,))) for key, value in pairs.items()))
+
+    return explain
 
 
 @attrs.frozen

@@ -15,6 +15,7 @@ from clusterstate.selectors.matching import SelectorError, compile_label_selecto
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
 from clusterstate.topology.spread_counts import HARD, Constraints, any_pods, constraints_of, spread_over
+from predicates.refusal_evidence import AnyOf, Refusal, Uneven, label_of, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 NOT_SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -61,13 +62,34 @@ def _error(text: str, snapshot: Snapshot) -> Verdict:
     return {NodeError(text): np.ones(len(snapshot), np.bool_)}
 
 
+def explain_spread(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """By constraint the pods of the node's domain and of the emptiest."""
+    constraints = constraints_of(pod, HARD)
+    spreads = spread_over(pod, snapshot, constraints, pod.namespace)
+    parts = []
+    for constraint in constraints if spreads is not None else ():
+        assert spreads is not None
+        key = constraint.topology_key
+        spread, code = spreads[key], int(snapshot.label_codes(key)[0][0])
+        own = int(compile_label_selector(constraint.label_selector)(pod.labels))
+        least = int(spread.totals[spread.present].min())
+        there = int(spread.totals[code])
+        parts.append(Uneven(key, label_of(snapshot, key), there, own, least, constraint.max_skew))
+    return AnyOf(tuple(parts))
+
+
 def _applies(pod: PodInfo) -> bool:
     constraints: Constraints = pod.spec.topology_spread_constraints
     return bool(constraints) and bool(constraints_of(pod, HARD))
 
 
+EVIDENCE = predicate_evidence("EvenPodsSpread", explain_spread)
+
+
 def _make(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("EvenPodsSpread", even_pods_spread, LOCAL | Reads.ALL_NODES | Reads.ALL_PODS, _applies)
+    return FitPredicate(
+        "EvenPodsSpread", even_pods_spread, LOCAL | Reads.ALL_NODES | Reads.ALL_PODS, _applies, evidence=EVIDENCE
+    )
 
 
 SPREAD: dict[str, FitPredicateFactory] = {"EvenPodsSpread": _make}

@@ -16,6 +16,17 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_constraints import Constraints, SpreadRules
 from clusterstate.topology.spread_counts import HARD
 from clusterstate.topology.spread_hard import Grounds, Plan, counts_of, grounds_1_20, grounds_1_36, plan_of
+from predicates.refusal_evidence import (
+    AnyOf,
+    Explain,
+    Need,
+    Refusal,
+    Uneven,
+    Unmet,
+    filter_evidence,
+    label_of,
+    label_text,
+)
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, NodeError, PreFiltered, Verdict
 
 NOT_SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -58,6 +69,35 @@ def _either(mask: Mask | None, more: Mask | None, failed: Mask | None) -> Mask |
         return first
     out: Mask = mask | first
     return out
+
+
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_spread(rules: SpreadRules, grounds: Grounds) -> Explain:
+    """By constraint the label that it needs, or the pods of the node's domain and of the emptiest."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        constraints = rules.constraints(pod, snapshot, HARD)
+        values = [label_of(snapshot, c.topology_key) for c in constraints]
+        if reason == MISSING_LABEL:
+            return Unmet(
+                tuple(
+                    Need(f"label {c.topology_key}", label_text(value), value is not None)
+                    for c, value in zip(constraints, values, strict=True)
+                )
+            )
+        plan = plan_of(pod, snapshot.whole(), constraints, grounds)
+        parts = []
+        for at, (totals, least) in enumerate(counts_of(pod, snapshot, plan)):
+            constraint, value = constraints[at], values[at]
+            there = int(totals[int(snapshot.label_codes(constraint.topology_key)[0][0])])
+            parts.append(
+                Uneven(constraint.topology_key, value, there, plan.own[at], int(least), constraint.max_skew, False)
+            )
+        return AnyOf(tuple(parts))
+
+    return explain
 
 
 # --- the rule of each release --------------------------------------------------------------
@@ -107,4 +147,5 @@ def _predicate(rules: SpreadRules, grounds: Grounds, error_text: str, without: P
         pre_filter=pre_filter,
         pre_reads=Reads.SERVICES,
         unresolvable=MISSING_LABEL.__eq__,
+        evidence=filter_evidence("PodTopologySpread", explain_spread(rules, grounds)),
     )

@@ -9,11 +9,12 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.manifests.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.objects import Node, Taint
+from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.selectors.matching_1_4 import any_tolerates_1_4
 from clusterstate.snapshot import Snapshot
+from predicates.refusal_evidence import Explain, Need, Refusal, Unmet, node_of, predicate_evidence
 from predicates.types import (
     PASS,
     FitPredicate,
@@ -145,22 +146,86 @@ def check_node_unschedulable(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return {UNSCHEDULABLE: codes != ABSENT}
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+Tolerates = Callable[[tuple[Toleration, ...], Taint], bool]
+
+
+def _explain_taints(taints_of: Callable[[Node], Taints | None], tolerates: Tolerates) -> Explain:
+    """By taint whether it is tolerated."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        node, tolerations = node_of(snapshot), pod.spec.tolerations
+        said = ", ".join(map(toleration_text, tolerations)) or "no toleration"
+        taints = (None if node is None else taints_of(node)) or ()
+        return Unmet(
+            tuple(Need(f"a toleration of {taint_text(taint)}", said, tolerates(tolerations, taint)) for taint in taints)
+        )
+
+    return explain
+
+
+def taint_text(taint: Taint) -> str:
+    """``dedicated=gpu:NoSchedule``."""
+    pair = f"{taint.key}={taint.value}" if taint.value else taint.key
+    return f"{pair}:{taint.effect}"
+
+
+def toleration_text(toleration: Toleration) -> str:
+    """``dedicated=gpu:NoSchedule``; what is left out means any."""
+    key = toleration.key or "any key"
+    pair = key if toleration.operator == "Exists" else f"{key}={toleration.value}"
+    return f"{pair}:{toleration.effect}" if toleration.effect else pair
+
+
+def _tolerates_1_4(tolerations: tuple[Toleration, ...], taint: Taint) -> bool:
+    """A pod without tolerations stays off every taint, one with some off those that keep pods out."""
+    if tolerations and taint.effect == "PreferNoSchedule":
+        return True
+    return bool(tolerations) and any_tolerates_1_4(tolerations, taint)
+
+
+explain_taints = _explain_taints(hard_taints, any_tolerates)
+explain_no_execute_taints = _explain_taints(no_execute_taints, any_tolerates)
+explain_taints_1_4 = _explain_taints(all_taints, _tolerates_1_4)
+
+
+def explain_cordon(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """Whether the node is cordoned and the pod tolerates that."""
+    node = node_of(snapshot)
+    is_cordoned = node is not None and node.unschedulable
+    found = "spec.unschedulable" if is_cordoned else "none"
+    return Unmet((Need("a node that is not cordoned", found, not is_cordoned),), minds_cordons(pod))
+
+
 def _of_node(
-    name: str, check: Callable[[PodInfo, Snapshot], Verdict], applies: Callable[[PodInfo], bool]
+    name: str,
+    check: Callable[[PodInfo, Snapshot], Verdict],
+    applies: Callable[[PodInfo], bool],
+    explain: Explain,
 ) -> FitPredicateFactory:
     def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, check, Reads.NODE, applies)
+        return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))
 
     return make
 
 
 TAINTS: dict[str, FitPredicateFactory] = {
-    "PodToleratesNodeTaints": _of_node("PodToleratesNodeTaints", pod_tolerates_node_taints, may_be_tainted_out),
-    "PodToleratesNodeNoExecuteTaints": _of_node(
-        "PodToleratesNodeNoExecuteTaints", pod_tolerates_node_no_execute_taints, may_be_tainted_out
+    "PodToleratesNodeTaints": _of_node(
+        "PodToleratesNodeTaints", pod_tolerates_node_taints, may_be_tainted_out, explain_taints
     ),
-    "CheckNodeUnschedulable": _of_node("CheckNodeUnschedulable", check_node_unschedulable, minds_cordons),
+    "PodToleratesNodeNoExecuteTaints": _of_node(
+        "PodToleratesNodeNoExecuteTaints",
+        pod_tolerates_node_no_execute_taints,
+        may_be_tainted_out,
+        explain_no_execute_taints,
+    ),
+    "CheckNodeUnschedulable": _of_node(
+        "CheckNodeUnschedulable", check_node_unschedulable, minds_cordons, explain_cordon
+    ),
 }
 TAINTS_1_4: dict[str, FitPredicateFactory] = {
-    "PodToleratesNodeTaints": _of_node("PodToleratesNodeTaints", pod_tolerates_node_taints_1_4, applies_always)
+    "PodToleratesNodeTaints": _of_node(
+        "PodToleratesNodeTaints", pod_tolerates_node_taints_1_4, applies_always, explain_taints_1_4
+    )
 }

@@ -11,6 +11,7 @@ from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from predicates.refusal_evidence import CheckEvidence
 
 Verdict = dict[str, Mask]
 """Reason → (n,) bool, the rows that fail for it; reasons in the order the release reports them.
@@ -101,6 +102,8 @@ class FitPredicate:
     unresolvable: Callable[[str], bool] = never
     beyond: Callable[[PodInfo, Snapshot], Mask] | None = None
     amounts: bool = False
+    evidence: CheckEvidence | None = None
+    """What the check can say about its reasons when somebody asks; None for a custom check."""
 
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         """Whether each row's verdict on this pod depends on that row only."""

@@ -13,6 +13,7 @@ from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, decide
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
+from predicates.refusal_evidence import Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 NODE_CONFLICT = "node(s) had volume node affinity conflict"
@@ -67,8 +68,36 @@ def check_volume_binding(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return {NODE_CONFLICT: node_conflict, BIND_CONFLICT: decision.conflict, **errors}
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_binding(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """By bound claim whether its volume goes with the node, or by unbound claim whether it can be bound there."""
+    claims = pod_claims(pod, snapshot.objects)
+    needs = []
+    if reason == NODE_CONFLICT:
+        for claim in claims.bound:
+            usable = not bool(bound_mismatch((claim,), snapshot)[0][0])
+            wanted = f"the node of volume {claim.volume_name} of claim {claim.metadata.name}"
+            needs.append(Need(wanted, "one of them" if usable else "another node", usable))
+        return Unmet(tuple(needs))
+    rows = np.ones(1, np.bool_)
+    for entry in claims.delayed:
+        good = not bool(decide((entry,), snapshot, rows, RULES_1_16).conflict[0])
+        needs.append(Need(f"a volume for claim {entry[0].metadata.name}", "one" if good else "none", good))
+    together = not bool(decide(claims.delayed, snapshot, rows, RULES_1_16).conflict[0])
+    needs.append(Need("volumes for all claims together", "them" if together else "too few", together))
+    return Unmet(tuple(needs))
+
+
 def _make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("CheckVolumeBinding", check_volume_binding, Reads.NODE | Reads.STORAGE, has_claims)
+    return FitPredicate(
+        "CheckVolumeBinding",
+        check_volume_binding,
+        Reads.NODE | Reads.STORAGE,
+        has_claims,
+        evidence=predicate_evidence("CheckVolumeBinding", explain_binding),
+    )
 
 
 VOLUME_BINDING: dict[str, FitPredicateFactory] = {"CheckVolumeBinding": _make_check_volume_binding}

@@ -13,7 +13,7 @@ from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import BindingRules, decide
+from clusterstate.volumes.claim_matching import BindingRules, Delayed, decide
 from clusterstate.volumes.claims import VolumeError
 from clusterstate.volumes.claims_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
 from clusterstate.volumes.csi_migration import (
@@ -24,6 +24,7 @@ from clusterstate.volumes.csi_migration import (
     translated_affinity,
 )
 from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, all_claims
+from predicates.refusal_evidence import Need, Refusal, Unmet
 from predicates.types import GO_ON, PASS, NodeError, PreFiltered, Verdict
 
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -90,6 +91,42 @@ class VolumeBindingRule:
             self.texts.volume_lost: lost & rows,
             **errors,
         }
+
+    def explain(self, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        """By bound claim whether its volume is there and goes with the node, or by unbound claim whether it can be
+        bound or provisioned there.
+        """
+        claims = all_claims(pod, snapshot.objects)
+        if reason == self.texts.node_conflict:
+            return Unmet(tuple(self._bound_need(claim, snapshot) for claim in claims.bound))
+        if reason == self.texts.volume_lost:
+            volumes = snapshot.objects.persistent_volumes
+            there = [(claim, claim.volume_name in volumes) for claim in claims.bound]
+            return Unmet(
+                tuple(
+                    Need(f"volume {claim.volume_name} of claim {claim.metadata.name}", "it" if known else "none", known)
+                    for claim, known in there
+                )
+            )
+        rows = np.ones(1, np.bool_)
+
+        def fails(*entries: Delayed) -> bool:
+            found = decide(entries, snapshot, rows, self.rules)
+            return bool((found.conflict if reason == BIND_CONFLICT else found.short)[0])
+
+        needs = [
+            Need(f"a volume for claim {entry[0].metadata.name}", "none" if fails(entry) else "one", not fails(entry))
+            for entry in claims.delayed
+        ]
+        together = not fails(*claims.delayed)
+        needs.append(Need("volumes for all claims together", "them" if together else "too few", together))
+        return Unmet(tuple(needs))
+
+    def _bound_need(self, claim: PersistentVolumeClaim, snapshot: Snapshot) -> Need:
+        conflict, _, _ = self._bound((claim,), snapshot)
+        usable = not bool(conflict[0])
+        wanted = f"the node of volume {claim.volume_name} of claim {claim.metadata.name}"
+        return Need(wanted, "one of them" if usable else "another node", usable)
 
     def _bound(self, claims: tuple[PersistentVolumeClaim, ...], snapshot: Snapshot) -> tuple[Mask, Mask, Verdict]:
         """((n,) bool: a bound volume cannot be used there, (n,) bool: it does not exist, errors).

@@ -27,6 +27,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.csi_migration import migrated_mask
+from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
@@ -96,18 +97,53 @@ def in_tree_limits(
 def _count(pod: PodInfo, snapshot: Snapshot, disk: DiskType, limits: IntArray) -> Verdict:
     if unnamed_claims(pod):
         return {NodeError(CLAIM_WITHOUT_NAME): np.ones(len(snapshot), np.bool_)}
-    objects = snapshot.objects
-    new = disk_ids(pod, objects, disk)
+    new = disk_ids(pod, snapshot.objects, disk)
     if not new:
         return PASS
+    exceeded = _used(snapshot, disk, new) > limits
+    unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
+    return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
+
+
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_count(disk: DiskType, max_pd_volumes: int | None) -> Explain:
+    """How many disks of the type there would be, and the node's limit."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        limit = attach_limits(snapshot, disk, max_pd_volumes)
+        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk), int(limit[0]))
+
+    return explain
+
+
+def explain_count_1_20(disk: DiskType, max_pd_volumes: int | None, plugins: frozenset[str]) -> Explain:
+    """The same; a node that has handed the plugin over to a CSI driver has no limit here."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        limit = attach_limits_1_20(snapshot, disk, max_pd_volumes)
+        counts = disk.provisioner not in plugins or not bool(migrated_mask(snapshot, disk.provisioner)[0])
+        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk), int(limit[0]), counts)
+
+    return explain
+
+
+def _numbers(pod: PodInfo, snapshot: Snapshot, disk: DiskType) -> tuple[int, int]:
+    """(disks of the type that are there, and with the pod's)."""
+    new = disk_ids(pod, snapshot.objects, disk)
+    there, together = _used(snapshot, disk, frozenset()), _used(snapshot, disk, new)
+    return int(there[0]), int(together[0])
+
+
+def _used(snapshot: Snapshot, disk: DiskType, new: frozenset[str]) -> IntArray:
+    """(n,) the distinct disks of one type with ``new`` on top."""
+    objects = snapshot.objects
 
     def ids(info: PodInfo) -> frozenset[str]:
         return disk_ids(info, objects, disk)
 
-    used = snapshot.union_sizes(("MaxVolumeCount", disk.limit_key), ids, new, snapshot.version(Reads.STORAGE))
-    exceeded = used > limits
-    unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
-    return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
+    return snapshot.union_sizes(("MaxVolumeCount", disk.limit_key), ids, new, snapshot.version(Reads.STORAGE))
 
 
 def may_use(disk: DiskType, pod: PodInfo) -> bool:
@@ -122,7 +158,13 @@ def _of(name: str, disk: DiskType) -> FitPredicateFactory:
         def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
             return max_volume_count(pod, snapshot, disk, args.max_pd_volumes)
 
-        return FitPredicate(name, check, LOCAL | Reads.STORAGE, applies)
+        return FitPredicate(
+            name,
+            check,
+            LOCAL | Reads.STORAGE,
+            applies,
+            evidence=predicate_evidence(name, explain_count(disk, args.max_pd_volumes)),
+        )
 
     return make
 

@@ -11,11 +11,12 @@ import numpy as np
 from clusterstate.api_names import go_quote
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.growable import Mask
+from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import ClaimVolume
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
+from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES_1_4 = "MaxVolumeCount"
@@ -67,7 +68,19 @@ def max_volume_count_1_4(
         return {NodeError(new.error): np.ones(len(snapshot), np.bool_)}
     if not new.known and not new.lost:
         return PASS
-    version = snapshot.version(Reads.STORAGE)
+    rule = ("MaxVolumeCount 1.4", disk.limit_key, snapshot.version(Reads.STORAGE))
+
+    def errs(info: PodInfo) -> int:
+        return counted_disks(info, objects, disk).error is not None
+
+    erring = snapshot.counts(snapshot.tally((*rule, "errors"), None, errs)) > 0
+    exceeded = _used(snapshot, disk, new) > (max_pd_volumes or DEFAULT_LIMITS_1_4[disk])
+    return {TOO_MANY_VOLUMES_1_4: exceeded & ~erring, **_errors(snapshot, erring, disk)}
+
+
+def _used(snapshot: Snapshot, disk: DiskType, new: CountedDisks) -> IntArray:
+    """(n,) the disks of one type with ``new`` on top."""
+    objects, version = snapshot.objects, snapshot.version(Reads.STORAGE)
     rule = ("MaxVolumeCount 1.4", disk.limit_key, version)
 
     def ids(info: PodInfo) -> frozenset[str]:
@@ -76,14 +89,20 @@ def max_volume_count_1_4(
     def lost(info: PodInfo) -> int:
         return counted_disks(info, objects, disk).lost
 
-    def errs(info: PodInfo) -> int:
-        return counted_disks(info, objects, disk).error is not None
-
     used = snapshot.union_sizes(("MaxVolumeCount 1.4", disk.limit_key), ids, new.known, version)
-    used = used + snapshot.counts(snapshot.tally((*rule, "lost"), None, lost)) + new.lost
-    erring = snapshot.counts(snapshot.tally((*rule, "errors"), None, errs)) > 0
-    exceeded = used > (max_pd_volumes or DEFAULT_LIMITS_1_4[disk])
-    return {TOO_MANY_VOLUMES_1_4: exceeded & ~erring, **_errors(snapshot, erring, disk)}
+    out: IntArray = used + snapshot.counts(snapshot.tally((*rule, "lost"), None, lost)) + new.lost
+    return out
+
+
+def explain_count_1_4(disk: DiskType, max_pd_volumes: int | None) -> Explain:
+    """How many disks of the type there would be, and the limit."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        new = counted_disks(pod, snapshot.objects, disk)
+        there, together = (int(_used(snapshot, disk, disks)[0]) for disks in (CountedDisks(), new))
+        return LimitReached(disk.limit_key, there, together, max_pd_volumes or DEFAULT_LIMITS_1_4[disk])
+
+    return explain
 
 
 def _errors(snapshot: Snapshot, erring: Mask, disk: DiskType) -> Verdict:
@@ -110,7 +129,13 @@ def _of(name: str, disk: DiskType) -> FitPredicateFactory:
         def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
             return max_volume_count_1_4(pod, snapshot, disk, args.max_pd_volumes)
 
-        return FitPredicate(name, check, LOCAL | Reads.STORAGE, applies)
+        return FitPredicate(
+            name,
+            check,
+            LOCAL | Reads.STORAGE,
+            applies,
+            evidence=predicate_evidence(name, explain_count_1_4(disk, args.max_pd_volumes)),
+        )
 
     return make
 

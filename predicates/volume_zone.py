@@ -25,6 +25,7 @@ from clusterstate.volumes.claims import (
     waits_for_consumer,
 )
 from clusterstate.volumes.claims_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
+from predicates.refusal_evidence import Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import (
     GO_ON,
     SKIP,
@@ -193,15 +194,91 @@ def volume_zone_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return {ZONE_CONFLICT: conflict & _labelled(snapshot, ZONE_LABELS)}
 
 
+# --- evidence ------------------------------------------------------------------------------
+
+
+def explain_zones(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """By volume and label the zones it is in, and the node's."""
+    needs: list[Need] = []
+    for name in claim_names(pod.spec):
+        try:
+            volume = bound_volume(pod.namespace, name, snapshot.objects)
+        except VolumeError:
+            break
+        for key in ZONE_KEYS if volume else ():
+            assert volume is not None
+            if zones := label_zones(volume.metadata.labels.get(key, "")):
+                needs.append(_zone_need(snapshot, key, zones))
+    return Unmet(tuple(needs), bool(_labelled(snapshot, ZONE_KEYS)[0]))
+
+
+def _zone_need(snapshot: Snapshot, key: str, zones: frozenset[str], value: str | None = None) -> Need:
+    value = label_of(snapshot, key) if value is None else value
+    return Need(f"{key} in ({', '.join(sorted(zones))})", label_text(value), value in zones)
+
+
+def explain_zones_1_4(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """By volume and label its zone, and the node's."""
+    needs: list[Need] = []
+    for name in claim_names(pod.spec):
+        try:
+            labels = bound_volume_1_4(pod.namespace, name, snapshot.objects).metadata.labels
+        except VolumeError:
+            break
+        for key in (key for key in ZONE_KEYS if key in labels):
+            value = label_of(snapshot, key)
+            needs.append(Need(f"{key}={labels[key]}", label_text(value), _same_zone(labels[key], value)))
+    return Unmet(tuple(needs), bool(_labelled(snapshot, ZONE_KEYS)[0]))
+
+
+def explain_zones_1_20(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """By volume and label the zones it is in, and the node's; or the claim without a volume."""
+    applies = bool(_labelled(snapshot, ZONE_LABELS)[0])
+    if reason != ZONE_CONFLICT:
+        return Unmet((Need("a volume behind every claim", reason, False),), applies)
+    needs: list[Need] = []
+    for name in claim_names(pod.spec):
+        try:
+            volume = volume_behind(pod.namespace, name, snapshot.objects)
+        except VolumeError:
+            break
+        needs += [_zone_need(snapshot, key, zones) for key, zones in (volume_zones(volume) if volume else ())]
+    return Unmet(tuple(needs), applies)
+
+
+def explain_zones_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """The same; a beta label that the node lacks is looked up under its later name."""
+    if reason != ZONE_CONFLICT:
+        return Unmet((Need("a volume behind every claim", reason, False),))
+    needs = []
+    for key, zones in _zones(pod, snapshot.objects):
+        value = label_of(snapshot, key)
+        later = label_of(snapshot, GA_LABEL[key]) if value is None and key in GA_LABEL else value
+        needs.append(_zone_need(snapshot, key, zones, later))
+    return Unmet(tuple(needs), bool(_labelled(snapshot, ZONE_LABELS)[0]))
+
+
 # --- maps ----------------------------------------------------------------------------------
 
 
 def _make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("NoVolumeZoneConflict", no_volume_zone_conflict, Reads.NODE | Reads.STORAGE, has_claims)
+    return FitPredicate(
+        "NoVolumeZoneConflict",
+        no_volume_zone_conflict,
+        Reads.NODE | Reads.STORAGE,
+        has_claims,
+        evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones),
+    )
 
 
 def _make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
-    return FitPredicate("NoVolumeZoneConflict", no_volume_zone_conflict_1_4, Reads.NODE | Reads.STORAGE, has_claims)
+    return FitPredicate(
+        "NoVolumeZoneConflict",
+        no_volume_zone_conflict_1_4,
+        Reads.NODE | Reads.STORAGE,
+        has_claims,
+        evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones_1_4),
+    )
 
 
 VOLUME_ZONE: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": _make_no_volume_zone_conflict}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import attrs
@@ -87,13 +87,19 @@ def pod_matches_nodes_1_4(pod: PodInfo, snapshot: Snapshot) -> Mask:
 
 def _any_term(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> Mask:
     out: Mask = np.zeros(len(snapshot), np.bool_)
+    for requirements in valid_terms_1_4(terms):
+        out = out | requirements_mask(snapshot, requirements)
+    return out
+
+
+def valid_terms_1_4(terms: Iterable[NodeSelectorTerm]) -> Iterator[tuple[Requirement, ...]]:
+    """The requirements of each term that can pick a node, up to the first invalid term."""
     for term in terms:
         matcher = _compile(term)
         if isinstance(matcher, str):
-            break
+            return
         if not matcher.never:
-            out = out | requirements_mask(snapshot, matcher.requirements)
-    return out
+            yield matcher.requirements
 
 
 def preferred_weights_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 import attrs
 import numpy as np
 
+from clusterstate.errors import InputError
 from clusterstate.growable import IntArray
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_16
+from kubescheduler.core.node_explanation import Explainer, NodeExplanation
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.notebook.decision_views import DecisionViews
 from priorities.score_evidence import ScoreEvidence
@@ -58,6 +60,8 @@ class Decision(FilterResults, DecisionViews):
     """The node that the pod is to wait for; empty: for none; None: nothing is said."""
     fit_error: Callable[[FilterResults], str] = fit_error_1_16
     """The release's text for a pod that no node fits."""
+    explainer: Explainer | None = None
+    """What ``why`` asks; None for a decision that no scheduler made."""
 
     @nominated.default
     def _nominated(self) -> str | None:
@@ -108,6 +112,43 @@ class Decision(FilterResults, DecisionViews):
         first asked for; raises StaleDecisionError when the cluster has changed before that, as by binding the pod.
         """
         return () if self.score_source is None else self.score_source.evidence(self, node)
+
+    def why(self, node: str) -> NodeExplanation:
+        """Every check's reasons for refusing a node, with what each was made of: worked out now, by the rules that
+        decided, and remembered.
+
+        Raises InputError for a node that was not decided about, StaleDecisionError when the cluster has changed since
+        in a way that a check which refused the node reads.
+        """
+        if self.explainer is None:
+            raise InputError("this decision was not made by a scheduler, so nobody can say why")
+        fits = node in {self.names[row] for row in self.feasible.tolist()}
+        found = self.explainer.node(self, node, fits=fits, extenders=self.extenders)
+        return attrs.evolve(found, scores=self.score_evidence(node)) if fits and len(self.totals) else found
+
+    def explained(self) -> Decision:
+        """The same decision, with every refused node's ``why`` worked out before the cluster changes."""
+        for node in self.refused_nodes():
+            self.why(node)
+        return self
+
+    def refused_nodes(self) -> list[str]:
+        """The nodes of which some check, extender or PreFilter plugin says a reason, sorted by name."""
+        if self.explainer is None:
+            return []
+        known = {name for name, there in zip(self.names, self.listed.tolist(), strict=True) if there}
+        if self.known is not None:
+            known |= {self.names[row] for row in np.flatnonzero(self.known).tolist()}
+        return sorted((self.reasons().keys() | self.checks().keys()) & known, key=str.encode)
+
+    def thorough(self) -> Decision:
+        """The same pod decided once more with every score, also when just one node fits, which a release takes
+        unscored. Raises StaleDecisionError when the cluster has changed since.
+        """
+        if self.explainer is None or len(self.totals) or not len(self.feasible):
+            return self
+        found: Decision = self.explainer.thorough()
+        return found
 
     def _by_name(self, numbers: Scores) -> dict[str, int]:
         values = [numbers] * len(self.feasible) if isinstance(numbers, int) else numbers.tolist()

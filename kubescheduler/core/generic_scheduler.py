@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import attrs
 import numpy as np
@@ -18,6 +19,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
@@ -41,6 +43,7 @@ class GenericScheduler:
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
         self._memory = Memory()
+        self._checks = (*algorithm.predicates, *algorithm.idle)
         self._roster = Roster(cache.columns)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
 
@@ -140,7 +143,12 @@ class GenericScheduler:
             error=error,
             known=columns.known,
             fit_error=behaviour.fit_error,
+            explainer=Explainer(self.cache, self._checks, partial(self._again, pod)),
         )
+
+    def _again(self, pod: Pod) -> Decision:
+        """The same with every score, and without a say in the choice among equal totals."""
+        return GenericScheduler(self.algorithm, self.cache).decide(pod, thorough=True)
 
     def _ready(self, pod: Pod) -> PodInfo:
         """The pod's class, once it is known that it can be scheduled at all."""

@@ -15,6 +15,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
@@ -44,6 +45,7 @@ class Host(Protocol):
     sampler: Sampler
 
     def state(self, info: PodInfo, rows: int) -> ProfileState: ...
+    def again(self, pod: Pod) -> Decision: ...
 
 
 @attrs.define(eq=False)

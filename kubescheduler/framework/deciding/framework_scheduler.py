@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
@@ -42,6 +44,7 @@ class FrameworkScheduler:
         self.roster = Roster(cache.columns)
         self.sampler = Sampler()
         self._memory = Memory()
+        self._fresh = partial(FrameworkScheduler, frame, cache, rules, extenders, None, percentage)
 
     @property
     def algorithm(self) -> Algorithm:
@@ -61,6 +64,10 @@ class FrameworkScheduler:
         if not preempt or decision.host is not None or decision.error is not None:
             return decision
         return attempt.post_filter(decision)
+
+    def again(self, pod: Pod) -> Decision:
+        """A thorough decision that has no say in the choice among equal totals, nor in what is sampled next."""
+        return self._fresh().schedule(pod, thorough=True)
 
     def state(self, info: PodInfo, rows: int) -> ProfileState:
         state = self._memory.state(info, self._new_state, rows)

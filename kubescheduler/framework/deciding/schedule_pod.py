@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import attrs
@@ -16,6 +17,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
+from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
@@ -160,6 +162,7 @@ class Deciding:
             fit_error=scheduler.rules.fit_error,
             coded=True,
             scale=FRAMEWORK_SCALE,
+            explainer=Explainer(scheduler.cache, compiled.algorithm.predicates, partial(scheduler.again, self.pod)),
             judged=found.judged,
             absent=absent,
             unresolvable=passed.unresolvable,

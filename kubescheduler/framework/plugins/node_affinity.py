@@ -30,7 +30,13 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED
-from predicates.node_identity import named_nodes, pod_match_node_selector_1_20, pod_match_node_selector_1_36
+from predicates.node_identity import (
+    explain_selection_framework,
+    named_nodes,
+    pod_match_node_selector_1_20,
+    pod_match_node_selector_1_36,
+)
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
 from priorities.node_affinity import (
     added_preference_evidence,
@@ -86,6 +92,7 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             Reads.NODE,
             _applies(added.required),
             unresolvable=always,
+            evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
         ),
         PriorityConfig(
             NAME,
@@ -118,6 +125,7 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             _applies(added.required),
             pre_filter=named_nodes,
             unresolvable=always,
+            evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
         ),
         PriorityConfig(
             NAME,

@@ -12,7 +12,8 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import NODE, Action
 from kubescheduler.queue.queueing_hints import Registered
-from predicates.declared_features import check_declared_features, needs_features
+from predicates.declared_features import check_declared_features, explain_features, needs_features
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
 
 NAME = "NodeDeclaredFeatures"
@@ -29,7 +30,8 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     """With its gate off it passes every pod everywhere."""
     enabled = handle.feature_gates.get(GATE, True)
     applies = needs_features if enabled else _needs_nothing
-    rule = FitPredicate(NAME, check_declared_features, Reads.NODE, applies, unresolvable=always)
+    evidence = filter_evidence(NAME, explain_features)
+    rule = FitPredicate(NAME, check_declared_features, Reads.NODE, applies, unresolvable=always, evidence=evidence)
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED if enabled else None)
 
 

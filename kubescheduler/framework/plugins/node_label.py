@@ -18,7 +18,8 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
-from predicates.labels import check_node_labels
+from predicates.labels import check_node_labels, explain_labels
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict, always
 from priorities.node_label import node_label_preference, node_label_preference_evidence
 from priorities.types import PriorityConfig
@@ -59,7 +60,14 @@ def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
     return ColumnPlugin(
         NAME,
         POINTS,
-        FitPredicate(NAME, check, Reads.NODE, applies, unresolvable=always),
+        FitPredicate(
+            NAME,
+            check,
+            Reads.NODE,
+            applies,
+            unresolvable=always,
+            evidence=filter_evidence(NAME, explain_labels(args.present_labels, args.absent_labels)),
+        ),
         PriorityConfig(NAME, score, reads=Reads.NODE, evidence=evidence),
     )
 

@@ -14,7 +14,8 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import NODE, Action
 from kubescheduler.queue.queueing_hints import Registered
-from predicates.node_identity import names_a_node, pod_fits_host, pod_fits_host_1_36
+from predicates.node_identity import explain_host, names_a_node, pod_fits_host, pod_fits_host_1_36
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict, always
 
 NAME = "NodeName"
@@ -22,7 +23,8 @@ POINTS = frozenset({Point.FILTER})
 
 
 def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
-    rule = FitPredicate(NAME, check, Reads.NODE, names_a_node, unresolvable=always)
+    evidence = filter_evidence(NAME, explain_host)
+    rule = FitPredicate(NAME, check, Reads.NODE, names_a_node, unresolvable=always, evidence=evidence)
     return ColumnPlugin(NAME, POINTS, rule)
 
 

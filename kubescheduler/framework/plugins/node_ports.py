@@ -13,6 +13,9 @@ from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreeP
 from kubescheduler.queue.cluster_events import NODE, POD, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import Registered
 from predicates.ports import (
+    explain_ports,
+    host_ports,
+    host_ports_1_36,
     pod_fits_host_ports,
     pod_fits_host_ports_1_36,
     wants_host_ports,
@@ -20,6 +23,7 @@ from predicates.ports import (
     wants_none,
     wants_none_1_36,
 )
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate
 
 NAME = "NodePorts"
@@ -30,14 +34,23 @@ UNPREPARED_1_36 = 'reading "PreFilterNodePorts" from cycleState: not found'
 
 def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
     """Upstream: 1.20 NodePorts."""
-    rule = FitPredicate(NAME, pod_fits_host_ports, Reads.PODS, wants_host_ports, wants_none, amounts=True)
+    evidence = filter_evidence(NAME, explain_ports(host_ports))
+    rule = FitPredicate(
+        NAME, pod_fits_host_ports, Reads.PODS, wants_host_ports, wants_none, amounts=True, evidence=evidence
+    )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_20)
 
 
 def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
     """Upstream: 1.36 NodePorts."""
     rule = FitPredicate(
-        NAME, pod_fits_host_ports_1_36, Reads.PODS, wants_host_ports_1_36, wants_none_1_36, amounts=True
+        NAME,
+        pod_fits_host_ports_1_36,
+        Reads.PODS,
+        wants_host_ports_1_36,
+        wants_none_1_36,
+        amounts=True,
+        evidence=filter_evidence(NAME, explain_ports(host_ports_1_36)),
     )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_36)
 

@@ -46,6 +46,7 @@ from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNSCHEDULABLE
 from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, Action
 from kubescheduler.queue.queueing_hints import Registered
 from predicates import resources as rule
+from predicates.refusal_evidence import filter_evidence
 from predicates.resources import Ignored
 from predicates.types import FitPredicate
 from priorities.normalize import curve, scaled
@@ -103,7 +104,12 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
     """Raises ConfigError for ignored names that cannot be those of resources or groups."""
     args = args or NodeResourcesFitArgs()
     refuse(_ignored_errors(args, worded_1_20))
-    check = FitPredicate(NAME, partial(rule.node_resources_fit_1_20, ignored=_ignored(args)), amounts=True)
+    check = FitPredicate(
+        NAME,
+        partial(rule.node_resources_fit_1_20, ignored=_ignored(args)),
+        amounts=True,
+        evidence=filter_evidence(NAME, rule.explain_shortage),
+    )
     return ColumnPlugin(NAME, POINTS_1_20, check, filter_alone=UNPREPARED)
 
 
@@ -126,6 +132,7 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
         alone=_always_alone,
         amounts=True,
         beyond=partial(rule.beyond_allocatable_1_36, ignored=ignored, backed=backed),
+        evidence=filter_evidence(NAME, partial(rule.explain_shortage_1_36, backed)),
     )
     scoring = PriorityConfig(
         NAME,

@@ -12,7 +12,8 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import NODE, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
-from predicates.taints import check_node_unschedulable, minds_cordons
+from predicates.refusal_evidence import filter_evidence
+from predicates.taints import check_node_unschedulable, explain_cordon, minds_cordons
 from predicates.types import FitPredicate, always
 
 NAME = "NodeUnschedulable"
@@ -21,7 +22,10 @@ POINTS = frozenset({Point.FILTER})
 
 def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
     """Upstream: 1.20 and 1.36 NodeUnschedulable."""
-    rule = FitPredicate(NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always)
+    evidence = filter_evidence(NAME, explain_cordon)
+    rule = FitPredicate(
+        NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always, evidence=evidence
+    )
     return ColumnPlugin(NAME, POINTS, rule)
 
 

@@ -17,8 +17,9 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import ATTACHMENT, CSI_NODE, POD, PVC, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
-from predicates.csi_volumes import CSINodeLimits, csi_limits_1_20
-from predicates.csi_volumes_1_36 import csi_limits_1_36, csi_limits_with_scaling, is_unresolvable
+from predicates.csi_volumes import CSINodeLimits, csi_limits_1_20, explain_limits
+from predicates.csi_volumes_1_36 import csi_limits_1_36, csi_limits_with_scaling, explain_limits_1_36, is_unresolvable
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict
 
 NAME = "NodeVolumeLimits"
@@ -36,13 +37,15 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return csi_limits_1_20(pod, snapshot, csi_nodes, plugins)
 
-    return ColumnPlugin(NAME, POINTS_1_20, FitPredicate(NAME, check, READS, has_claims))
+    evidence = filter_evidence(NAME, explain_limits(csi_nodes, plugins))
+    return ColumnPlugin(NAME, POINTS_1_20, FitPredicate(NAME, check, READS, has_claims, evidence=evidence))
 
 
 def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     """PreFilter skips pods without volumes that could count."""
     check = csi_limits_with_scaling if handle.feature_gates.get(SCALING, False) else csi_limits_1_36
-    rule = FitPredicate(NAME, check, READS, may_use_csi, unresolvable=is_unresolvable)
+    evidence = filter_evidence(NAME, explain_limits_1_36)
+    rule = FitPredicate(NAME, check, READS, may_use_csi, unresolvable=is_unresolvable, evidence=evidence)
     return ColumnPlugin(NAME, POINTS_1_36, rule)
 
 

@@ -14,8 +14,9 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict
-from predicates.volume_counts import in_tree_limits, may_use
+from predicates.volume_counts import explain_count_1_20, in_tree_limits, may_use
 
 POINTS = frozenset({Point.FILTER})
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
@@ -33,7 +34,8 @@ def _limits(name: str, disk: DiskType, kind: str, allocatable: str, otherwise: s
         def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
             return in_tree_limits(pod, snapshot, disk, handle.max_pd_volumes, plugins)
 
-        rule = FitPredicate(name, check, LOCAL | Reads.STORAGE, partial(may_use, disk))
+        evidence = filter_evidence(name, explain_count_1_20(disk, handle.max_pd_volumes, plugins))
+        rule = FitPredicate(name, check, LOCAL | Reads.STORAGE, partial(may_use, disk), evidence=evidence)
         return ColumnPlugin(name, POINTS, rule)
 
     return InTreePlugin(name, POINTS, make, DESCRIPTION.format(kind, allocatable, otherwise), reasons=REASONS)

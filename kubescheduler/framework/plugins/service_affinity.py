@@ -14,7 +14,8 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
-from predicates.service_affinity_1_20 import check_service_affinity_1_20
+from predicates.refusal_evidence import filter_evidence
+from predicates.service_affinity_1_20 import check_service_affinity_1_20, explain_peers_1_20
 from predicates.types import FitPredicate, Verdict
 from priorities.service_anti_affinity import anti_affinity_scores_1_20, service_evidence_1_20, service_pods_1_20
 from priorities.types import PriorityConfig
@@ -52,7 +53,7 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
     return ColumnPlugin(
         NAME,
         POINTS,
-        FitPredicate(NAME, check, READS, applies),
+        FitPredicate(NAME, check, READS, applies, evidence=filter_evidence(NAME, explain_peers_1_20(labels))),
         PriorityConfig(
             NAME,
             service_pods_1_20,

@@ -14,7 +14,13 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import NODE, Action
 from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
-from predicates.taints import may_be_tainted_out, pod_tolerates_node_taints_1_20, pod_tolerates_node_taints_1_36
+from predicates.refusal_evidence import filter_evidence
+from predicates.taints import (
+    explain_taints,
+    may_be_tainted_out,
+    pod_tolerates_node_taints_1_20,
+    pod_tolerates_node_taints_1_36,
+)
 from predicates.types import FitPredicate, Verdict, always
 from priorities.normalize import default_normalize_reversed
 from priorities.taint_toleration import TOLERATION_EVIDENCE, intolerable_taints
@@ -30,7 +36,14 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
     return ColumnPlugin(
         NAME,
         POINTS,
-        FitPredicate(NAME, check, Reads.NODE, may_be_tainted_out, unresolvable=always),
+        FitPredicate(
+            NAME,
+            check,
+            Reads.NODE,
+            may_be_tainted_out,
+            unresolvable=always,
+            evidence=filter_evidence(NAME, explain_taints),
+        ),
         PriorityConfig(
             NAME,
             intolerable_taints,

@@ -32,6 +32,7 @@ from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePl
 from kubescheduler.framework.plugins.volume_bookkeeping import Reserved, VolumeBooks
 from kubescheduler.queue.cluster_events import CSI_CAPACITY, CSI_DRIVER, CSI_NODE, PV, PVC, STORAGE_CLASS, Action
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from priorities.types import PriorityConfig
@@ -112,6 +113,7 @@ class VolumeBinding:
             pre_filter=rule.pre_filter,
             pre_reads=Reads.STORAGE,
             unresolvable=always,
+            evidence=filter_evidence(NAME, rule.explain),
         )
         self._handle = handle
         self._rules = rule.rules

@@ -14,6 +14,8 @@ from kubescheduler.queue.cluster_events import NODE, POD, PVC, Action, ClusterEv
 from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
 from predicates.disks import (
     CLAIMS_IN_USE,
+    exclusive_disks,
+    explain_disks,
     frees_claims_nowhere,
     no_disk_conflict,
     restrictions_apply,
@@ -22,6 +24,7 @@ from predicates.disks import (
     volume_restrictions,
     volume_restrictions_pre_filter,
 )
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate
 
 NAME = "VolumeRestrictions"
@@ -35,9 +38,12 @@ def is_missing_claim(reason: str) -> bool:
     return reason.endswith(" not found")
 
 
+EVIDENCE = filter_evidence(NAME, explain_disks(exclusive_disks))
+
+
 def volume_restrictions_1_20(_: Any, __: Handle) -> ColumnPlugin:
     """Upstream: 1.20 VolumeRestrictions."""
-    rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks)
+    rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE)
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
@@ -53,6 +59,7 @@ def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
         pre_filter=volume_restrictions_pre_filter,
         pre_reads=CLAIMS_IN_USE,
         unresolvable=is_missing_claim,
+        evidence=EVIDENCE,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, filter_alone=UNPREPARED)
 

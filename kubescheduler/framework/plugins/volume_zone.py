@@ -12,10 +12,11 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import PV, PVC, STORAGE_CLASS, Action
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
+from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
+from predicates.volume_zone import explain_zones_1_20, explain_zones_1_36, volume_zone_pre_filter
 from predicates.volume_zone import volume_zone_1_20 as check_1_20
 from predicates.volume_zone import volume_zone_1_36 as check_1_36
-from predicates.volume_zone import volume_zone_pre_filter
 
 NAME = "VolumeZone"
 POINTS_1_20 = frozenset({Point.FILTER})
@@ -25,7 +26,9 @@ READS = Reads.NODE | Reads.STORAGE
 
 def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
     """Upstream: 1.20 VolumeZone."""
-    return ColumnPlugin(NAME, POINTS_1_20, FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always))
+    evidence = filter_evidence(NAME, explain_zones_1_20)
+    rule = FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always, evidence=evidence)
+    return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
 def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
@@ -38,6 +41,7 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
         pre_filter=volume_zone_pre_filter,
         pre_reads=Reads.STORAGE,
         unresolvable=always,
+        evidence=filter_evidence(NAME, explain_zones_1_36),
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule)
 
