@@ -168,24 +168,34 @@ def _obstacles(found: Outcomes, snapshot: Snapshot) -> Iterator[tuple[str, Mask]
     yield CANNOT_ALLOCATE, ~found.fits & ~wrong
 
 
-def explain_devices(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+def explain_devices(rules: DeviceRules, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     """By claim whether the node can use what it holds, or has the devices that it lacks."""
     try:
         claims = claims_of(pod, snapshot)
     except ClaimError:
         return Unmet((Need("claims that can be used", reason, False),))
+    demand = Demand.of(pod, claims, snapshot, rules.features)
     if reason == NOT_AVAILABLE:
-        usable = [(claim, not bool(unavailable_on(claim, snapshot)[0])) for claim in claims]
-        return Unmet(tuple(Need(f"what claim {c.key} holds", "it" if good else "nothing", good) for c, good in usable))
-    demand = Demand.of(pod, claims, snapshot)
+        usable = [(claim.key, not bool(unavailable_on(claim, snapshot, rules)[0])) for claim in demand.allocated]
+        return Unmet(tuple(Need(f"what claim {key} holds", "it" if good else "nothing", good) for key, good in usable))
     if reason == CANNOT_FIT:
-        missing = [(name, bool(Demand(pod.namespace, (), (), (name,)).missing(snapshot)[0])) for name in demand.others]
-        return Unmet(tuple(Need(name, "none" if lacks else "some", not lacks) for name, lacks in missing))
-    parts = {f"devices for claim {claim.key}": Demand(pod.namespace, (claim,)) for claim in demand.claims}
-    parts |= {f"{n} devices for {name}": Demand(pod.namespace, (), ((name, c, n),)) for name, c, n in demand.delegated}
+        missing = {name: bool(attrs.evolve(demand, others=(name,)).missing(snapshot)[0]) for name in demand.others}
+        return Unmet(tuple(Need(name, "none" if lacks else "some", not lacks) for name, lacks in missing.items()))
+    if reason == INVALID_POOLS:
+        invalid = bool(outcomes(demand, snapshot, rules.timer).invalid[0])
+        return Unmet((Need("resource pools that are valid", "others" if invalid else "them", not invalid),))
+    return Unmet(tuple(_device_needs(demand, snapshot, rules)))
+
+
+def _device_needs(demand: Demand, snapshot: Snapshot, rules: DeviceRules) -> Iterator[Need]:
+    """By claim and by delegated resource whether its devices can be had alone, then whether all can be had together."""
+    parts = {f"devices for claim {c.key}": attrs.evolve(demand, claims=(c,), delegated=()) for c in demand.claims}
+    for name, device_class in demand.delegated:
+        parts[f"devices for {name}"] = attrs.evolve(demand, claims=(), delegated=((name, device_class),))
     parts["devices for all of them"] = demand
-    found = {wanted: bool(outcomes(part, snapshot, unlimited).fits[0]) for wanted, part in parts.items()}
-    return Unmet(tuple(Need(wanted, "them" if fits else "too few", fits) for wanted, fits in found.items()))
+    for wanted, part in parts.items():
+        fits = bool(outcomes(part, snapshot, rules.timer).fits[0])
+        yield Need(wanted, "them" if fits else "too few", fits)
 
 
 def _row_by_row(_: PodInfo, __: Snapshot) -> bool:
@@ -204,5 +214,5 @@ def dynamic_resources(rules: DeviceRules = DEFAULTS) -> FitPredicate:
         pre_filter=partial(pre_filter, rules=rules),
         pre_reads=Reads.RESOURCES,
         unresolvable=always,
-        evidence=filter_evidence("DynamicResources", explain_devices),
+        evidence=filter_evidence("DynamicResources", partial(explain_devices, rules)),
     )

@@ -47,7 +47,8 @@ LEGACY: dict[str, dict[str, FitPredicate]] = {
 
 
 def plugins_with_checks(release: str) -> dict[str, FitPredicate]:
-    return {name: plugin.check for name, plugin in in_tree(release).items() if getattr(plugin, "check", None)}
+    checks = {name: getattr(plugin, "check", None) for name, plugin in in_tree(release).items()}
+    return {name: check for name, check in checks.items() if check is not None}
 
 
 CHECKS = {**LEGACY, **{release: plugins_with_checks(release) for release in ("1.20", "1.36")}}
