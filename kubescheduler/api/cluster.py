@@ -6,18 +6,18 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, Self
 
-from algorithmprovider import release_view
 from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
-from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from clusterstate.release_names import DEFAULT_RELEASE
 from clusterstate.release_view import ReleaseView
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.cluster_entries import Entries, Entry, key_of, named
 from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, is_file_name, is_text, read_paths
 from kubescheduler.api.what_if import WhatIf
+from kubescheduler.engine.releases import release_named
 from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.sources.cluster_input import Progress, check_references
 
@@ -40,12 +40,7 @@ class Cluster(WhatIf):
     """
 
     def __init__(self, *things: Any, release: str = DEFAULT_RELEASE, defaulting: bool = True) -> None:
-        if release not in RELEASE_NAMES:
-            known = ", ".join(RELEASE_NAMES)
-            raise ConfigError(
-                f"release {release!r} is not known; known are {known}{nearest(str(release), RELEASE_NAMES)}"
-            )
-        self._release = release
+        self._release = release_named(release).name
         self._defaulting = defaulting
         self._keeps_manifests = True
         self._entries = Entries()
@@ -216,7 +211,7 @@ class Cluster(WhatIf):
 
     def cache(self, view: ReleaseView | None = None) -> ClusterCache:
         """A fresh cache for one scheduler; view: its engine's, by default the release's."""
-        return ClusterCache.of(self.objects, release_view(self._release) if view is None else view)
+        return ClusterCache.of(self.objects, release_named(self._release).default_view if view is None else view)
 
     def replaced(self, objects: Iterable[ClusterObject]) -> Self:
         """With decoded objects in place of those with their names."""

@@ -16,8 +16,8 @@ from kubescheduler.engine.release_queues import Queue
 from kubescheduler.extender import WireFormat
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-from kubescheduler.framework.cycle.cycle_rules import CycleRules
-from kubescheduler.framework.deciding.deciding_rules import DecisionRules
+from kubescheduler.framework.cycle.cycle_rules import FrameworkCycleRules
+from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.in_tree_plugins import points_by_plugin
 from kubescheduler.framework.profiles.profile_map import ProfileRules, Profiles
@@ -96,9 +96,9 @@ class FrameworkRules:
     """The extension points, in the order they run."""
     profiles: ProfileRules
     """How the frameworks of the profiles are made, and react to what plugins answer."""
-    deciding: DecisionRules
+    deciding: FrameworkDecisionRules
     """How a decision is made, apart from plugins."""
-    cycle: CycleRules
+    cycle: FrameworkCycleRules
     """What happens between choosing a node and binding to it."""
     queue: MakeQueue
     """Where pods wait to be tried."""

@@ -52,6 +52,11 @@ class Release:
         return self.framework
 
     @property
+    def default_view(self) -> ReleaseView:
+        """How it reads objects with every feature gate at its default."""
+        return self.view(self.gates.resolve({}))
+
+    @property
     def wire(self) -> WireFormat:
         """How extenders are called."""
         return self.framework.wire if self.framework is not None else self.legacy_rules.wire

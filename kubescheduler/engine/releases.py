@@ -38,7 +38,7 @@ def release_named(name: str) -> Release:
     """The record of a release. Raises ConfigError for one that is not known."""
     if name not in RELEASES:
         known = ", ".join(RELEASES)
-        raise ConfigError(f"release {name} is not known; known are {known}{nearest(name, RELEASES)}")
+        raise ConfigError(f"release {name} is not known; known are {known}{nearest(str(name), RELEASES)}")
     return RELEASES[name]
 
 

@@ -51,7 +51,7 @@ class Fate(enum.Enum):
 
 
 @attrs.frozen(eq=False)
-class CycleRules:
+class FrameworkCycleRules:
     """One release's cycles around the plugins.
 
     assume_fault: why a pod cannot be assumed, None if it can. passes_over: of (pod, the assumed pod of its uid),
@@ -178,7 +178,7 @@ def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
     return Fate.PUT_BACK if tried.metadata.uid == now.metadata.uid else Fate.ANOTHER_ONE
 
 
-CYCLE_1_20 = CycleRules(
+CYCLE_1_20 = FrameworkCycleRules(
     assume_fault=assume_fault_1_20,
     passes_over=passes_over_1_20,
     undecided=undecided_1_20,
@@ -193,7 +193,7 @@ CYCLE_1_20 = CycleRules(
     activate_key=None,
 )
 
-CYCLE_1_36 = CycleRules(
+CYCLE_1_36 = FrameworkCycleRules(
     assume_fault=assume_fault_1_36,
     passes_over=passes_over_1_36,
     undecided=undecided_1_36,

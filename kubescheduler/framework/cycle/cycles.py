@@ -15,7 +15,7 @@ from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.cycle.cycle_rules import CycleRules, Fate
+from kubescheduler.framework.cycle.cycle_rules import Fate, FrameworkCycleRules
 from kubescheduler.framework.cycle.failures import FailureRecord, Stage, cut, status_patch
 from kubescheduler.framework.cycle.pod_queue import PodQueue
 from kubescheduler.framework.running.framework_runtime import Framework
@@ -57,11 +57,11 @@ class Cycles:
     services: Services
     queue: PodQueue
     assumed: AssumedPods
-    rules: CycleRules
+    rules: FrameworkCycleRules
     latest: Latest
 
     @classmethod
-    def of(cls, services: Services, queue: PodQueue, latest: Latest, rules: CycleRules) -> Cycles:
+    def of(cls, services: Services, queue: PodQueue, latest: Latest, rules: FrameworkCycleRules) -> Cycles:
         assumed = AssumedPods(services.cache, services.time.now, rules.expires)
         return cls(services, queue, assumed, rules, latest)
 

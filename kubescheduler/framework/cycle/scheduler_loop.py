@@ -14,7 +14,7 @@ from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.cycle.cycle_rules import CycleRules
+from kubescheduler.framework.cycle.cycle_rules import FrameworkCycleRules
 from kubescheduler.framework.cycle.cycles import Cycles, Latest, Placed
 from kubescheduler.framework.cycle.failures import FailureRecord
 from kubescheduler.framework.cycle.pod_queue import PodQueue
@@ -80,7 +80,7 @@ class SchedulerLoop:
         services: Services,
         queue: PodQueue,
         decide: Decide,
-        rules: CycleRules,
+        rules: FrameworkCycleRules,
         *,
         latest: Latest = as_it_was,
         times_plugins: Callable[[], bool] = never,

@@ -21,7 +21,7 @@ from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1
 
 
 @attrs.frozen
-class DecisionRules:
+class FrameworkDecisionRules:
     """One release's ways.
 
     narrow: what the PreFilter plugins' answers come to. rejected: the codes by which a Filter refuses a node.
@@ -49,7 +49,7 @@ class DecisionRules:
     reports_post_filter: bool = True
 
 
-DECIDING_1_20 = DecisionRules(
+DECIDING_1_20 = FrameworkDecisionRules(
     narrow=narrow_1_20,
     rejected=REJECTED_1_20,
     filter_error=filter_failed_1_20,
@@ -65,4 +65,4 @@ DECIDING_1_20 = DecisionRules(
     reports_post_filter=False,
 )
 
-DECIDING_1_36 = DecisionRules()
+DECIDING_1_36 = FrameworkDecisionRules()

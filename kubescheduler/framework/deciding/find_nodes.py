@@ -23,7 +23,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
-from kubescheduler.framework.deciding.deciding_rules import DecisionRules
+from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.deciding.extender_statuses import Filtered, ask_filters
 from kubescheduler.framework.deciding.filter_plugins import Filtering, Passed
 from kubescheduler.framework.deciding.heap_tie import HeapTie
@@ -40,7 +40,7 @@ class Host(Protocol):
     cache: ClusterCache
     tie_break: TieBreak
     compiled: Compiled
-    rules: DecisionRules
+    rules: FrameworkDecisionRules
     roster: Roster
     sampler: Sampler
 

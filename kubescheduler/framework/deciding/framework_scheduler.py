@@ -15,7 +15,7 @@ from kubescheduler.core.verdicts import Memory
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
-from kubescheduler.framework.deciding.deciding_rules import DecisionRules
+from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.deciding.node_sampling import Sampler
 from kubescheduler.framework.deciding.schedule_pod import Deciding
 
@@ -31,7 +31,7 @@ class FrameworkScheduler:
         self,
         frame: Frame,
         cache: ClusterCache,
-        rules: DecisionRules,
+        rules: FrameworkDecisionRules,
         extenders: tuple[Extender, ...] = (),
         tie_break: TieBreak | None = None,
         percentage: int = 100,

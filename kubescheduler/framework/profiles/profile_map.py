@@ -17,7 +17,7 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Pro
 from kubescheduler.framework.running.build_framework import (
     CONSTRUCTION_1_20,
     CONSTRUCTION_1_36,
-    Construction,
+    FrameworkConstruction,
     ValidateArgs,
     build_framework,
     no_problems,
@@ -119,7 +119,7 @@ def profile_1_36(profile: Profile, checks: ProfileChecks, build: Build) -> Frame
 class ProfileRules:
     """One release's way to make the frameworks of all profiles."""
 
-    construction: Construction
+    construction: FrameworkConstruction
     """How the framework of one profile is made."""
     join: Callable[[Profile, ProfileChecks, Build], Framework]
     """How a profile joins those before it: its framework, after the checks, or before some of them."""

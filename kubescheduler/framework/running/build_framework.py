@@ -15,7 +15,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
-from kubescheduler.framework.running.profile_plugins import Reactions
+from kubescheduler.framework.running.profile_plugins import RunnerReactions
 from kubescheduler.framework.running.score_weights import WEIGHING_ORDER_1_20, Weights, weights_1_20, weights_1_36
 from kubescheduler.framework.running.status_reactions import REACTIONS_1_20, REACTIONS_1_36
 
@@ -54,7 +54,7 @@ def check_required_1_36(profile: Profile, plugins: Mapping[Point, tuple[Plugin, 
 
 
 @attrs.frozen(eq=False)
-class Construction:
+class FrameworkConstruction:
     """One release's way to make a framework."""
 
     order: tuple[Point, ...]
@@ -63,13 +63,13 @@ class Construction:
     """The weights of the plugins that score."""
     check_required: Callable[[Profile, Mapping[Point, tuple[Plugin, ...]]], None]
     """Raises ConfigError when a point lacks a plugin, or has too many."""
-    reactions: Reactions
+    reactions: RunnerReactions
     """How the framework reacts to what plugins answer."""
 
 
-CONSTRUCTION_1_20 = Construction(WEIGHING_ORDER_1_20, weights_1_20, check_required_1_20, REACTIONS_1_20)
+CONSTRUCTION_1_20 = FrameworkConstruction(WEIGHING_ORDER_1_20, weights_1_20, check_required_1_20, REACTIONS_1_20)
 
-CONSTRUCTION_1_36 = Construction(
+CONSTRUCTION_1_36 = FrameworkConstruction(
     (*WEIGHING_ORDER_1_20[:-1], Point.PRE_ENQUEUE, Point.QUEUE_SORT, Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE),
     weights_1_36,
     check_required_1_36,
@@ -80,7 +80,7 @@ CONSTRUCTION_1_36 = Construction(
 def build_framework(
     profile: Profile,
     registry: Mapping[str, PluginFactory],
-    construction: Construction,
+    construction: FrameworkConstruction,
     services: Services,
     validate_args: ValidateArgs = no_problems,
 ) -> Framework:

@@ -24,7 +24,7 @@ RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status
 
 
 @attrs.frozen(eq=False)
-class Reactions:
+class RunnerReactions:
     """One release's runner.
 
     rejected: the codes that refuse a pod or node. handed_on: of those, what Reserve, PreBind and Bind hand on
@@ -60,7 +60,7 @@ class ProfilePlugins:
     placement_weights: Mapping[str, int]
     instances: Mapping[str, Plugin]
     handle: Handle
-    reactions: Reactions
+    reactions: RunnerReactions
     watch: Watch
     waiting: WaitingPods
     time: Timekeeper

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
 from kubescheduler.framework.running import runner_filter, runner_prefilter, runner_reserve
-from kubescheduler.framework.running.profile_plugins import Reactions
+from kubescheduler.framework.running.profile_plugins import RunnerReactions
 
-REACTIONS_1_20 = Reactions(
+REACTIONS_1_20 = RunnerReactions(
     rejected=REJECTED_1_20,
     handed_on=frozenset(),
     pre_score_skips=frozenset(),
@@ -19,7 +19,7 @@ REACTIONS_1_20 = Reactions(
     wait_rejected=runner_reserve.wait_rejected_1_20,
 )
 
-REACTIONS_1_36 = Reactions(
+REACTIONS_1_36 = RunnerReactions(
     rejected=REJECTED_1_36,
     handed_on=REJECTED_1_36,
     pre_score_skips=frozenset({Code.Skip}),

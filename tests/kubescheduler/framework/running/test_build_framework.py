@@ -11,7 +11,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
-from kubescheduler.framework.running.build_framework import Construction, build_framework
+from kubescheduler.framework.running.build_framework import FrameworkConstruction, build_framework
 from tests.support.frames import Binder, Sort, answers, frame, plugin, profile_of, registry_of, services_of
 
 SORT, BINDER = Sort(), Binder()
@@ -19,7 +19,7 @@ SCORER = plugin("Scorer", **answers(score=1))
 BOTH = ["1.20", "1.36"]
 
 
-def construction_of(release: str) -> Construction:
+def construction_of(release: str) -> FrameworkConstruction:
     """How the release makes frameworks."""
     return release_named(release).framework_rules.profiles.construction
 
