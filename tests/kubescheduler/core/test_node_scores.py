@@ -201,3 +201,12 @@ def test_a_rule_that_never_gets_to_the_nodes() -> None:
     choosy = make_pod(affinity=Affinity(NodeAffinity(preferred=(term,))))
     with pytest.raises(PriorityError):
         rule_evidence(config, "1.16", cluster.info(choosy), cluster.snapshot, 0, 2)
+
+
+def test_why_has_the_scores_of_a_node_that_fits() -> None:
+    """They add up to its total; a decision's one answer about a node has both refusals and scores."""
+    decision = legacy(LEAST).decide(make_pod(requests=resources(cpu=1000)))
+    found = decision.why("a")
+    assert found.fits
+    assert sum(one.product for one in found.scores) == decision.total()["a"]
+    assert found.scores == decision.score_evidence("a")
