@@ -73,6 +73,10 @@ class ClusterObjects:
         table.pop(_name(obj), None)
         return reads
 
+    def current(self, obj: Any) -> Any:
+        """The object of that kind and name as it is now; None when there is none."""
+        return self._table(obj)[0].get(_name(obj))
+
     def _table(self, obj: Any) -> tuple[dict[Any, Any], Reads]:
         attribute, reads = KEPT[type(obj)]
         table: dict[Any, Any] = getattr(self, attribute)

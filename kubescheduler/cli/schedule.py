@@ -93,8 +93,9 @@ def schedule(
         scheduler = engine.scheduler(configured, inputs.objects)
     for note in inputs.notes:
         remark(note)
+    bound = _binding(scheduler) if bind else None
     decide = functools.partial(
-        _decided, scheduler, preempt=preempt, bind=bind, evidence=explain and output in ("json", "yaml")
+        _decided, scheduler, preempt=preempt, bind=bound, evidence=explain and output in ("json", "yaml")
     )
     render = functools.partial(_exported, scheduler, configured, inputs) if output == "simulator" else None
     return _run(decide, inputs, output, explain=explain, save=save, render=render)
@@ -110,7 +111,17 @@ def _exported(scheduler: Scheduler, engine: Engine, inputs: Inputs, decisions: I
     yield from export_text(inputs.objects, results, configuration_of(engine))
 
 
-def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool, evidence: bool) -> Decision:
+def _binding(scheduler: Scheduler) -> Callable[[Pod, str], str | None]:
+    """Has a pod bound on a node as the scheduler's loop does; why that was refused."""
+    from kubescheduler.cycle.binding_step import refused_binding
+    from kubescheduler.engine.loop_parts import loop_parts
+
+    return functools.partial(refused_binding, loop_parts(scheduler))
+
+
+def _decided(
+    scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: Callable[[Pod, str], str | None] | None, evidence: bool
+) -> Decision:
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node.
 
     evidence: what its scores were made of is worked out before it is bound.
@@ -118,14 +129,13 @@ def _decided(scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: bool, evide
     import attrs
 
     from kubescheduler.cli.decision_output import explained_nodes
-    from kubescheduler.simulation.binding import rejected_binding
 
     decision = scheduler.decide(pod, preempt=preempt)
     for node in explained_nodes(decision) if evidence else ():
         decision.score_evidence(node)
     if decision.host is None:
         return decision
-    rejected = rejected_binding(pod, decision.host, scheduler) if bind else None
+    rejected = None if bind is None else bind(pod, decision.host)
     if rejected is not None:
         return attrs.evolve(decision, host=None, error=rejected)
     scheduler.cache.assume_pod(pod, decision.host)

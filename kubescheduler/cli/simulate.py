@@ -11,6 +11,7 @@ from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, Need
 
 if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
+    from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.workload import Workload
 
 LONG = 2000
@@ -44,11 +45,11 @@ LONG = 2000
 @click.option(
     "-o",
     "--output",
-    type=OneOf(["table", "wide", "json", "csv", "timeline", "simulator"]),
+    type=OneOf(["table", "wide", "json", "csv", "timeline", "events", "simulator"]),
     default="table",
     show_default=True,
-    help="csv has a line for each pod, timeline for each moment; json has everything; simulator is "
-    "kube-scheduler-simulator's export.",
+    help="csv has a line for each pod, timeline for each moment; json has everything; events are "
+    "JSON lines as they happen; simulator is kube-scheduler-simulator's export.",
 )
 @click.option("--plot", metavar="FILE", type=FILE, help="Draw utilisation over time (.svg, or .png with matplotlib).")
 def simulate(
@@ -97,16 +98,23 @@ def simulate(
         scheduler = engine.scheduler(configured, objects)
     results = Results(scheduler)
     observe = results.note if output == "simulator" else None
-    with progress("simulating", sys.stderr, smallest=LONG) as tell:
-        report = Simulation(scheduler, workload, preempt=preempt, grace=grace, progress=tell, observe=observe).run()
+    listen = _print_event if output == "events" else None
+    with progress("simulating", sys.stderr, smallest=LONG, hidden=listen is not None and sys.stdout.isatty()) as tell:
+        report = Simulation(
+            scheduler, workload, preempt=preempt, grace=grace, progress=tell, observe=observe, listen=listen
+        ).run()
     if plot is not None:
         write_plot(report, plot)
-    pieces = rendered_report(report, output)
+    pieces = () if listen is not None else rendered_report(report, output)
     if observe is not None:
         pieces = export_text(objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)
     return 0 if report.every_pod_had_a_node else 1
+
+
+def _print_event(event: RunEvent) -> None:
+    click.echo(event.to_json())
 
 
 def _inputs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import attrs
@@ -22,24 +22,17 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.legacy_algorithm import algorithm_for
-from kubescheduler.engine.release_queues import Queue
-from kubescheduler.engine.releases import release_named
 from kubescheduler.extender import HTTPExtender, NodeEncoder
 from kubescheduler.extender.goformat import format_without_operands
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
-from kubescheduler.framework.cycle.pod_queue import PodQueue
-from kubescheduler.framework.cycle.scheduler_loop import SchedulerLoop
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
-from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
 from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.profiles.plugin_registration import registry_with
 from kubescheduler.framework.profiles.profile_map import Profiles, build_profiles
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
-from kubescheduler.queue.entry import Backoff
-from kubescheduler.queue.priority_queue_1_16 import Clock
 
 
 class Scheduler(Protocol):
@@ -203,18 +196,11 @@ class FrameworkEngine:
 
     def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> ProfiledScheduler:
         """A scheduler over a cluster, for every profile; by default the first name wins a tie."""
-        return ProfiledScheduler.of(self, self.profiles(self.services(cache)), cache, tie_break)
+        return self.over(self.services(cache), tie_break)
 
-    def loop(
-        self, services: Services, queue: Callable[[Profiles], PodQueue], tie_break: TieBreak | None = None
-    ) -> SchedulerLoop:
-        """The whole scheduler over a cluster: its cycles, with preemption carried out.
-
-        queue: made of the profiles, which say how pods are sorted and held back.
-        """
-        profiles = self.profiles(services)
-        scheduler = ProfiledScheduler.of(self, profiles, services.cache, tie_break)
-        return SchedulerLoop(profiles, services, queue(profiles), scheduler.attempt, self.rules.cycle)
+    def over(self, services: Services, tie_break: TieBreak | None = None) -> ProfiledScheduler:
+        """A scheduler whose plugins use these services."""
+        return ProfiledScheduler.of(self, self.profiles(services), services.cache, tie_break)
 
     def percentage(self, of_profile: int | None) -> int:
         """Of nodes to score: the flag's, else the configuration's if it is not the adaptive default, else all."""
@@ -228,11 +214,11 @@ class FrameworkEngine:
 class ProfiledScheduler:
     """Each pod is decided by the profile that its schedulerName names."""
 
-    config: SchedulerConfig
-    rules: FrameworkRules
+    engine: FrameworkEngine
     cache: ClusterCache
     profiles: Profiles
     schedulers: Mapping[str, FrameworkScheduler]
+    tie_break: TieBreak | None = None
 
     @classmethod
     def of(
@@ -250,25 +236,30 @@ class ProfiledScheduler:
             )
             for name, frame in profiles.items()
         }
-        return cls(engine.config, engine.rules, cache, profiles, schedulers)
+        return cls(engine, cache, profiles, schedulers, tie_break)
+
+    @property
+    def config(self) -> SchedulerConfig:
+        """The completed configuration."""
+        return self.engine.config
+
+    @property
+    def rules(self) -> FrameworkRules:
+        """The release's."""
+        return self.engine.rules
 
     @property
     def algorithm(self) -> Algorithm:
         """The first profile's."""
         return next(iter(self.schedulers.values())).algorithm
 
-    def attempt(self, frame: Framework, pod: Pod, state: CycleState) -> Decision:
-        """Decides, and takes the victims away if the pod has to preempt."""
-        decision = self.schedulers[frame.profile_name].schedule(pod, preempt=True, cycle=state)
-        found = decision.preemption
-        if found is None or not found.chosen:
+    def decide_in(self, frame: Framework, pod: Pod, state: CycleState, *, preempt: bool) -> Decision:
+        """Where a pod goes that is in a scheduler's loop: no gate is asked any more. state: the attempt's."""
+        scheduler = self.schedulers[frame.profile_name]
+        decision = scheduler.schedule(pod, preempt=preempt or scheduler.rules.reports_post_filter, cycle=state)
+        if preempt or (decision.preemption is None and decision.nominated is None):
             return decision
-        for plugin in frame.at(Point.POST_FILTER):
-            if isinstance(plugin, DefaultPreemption):
-                fault = plugin.evict(pod, found)
-                if fault is not None:
-                    return attrs.evolve(decision, preemption=None, nominated=None)
-        return decision
+        return attrs.evolve(decision, preemption=None, nominated=None)
 
     @property
     def has_custom_plugins(self) -> bool:
@@ -320,15 +311,6 @@ class ProfiledScheduler:
         names, listed = columns.published
         total = columns.node_count
         return Decision(pod, self.config.release, names, listed, total, coded=True, scale=FRAMEWORK_SCALE, error=text)
-
-
-def queue_of(scheduler: Scheduler, clock: Clock) -> Queue:
-    """The queue of the scheduler's release, empty; ``clock`` counts seconds since the start."""
-    if not isinstance(scheduler, ProfiledScheduler):
-        return release_named(scheduler.algorithm.release).legacy_rules.queue(clock, scheduler.cache)
-    config = scheduler.config
-    backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
-    return scheduler.rules.queue(clock, scheduler.cache, scheduler.profiles, backoff)
 
 
 def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = "") -> FrameworkEngine:

@@ -12,11 +12,11 @@ from clusterstate.cache import ClusterCache
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.release_queues import Queue
+from kubescheduler.cycle.cycle_rules import ReleaseCycles
+from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.extender import WireFormat
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-from kubescheduler.framework.cycle.cycle_rules import FrameworkCycleRules
 from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.in_tree_plugins import points_by_plugin
@@ -28,7 +28,7 @@ from kubescheduler.queue.priority_queue_1_16 import Clock
 class MakeQueue(Protocol):
     """Makes the queue of a scheduler; ``clock`` counts seconds since its start."""
 
-    def __call__(self, clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> Queue: ...
+    def __call__(self, clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue: ...
 
 
 class ReadPolicy(Protocol):
@@ -98,7 +98,7 @@ class FrameworkRules:
     """How the frameworks of the profiles are made, and react to what plugins answer."""
     deciding: FrameworkDecisionRules
     """How a decision is made, apart from plugins."""
-    cycle: FrameworkCycleRules
+    cycle: ReleaseCycles
     """What happens between choosing a node and binding to it."""
     queue: MakeQueue
     """Where pods wait to be tried."""

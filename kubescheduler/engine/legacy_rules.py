@@ -12,8 +12,9 @@ from algorithmprovider.registry import Registry
 from clusterstate.cache import ClusterCache
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+from kubescheduler.cycle.cycle_rules import ReleaseCycles
+from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.engine.fine_scores import Fine
-from kubescheduler.engine.release_queues import Queue
 from kubescheduler.extender import WireFormat
 from kubescheduler.queue.priority_queue_1_16 import Clock
 
@@ -100,5 +101,7 @@ class LegacyRules:
     """The same for priorities."""
     behaviour: LegacyBehaviour
     """How an attempt goes, apart from predicates and priorities."""
-    queue: Callable[[Clock, ClusterCache], Queue]
+    queue: Callable[[Clock, ClusterCache], PodQueue]
     """Where pods wait to be tried; the clock counts seconds since the start."""
+    cycle: ReleaseCycles
+    """What happens to a pod between its decision and its node."""

@@ -17,6 +17,7 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
     total_weight_error,
 )
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
+from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_16
 from kubescheduler.engine.fine_scores import FINE_1_16
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
@@ -73,6 +74,7 @@ LEGACY_1_16 = LegacyRules(
     gated_priorities=GATED_PRIORITIES,
     behaviour=BEHAVIOUR_1_16,
     queue=SchedulingQueue,
+    cycle=CYCLE_1_16,
 )
 
 RELEASE = Release(

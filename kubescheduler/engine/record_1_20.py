@@ -14,12 +14,12 @@ from kubescheduler.config.policy.policy_1_20_source import (
     profile_for_provider_1_20,
 )
 from kubescheduler.core.legacy_behaviour import reservoir_tie
+from kubescheduler.cycle.cycle_rules import CYCLE_1_20
 from kubescheduler.engine.framework_rules import FrameworkRules, PolicyRules
 from kubescheduler.engine.release_queues import queue_1_20
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_20
 from kubescheduler.framework.contract.points import POINTS_1_20
-from kubescheduler.framework.cycle.cycle_rules import CYCLE_1_20
 from kubescheduler.framework.deciding.deciding_rules import DECIDING_1_20
 from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20

@@ -7,12 +7,12 @@ from functools import partial
 from algorithmprovider import view_1_36
 from kubescheduler.config.component.format_1_36 import FORMAT_1_36
 from kubescheduler.config.gates import GATES_1_36
+from kubescheduler.cycle.cycle_rules import CYCLE_1_36
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.release_queues import queue_1_36
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_36
 from kubescheduler.framework.contract.points import POINTS_1_36
-from kubescheduler.framework.cycle.cycle_rules import CYCLE_1_36
 from kubescheduler.framework.deciding.deciding_rules import DECIDING_1_36
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin

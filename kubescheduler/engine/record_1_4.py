@@ -18,6 +18,7 @@ from kubescheduler.config.policy.policy_1_4 import (
     read_policy_file_1_4,
 )
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
+from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_4
 from kubescheduler.engine.fine_scores import FINE_1_4
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
@@ -55,6 +56,7 @@ LEGACY_1_4 = LegacyRules(
     gated_priorities=frozenset(),
     behaviour=BEHAVIOUR_1_4,
     queue=FIFOQueue,
+    cycle=CYCLE_1_4,
 )
 
 RELEASE = Release(

@@ -8,8 +8,20 @@ from typing import Any
 
 import attrs
 
-from clusterstate.objects import Container, Node, Pod
+from clusterstate.objects import (
+    Container,
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    VolumeAttachment,
+)
 from clusterstate.objects.base import ResourceList
+from clusterstate.objects.resource import DeviceClass, ResourceClaim, ResourceSlice
 
 ANYTHING = "*"
 POD, ASSIGNED_POD, UNSCHEDULABLE_POD, NODE = "Pod", "AssignedPod", "UnschedulablePod", "Node"
@@ -17,6 +29,21 @@ PV, PVC, STORAGE_CLASS = "PersistentVolume", "PersistentVolumeClaim", "StorageCl
 CSI_NODE, CSI_DRIVER, CSI_CAPACITY = "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "CSIStorageCapacity"
 ATTACHMENT = "VolumeAttachment"
 RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_CLASS = "ResourceClaim", "ResourceSlice", "DeviceClass"
+
+
+RESOURCES: dict[type, str] = {
+    PersistentVolume: PV,
+    PersistentVolumeClaim: PVC,
+    StorageClass: STORAGE_CLASS,
+    CSINode: CSI_NODE,
+    CSIDriver: CSI_DRIVER,
+    CSIStorageCapacity: CSI_CAPACITY,
+    VolumeAttachment: ATTACHMENT,
+    ResourceClaim: RESOURCE_CLAIM,
+    ResourceSlice: RESOURCE_SLICE,
+    DeviceClass: DEVICE_CLASS,
+}
+"""Kinds other than pods and nodes whose events plugins register."""
 
 
 class Action(enum.IntFlag):
@@ -68,6 +95,15 @@ class ClusterEvent:
 
 TIMEOUT = ClusterEvent(ANYTHING, Action.ALL)
 """Upstream: UnschedulableTimeout."""
+
+
+def object_event(old: Any, new: Any) -> ClusterEvent | None:
+    """The event of an object that came (``old`` is None), changed or went (``new`` is None); None: of no interest."""
+    resource = RESOURCES.get(type(old if new is None else new))
+    if resource is None:
+        return None
+    action = Action.ADD if old is None else Action.DELETE if new is None else Action.UPDATE
+    return ClusterEvent(resource, action, old, new)
 
 
 def matches(resource: str, action: Action, event: ClusterEvent) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,6 +11,19 @@ import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.queue.heap import Rank
+
+
+class Place(enum.Enum):
+    """Where in a queue a pod is."""
+
+    ACTIVE = "active"
+    """It is tried next, in its turn."""
+    BACKOFF = "backed-off"
+    """It waits out its back-off."""
+    UNSCHEDULABLE = "unschedulable"
+    """It waits for an event that may help it, or until it has waited for long."""
+    GATED = "gated"
+    """A PreEnqueue plugin holds it back (1.36)."""
 
 
 class Failed(Protocol):

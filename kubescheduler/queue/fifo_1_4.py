@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from clusterstate.objects import Node, Pod
-from kubescheduler.queue.entry import Failed
+from kubescheduler.queue.entry import Failed, Place
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.nominations import Nominations
 from kubescheduler.queue.priority_queue_1_16 import Clock, QueuedPod
@@ -98,6 +100,15 @@ class FIFOQueue:
         """No pod is held back."""
         return ""
 
+    def place(self, pod: Pod) -> Place | None:
+        """Where a pod is; None: nowhere."""
+        if pod.key in self._active:
+            return Place.ACTIVE
+        return Place.BACKOFF if pod.key in self._waiting else None
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        """1.4 has no plugins that could ask for it."""
+
     def update(self, old: Pod, new: Pod) -> None:  # noqa: ARG002
         """A pod changed: it is queued as it is now."""
         self.add(new)
@@ -130,6 +141,9 @@ class FIFOQueue:
     node_deleted = node_added
 
     def node_updated(self, old: Node, new: Node) -> None:
+        """No event brings a pod back sooner."""
+
+    def object_changed(self, old: Any, new: Any) -> None:
         """No event brings a pod back sooner."""
 
     def flush_due(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Node, Pod
-from kubescheduler.queue.entry import BACKOFF, Backoff, Failed, Order, QueueEntry, by_priority
+from kubescheduler.queue.entry import BACKOFF, Backoff, Failed, Order, Place, QueueEntry, by_priority
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.nominations import Nominations, note_nomination
 from kubescheduler.queue.priority_queue_1_16 import BACKOFF_TICK, UNSCHEDULABLE_TICK, Clock
@@ -70,6 +70,17 @@ class FrameworkQueue(ABC):
         """Why a pod is held back from being tried; empty when it is not."""
         entry = self._unschedulable.get(pod.key)
         return "" if entry is None or entry.gate is None else entry.gate.message
+
+    def place(self, pod: Pod) -> Place | None:
+        """Where a pod is; None: nowhere."""
+        if pod.key in self._active:
+            return Place.ACTIVE
+        if any(pod.key in heap for heap in self._backoffs):
+            return Place.BACKOFF
+        entry = self._unschedulable.get(pod.key)
+        if entry is None:
+            return None
+        return Place.UNSCHEDULABLE if entry.gate is None else Place.GATED
 
     # --- attempts --------------------------------------------------------------------------
 
@@ -179,6 +190,10 @@ class FrameworkQueue(ABC):
     @abstractmethod
     def node_deleted(self, node: Node) -> None:
         """A node is gone."""
+
+    @abstractmethod
+    def object_changed(self, old: Any, new: Any) -> None:
+        """Any other object came (``old`` is None), changed, or went (``new`` is None)."""
 
     # --- time --------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from clusterstate.objects import Node, Pod, StorageClass
+from typing import Any
+
+from clusterstate.objects import CSINode, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service, StorageClass
 from clusterstate.selectors.matching import SelectorError, compile_label_selector, term_namespaces
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
@@ -25,6 +27,18 @@ def node_update_moves(old: Node, new: Node) -> bool:
 def storage_class_moves(added: StorageClass) -> bool:
     """Whether a new storage class may let a pod in. Upstream: 1.16 onStorageClassAdd."""
     return added.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def object_change_moves(old: Any, new: Any) -> bool:
+    """Whether an object that came (``old`` is None), changed or went (``new`` is None) may let a pod in.
+
+    Upstream: 1.16 and 1.20 AddAllEventHandlers.
+    """
+    if isinstance(new, StorageClass):
+        return old is None and storage_class_moves(new)
+    if isinstance(old, Service) or isinstance(new, Service):
+        return True
+    return isinstance(new, (PersistentVolume, PersistentVolumeClaim, CSINode))
 
 
 def wants_to_be_near(waiting: Pod, placed: Pod) -> bool:

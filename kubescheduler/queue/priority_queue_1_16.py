@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeGuard
 
 import attrs
@@ -11,9 +11,9 @@ import attrs
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Node, Pod
 from kubescheduler.queue.backoff import BackoffRecords
-from kubescheduler.queue.entry import Failed
+from kubescheduler.queue.entry import Failed, Place
 from kubescheduler.queue.heap import KeyedHeap, Rank
-from kubescheduler.queue.move_requests import node_update_moves, wants_to_be_near
+from kubescheduler.queue.move_requests import node_update_moves, object_change_moves, wants_to_be_near
 from kubescheduler.queue.nominations import Nominations, note_nomination, update_nomination
 
 FINISHED = ("Succeeded", "Failed")
@@ -123,6 +123,17 @@ class SchedulingQueue:
         """No pod is held back."""
         return ""
 
+    def place(self, pod: Pod) -> Place | None:
+        """Where a pod is; None: nowhere."""
+        if pod.key in self._active:
+            return Place.ACTIVE
+        if pod.key in self._waiting:
+            return Place.BACKOFF
+        return Place.UNSCHEDULABLE if pod.key in self._unschedulable else None
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        """1.16 has no plugins that could ask for it."""
+
     # --- what happens to pods of the queue ---------------------------------------------------
 
     def update(self, old: Pod, new: Pod) -> None:
@@ -190,6 +201,11 @@ class SchedulingQueue:
 
     def node_deleted(self, node: Node) -> None:
         """Moves nothing."""
+
+    def object_changed(self, old: Any, new: Any) -> None:
+        """Another object came, changed or went."""
+        if object_change_moves(old, new):
+            self.move_all()
 
     def flush_backoff(self) -> None:
         """Pods whose wait is over become active. Upstream: 1.16 flushBackoffQCompleted."""

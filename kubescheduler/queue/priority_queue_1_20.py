@@ -12,7 +12,7 @@ from clusterstate.objects import Node, Pod
 from kubescheduler.queue.backoff import backoff_seconds_1_20
 from kubescheduler.queue.entry import QueueEntry
 from kubescheduler.queue.framework_queue import FrameworkQueue
-from kubescheduler.queue.move_requests import node_update_moves, wants_to_be_near
+from kubescheduler.queue.move_requests import node_update_moves, object_change_moves, wants_to_be_near
 from kubescheduler.queue.nominations import update_nomination
 from kubescheduler.queue.priority_queue_1_16 import UNSCHEDULABLE_SECONDS, changes_more_than_status
 from kubescheduler.queue.resting import Beat
@@ -89,6 +89,11 @@ class Queue120(FrameworkQueue):
 
     def node_deleted(self, node: Node) -> None:
         """Moves nothing."""
+
+    def object_changed(self, old: Any, new: Any) -> None:
+        """Another object came, changed or went."""
+        if object_change_moves(old, new):
+            self.move_all()
 
     def _move(self, entries: list[QueueEntry]) -> None:
         for entry in entries:

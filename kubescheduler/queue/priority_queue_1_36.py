@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import attrs
 
@@ -19,6 +20,7 @@ from kubescheduler.queue.cluster_events import (
     Action,
     ClusterEvent,
     node_actions,
+    object_event,
     pod_actions,
 )
 from kubescheduler.queue.entry import BACKOFF, Backoff, Order, PreEnqueue, QueueEntry, by_priority
@@ -179,6 +181,12 @@ class Queue136(FrameworkQueue):
     def node_deleted(self, node: Node) -> None:
         """A node is gone: plugins are asked whom that may help."""
         self._happened(ClusterEvent(NODE, Action.DELETE, node))
+
+    def object_changed(self, old: Any, new: Any) -> None:
+        """Another object came, changed or went; kinds that no plugin registers events of move nothing."""
+        event = object_event(old, new)
+        if event is not None:
+            self._happened(event)
 
     def _happened(self, event: ClusterEvent, excluding: Pod | None = None) -> None:
         """Moves the pods that an event may help, and notes it for those that are being tried."""

@@ -24,21 +24,22 @@ OUTCOMES = (RUNNING, FINISHED, WAITING, PREEMPTED, LOST, WITHDRAWN)
 
 @attrs.define(eq=False)
 class PodRecord:
-    """One pod of the workload. Times are seconds after the start, None for what has not happened.
-
-    pod: its latest version. node: where it was placed. attempts: times it was tried. message: why it does not fit,
-    empty once it is placed. reasons: reason → nodes that gave it in the last attempt.
-    """
+    """One pod of the workload. Times are seconds after the start, None for what has not happened."""
 
     pod: Pod
+    """Its latest version."""
     arrived: float
     outcome: str = WAITING
     node: str = ""
+    """Where it was placed."""
     placed: float | None = None
     left: float | None = None
     attempts: int = 0
+    """How often it was tried."""
     duration: float | None = None
+    """How long it runs once it is bound."""
     chain: str = ""
+    """The chain whose next pod it brings, empty for none."""
     _failed: Decision | None = None
     _text: str = ""
 
@@ -59,12 +60,14 @@ class PodRecord:
 
     @property
     def message(self) -> str:
+        """Why it was not placed; empty once it is."""
         if self._text or self._failed is None:
             return self._text
         return attrs.evolve(self._failed, pod=self.pod).message
 
     @property
     def reasons(self) -> Mapping[str, int]:
+        """Reason → nodes that gave it in the last attempt."""
         if self._text or self._failed is None or self._failed.error is not None:
             return {self.message: 0} if self.message else {}
         found = self._failed.reasons().values()

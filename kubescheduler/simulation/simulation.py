@@ -1,21 +1,23 @@
-"""The loop: pods come, are scheduled through the queue, and leave, on a clock that jumps from event to event."""
+"""Pods come, go through the scheduler's own loop, and leave, on a clock that jumps from event to event."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import attrs
 
 from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import PodInfo
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Scheduler, queue_of
-from kubescheduler.engine.releases import release_named
-from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
-from kubescheduler.queue.entry import Rejection
-from kubescheduler.simulation.binding import rejected_binding
+from kubescheduler.cycle.bindings import InOrderBindings
+from kubescheduler.cycle.event_handlers import EventHandlers
+from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
+from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.loop_parts import loop_parts
+from kubescheduler.framework.contract.clocks import VirtualTime
+from kubescheduler.framework.running.framework_services import Services, at_once
+from kubescheduler.simulation.known_verdicts import KnownVerdicts
 from kubescheduler.simulation.pod_records import (
     FINISHED,
     LOST,
@@ -26,6 +28,8 @@ from kubescheduler.simulation.pod_records import (
     PodRecord,
     PreemptionRecord,
 )
+from kubescheduler.simulation.run_events import Kind, Listen, RunEvent
+from kubescheduler.simulation.simulated_api import SimulatedApi
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import ARRIVING, LEAVING, NODES, Events
 from kubescheduler.simulation.utilisation import UsageRecorder
@@ -34,15 +38,20 @@ from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, No
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
 
+PATIENCE = 30 * 60.0
+"""Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
+
+SPINS = 100
+"""Attempts of one moment beside three a pending pod: further ones, if nothing lasts, wait for the next second."""
+
 
 class Simulation:
     """One run of a workload over the scheduler's cluster, which it changes; ``run`` is called once.
 
-    Attempts and bindings take no time, and plugins from Reserve on do not run. At one moment pods leave, then nodes
-    come and go, then pods arrive; then the queue's ticks, which count from the start, then every active pod is tried.
-
-    preempt: a pod that fits nowhere takes the place of lower ones, which leave ``grace`` seconds later. They are not
-    created anew. observe: told of every attempt's decision.
+    The scheduler's loop runs against an API server that answers at once. Attempts and bindings take no time; a pod
+    that Permit plugins hold waits on the clock. At one moment pods leave, then nodes come and go, then pods arrive,
+    then pods that were held for too long are given up; then the queue's ticks, which count from the start, then every
+    active pod is tried.
     """
 
     def __init__(
@@ -54,36 +63,61 @@ class Simulation:
         grace: float = 0.0,
         progress: Progress | None = None,
         observe: Callable[[Decision], None] | None = None,
+        listen: Listen | None = None,
     ) -> None:
+        """preempt: a pod that fits nowhere takes the place of lower ones, which leave ``grace`` seconds later and are
+        not created anew. observe: told of every attempt's decision. listen: told of everything that happens.
+        """
         self._scheduler = scheduler
         self._observe = observe
+        self._listen = listen
         self._cache = scheduler.cache
-        self._preempt = preempt
         self._grace = grace
         self._progress = progress
         self._epoch = workload.epoch
-        self._now = 0.0
+        self._time = VirtualTime()
         self._events = Events()
-        framework = release_named(scheduler.algorithm.release).framework
-        self._gives_back = framework is not None and framework.cycle.stirs
-        self._queue = queue_of(scheduler, lambda: self._now)
+        self._api = SimulatedApi(self._cache, lambda: timestamp(self._epoch, self._time.moment))
         self._ignored: set[str] = set()
-        self._own_rules = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
         self._records: dict[str, PodRecord] = {}
         self._preemptions: list[PreemptionRecord] = []
+        self._evicted_for: dict[str, str] = {}
         self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in workload.chains.items()}
         self._changes = 0
+        self._lasting = 0
+        self._lasted = 0.0
+        self._spun = False
         self._tried: dict[str, int] = {}
-        self._known: dict[PodInfo, Decision] = {}
-        self._rejections: dict[Decision, Rejection] = {}
-        self._known_at = -1
+        self._under_way: list[tuple[PodRecord, Attempt]] = []
         for obj in workload.objects:
             self._cache.add(obj)
+        self._make_loop(scheduler, preempt)
         self._usage = UsageRecorder(self._cache.columns, self._resources(workload))
         for node in workload.nodes:
-            self._events.at(node.at, NODES, partial(self._node_joins, node))
+            self._events.at(node.at, NODES, partial(self._node_comes, node))
         for arrival in workload.arrivals:
             self._events.at(arrival.at, ARRIVING, partial(self._arrives, arrival))
+
+    def _make_loop(self, scheduler: Scheduler, preempt: bool) -> None:
+        def adapt(services: Services) -> Services:
+            return attrs.evolve(
+                services, client=self._api, time=self._time, in_background=at_once, reports_failures=False
+            )
+
+        parts = loop_parts(scheduler, adapt, preempt=preempt)
+        custom = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
+        self._known = KnownVerdicts(parts.decide, self._cache, lambda: self._changes, reuses=not custom)
+        self._plugins = parts.plugins
+        self._waiting = parts.services.waiting
+        self._queue = parts.queue
+        self._bindings = InOrderBindings()
+        self._loop = SchedulerLoop(
+            attrs.evolve(parts, decide=self._known.decide),
+            latest=self._api.latest,
+            bound=self._api.bound,
+            bindings=self._bindings,
+        )
+        self._handlers = EventHandlers(self._loop.cycles)
 
     def _resources(self, workload: Workload) -> set[str]:
         """What account is kept of on some node."""
@@ -95,12 +129,13 @@ class Simulation:
         """Everything, until nothing happens any more."""
         self._usage.sample(0.0, 0)
         while (moment := self._next_moment()) is not None:
-            self._now = moment
+            self._time.move_to(moment)
             self._events.run(moment)
+            if len(self._waiting):
+                self._expire()
             self._queue.flush_due()
-            while (queued := self._queue.pop()) is not None:
-                self._attempt(queued)
-            self._usage.sample(moment, len(self._queue) + len(self._ignored))
+            self._try_all()
+            self._usage.sample(moment, len(self._queue) + len(self._ignored) + len(self._waiting))
             if self._progress is not None:
                 self._progress(self._events.done, self._events.noted)
         return Report(
@@ -116,13 +151,23 @@ class Simulation:
 
     # --- time --------------------------------------------------------------------------------
 
+    @property
+    def _now(self) -> float:
+        return self._time.moment
+
     def _next_moment(self) -> float | None:
         """The next event, or the next tick of the queue that is of any use.
 
         Where nothing has changed since every unschedulable pod was last tried, trying again fails again: the time to
         the next event passes at once.
         """
+        if self._events.next is None and self._now - self._lasted > PATIENCE:
+            return None
         event, tick = self._events.next, self._queue.next_flush()
+        if len(self._waiting):
+            event = self._first_of(event)
+        if self._spun:
+            tick = math.floor(self._now) + 1.0
         if tick is None or (event is not None and event <= tick):
             return event
         resting = self._queue.resting()
@@ -131,124 +176,161 @@ class Simulation:
         if event is not None:
             for key, count in self._queue.rest_until(event).items():
                 self._records[key].attempts += count
+                self._tell(Kind.RETRIED, pod=key, attempts=count)
         return event
 
-    def _changed(self, node_name: str) -> None:
-        """Something on a node is other than before."""
+    def _first_of(self, event: float | None) -> float | None:
+        """What comes or goes next, or the time-out of a pod that is held."""
+        times = [event, *(held.due() for held in self._waiting)]
+        return min((time for time in times if time is not None), default=None)
+
+    def _expire(self) -> None:
+        """Pods that were held for too long are given up."""
+        for held in self._waiting:
+            held.expire()
+        self._settle()
+
+    def _changed(self, *node_names: str) -> None:
+        """Something is other than before, on these nodes if there are any, and stays so."""
+        self._lasted = self._now
+        self._lasting += 1
+        self._shifted(*node_names)
+
+    def _shifted(self, *node_names: str) -> None:
+        """Something is other than before, for a while."""
         self._changes += 1
-        self._usage.touch(node_name)
+        for name in node_names:
+            self._usage.touch(name)
 
-    # --- one attempt -------------------------------------------------------------------------
+    def _tell(self, kind: Kind, **fields: object) -> None:
+        if self._listen is not None:
+            self._listen(RunEvent(self._now, kind, **fields))  # type: ignore[arg-type]
 
-    def _attempt(self, queued: Any) -> None:
-        pod: Pod = queued.pod
-        record = self._records[pod.key]
+    # --- attempts ----------------------------------------------------------------------------
+
+    def _try_all(self) -> None:
+        """Every active pod, as often as it becomes active at this moment; within limits if nothing comes of it."""
+        spins, self._spun = 0, False
+        lasting = self._lasting
+        while self._try_one():
+            spins, lasting = (spins + 1, lasting) if self._lasting == lasting else (0, self._lasting)
+            if spins > SPINS and spins > 3 * len(self._queue) + SPINS:
+                self._spun = True
+                return
+
+    def _try_one(self) -> bool:
+        """The next pod of the queue; False: there is none."""
+        attempt = self._loop.run_once()
+        if attempt is None:
+            return False
+        self._note(attempt)
+        self._settle()
+        return True
+
+    def _note(self, attempt: Attempt) -> None:
+        record = self._records[attempt.pod.key]
         record.attempts += 1
-        decision = self._decide(pod)
+        decision = attempt.decision
+        assert decision is not None, attempt.passed_over
         if self._observe is not None:
-            self._observe(attrs.evolve(decision, pod=pod))
-        if decision.host is None:
-            self._failed(record, queued, decision)
-            self._carry_out(record, decision)
+            self._observe(attrs.evolve(decision, pod=attempt.pod))
+        if attempt.binding is None:
+            self._note_failure(record, attempt)
             return
-        self._cache.assume_pod(pod, decision.host)
-        text = rejected_binding(pod, decision.host, self._scheduler)
-        if text is None:
-            self._queue.done(pod)
-            self._placed(record, decision.host)
-        else:
-            self._cache.forget_pod(pod)
-            if self._gives_back:
-                self._queue.assigned_pod_deleted(pod, pod)
-            self._failed(record, queued, decision, text)
+        self._tell(Kind.ATTEMPTED, pod=record.pod.key, node=attempt.node_name)
+        if attempt.waits:
+            self._shifted(attempt.node_name)
+            self._tell(Kind.WAITING, pod=record.pod.key, node=attempt.node_name)
+        self._under_way.append((record, attempt))
 
-    def _decide(self, pod: Pod) -> Decision:
-        """A decision. That nothing fits holds for every pod of the class until something changes.
+    def _note_failure(self, record: PodRecord, attempt: Attempt) -> None:
+        """The scheduling cycle failed: no node was chosen, or the pod could not be kept there."""
+        decision, failure = attempt.decision, attempt.failure
+        assert decision is not None
+        assert failure is not None
+        record.fail(decision, "" if failure.decision is not None else failure.note)
+        if self._listen is not None:
+            self._tell(Kind.ATTEMPTED, pod=record.pod.key, message=record.message)
+        self._came_back(record)
+        found = decision.preemption
+        if found is not None and found.chosen:
+            node = found.chosen[0]
+            victims = tuple(pod.key for pod in found.candidates[node].pods)
+            self._preemptions.append(PreemptionRecord(self._now, record.pod.key, node, victims))
+            self._evicted_for |= dict.fromkeys(victims, record.pod.key)
 
-        Unless an extender or a plugin of one's own has a say; and a nominated pod does not count itself among the
-        nominated ones.
-        """
-        if self._known_at != self._changes:
-            self._known, self._rejections, self._known_at = {}, {}, self._changes
-        alike = not self._own_rules and not pod.nominated_node_name
-        info = self._cache.info(pod)
-        if alike and info in self._known:
-            return self._known[info]
-        decision = self._scheduler.decide(pod, preempt=self._preempt)
-        if alike and decision.host is None and decision.error is None:
-            self._known[info] = decision
-        return decision
-
-    def _failed(self, record: PodRecord, queued: Any, decision: Decision, text: str = "") -> None:
-        record.fail(decision, text)
-        self._queue.put_back(queued, record.pod, Rejection() if text else self._rejection(decision))
+    def _came_back(self, record: PodRecord) -> None:
         self._tried[record.pod.key] = self._changes
+        place = self._queue.place(record.pod) if self._listen is not None else None
+        if place is not None:
+            self._tell(Kind(place.value), pod=record.pod.key)
 
-    def _rejection(self, decision: Decision) -> Rejection:
-        """For whom the attempt failed; worked out once for a decision that is used again."""
-        if not decision.coded:
-            return Rejection()
-        why = self._rejections.get(decision)
-        if why is None:
-            why = self._rejections[decision] = Rejection(rejectors_of(decision), pending_of(decision))
-        return why
+    def _settle(self) -> None:
+        """Bindings go on and what the API server reports is taken in, until all is quiet."""
+        while True:
+            self._bindings.run()
+            self._time.back()
+            if self._under_way:
+                self._under_way = [entry for entry in self._under_way if not self._is_settled(*entry)]
+            if not self._api.changes:
+                return
+            while self._api.changes:
+                self._take_in(*self._api.changes.popleft())
 
-    def _placed(self, record: PodRecord, host: str) -> None:
-        started = timestamp(self._epoch, self._now)
-        record.pod = attrs.evolve(record.pod.on(host), start_time=started, nominated_node_name="")
-        self._cache.add_pod(record.pod)
+    def _is_settled(self, record: PodRecord, attempt: Attempt) -> bool:
+        """Whether a binding came to its end; a pod that was not bound is in the queue again."""
+        assert attempt.binding is not None
+        if not attempt.binding.done():
+            return False
+        failure = attempt.binding.result()
+        if failure is not None:
+            assert attempt.decision is not None
+            record.fail(attempt.decision, failure.note)
+            if attempt.waits:
+                self._shifted(attempt.node_name)
+            if self._listen is not None:
+                self._tell(Kind.BINDING_FAILED, pod=record.pod.key, node=attempt.node_name, message=failure.note)
+            self._came_back(record)
+        return True
+
+    # --- what the API server reports ---------------------------------------------------------
+
+    def _take_in(self, old: object, new: object) -> None:
+        """The scheduler is told of a change, and account is kept of it."""
+        if isinstance(new, Pod):
+            self._handlers.changed(old, new)
+            self._pod_changed(old, new)
+        elif not isinstance(old, Pod):
+            self._queue.object_changed(old, new)
+            self._changed()
+        else:
+            self._handlers.changed(old, None)
+
+    def _pod_changed(self, old: object, new: Pod) -> None:
+        if not isinstance(old, Pod):
+            return
+        record = self._records.get(new.key)
+        if record is None:
+            record = self._records[new.key] = PodRecord(old, 0.0, RUNNING, old.node_name, 0.0)
+        record.pod = new
+        if new.node_name != old.node_name:
+            self._bound(record, new.node_name)
+        elif new.metadata.deletion_timestamp is not None:
+            self._changed(new.node_name)
+            self._tell(Kind.EVICTED, pod=new.key, node=new.node_name, by=self._evicted_for.get(new.key, ""))
+            self._events.at(self._now + self._grace, LEAVING, partial(self._leaves, record, PREEMPTED))
+        else:
+            self._shifted()
+            kind = Kind.NOMINATED if new.nominated_node_name else Kind.NOMINATION_CLEARED
+            self._tell(kind, pod=new.key, node=new.nominated_node_name or old.nominated_node_name)
+
+    def _bound(self, record: PodRecord, host: str) -> None:
         self._changed(host)
         record.place(host, self._now)
-        self._queue.assigned_pod_added(record.pod)
+        self._tell(Kind.BOUND, pod=record.pod.key, node=host)
         if record.duration is not None:
             self._events.at(self._now + record.duration, LEAVING, partial(self._leaves, record))
         self._follow(record, ON_BINDING)
-
-    # --- preemption --------------------------------------------------------------------------
-
-    def _carry_out(self, record: PodRecord, decision: Decision) -> None:
-        """Nominates, makes the victims leave, takes lower nominations back. Upstream: 1.16 preempt."""
-        preemption = decision.preemption
-        self._note_nomination(record, decision)
-        if preemption is None:
-            return
-        if preemption.chosen:
-            node = preemption.chosen[0]
-            victims = preemption.candidates[node].pods
-            names = tuple(pod.key for pod in victims)
-            self._preemptions.append(PreemptionRecord(self._now, record.pod.key, node, names))
-            self._queue.nominate(record.pod, node)
-            self._set_nomination(record.pod, node)
-            for victim in victims:
-                self._evict(victim)
-        for pod in preemption.cleared:
-            self._set_nomination(pod, "")
-
-    def _note_nomination(self, record: PodRecord, decision: Decision) -> None:
-        """Notes a nomination by any plugin, or that the pod's own is given up."""
-        if decision.nominated:
-            self._queue.nominate(record.pod, decision.nominated)
-            self._set_nomination(record.pod, decision.nominated)
-        elif decision.nominated == "" and self._gives_back:
-            self._set_nomination(record.pod, "")
-
-    def _set_nomination(self, pod: Pod, node: str) -> None:
-        record = self._records.get(pod.key)
-        if record is not None and record.pod.nominated_node_name != node:
-            old, record.pod = record.pod, attrs.evolve(record.pod, nominated_node_name=node)
-            self._changes += 1
-            self._queue.update(old, record.pod)
-
-    def _evict(self, victim: Pod) -> None:
-        if victim.metadata.deletion_timestamp is not None:
-            return
-        record = self._records.setdefault(victim.key, PodRecord(victim, 0.0, RUNNING, victim.node_name, 0.0))
-        now = timestamp(self._epoch, self._now)
-        record.pod = attrs.evolve(victim, metadata=attrs.evolve(victim.metadata, deletion_timestamp=now))
-        self._cache.update_pod(record.pod)
-        self._changed(victim.node_name)
-        self._queue.assigned_pod_updated(victim, record.pod)
-        self._events.at(self._now + self._grace, LEAVING, partial(self._leaves, record, PREEMPTED))
 
     # --- coming and going --------------------------------------------------------------------
 
@@ -256,31 +338,39 @@ class Simulation:
         pod = arrival.pod
         record = PodRecord(pod, self._now, duration=arrival.duration, chain=arrival.chain)
         self._records[pod.key] = record
+        self._lasted = self._now
         self._changes += bool(pod.nominated_node_name)
         foreign = self._scheduler.foreign(pod)
         if foreign:
             self._ignored.add(pod.key)
+            self._tell(Kind.IGNORED, pod=pod.key, message=foreign)
         else:
-            self._queue.add(pod)
+            self._api.create(pod)
+            self._settle()
         record.hold(foreign or self._queue.gate(pod))
+        if not foreign:
+            kind = Kind.GATED if record.message else Kind.ENQUEUED
+            self._tell(kind, pod=pod.key, message=record.message)
         if arrival.leaves_at is not None:
             self._events.at(max(arrival.leaves_at, self._now), LEAVING, partial(self._leaves, record))
 
     def _leaves(self, record: PodRecord, outcome: str = FINISHED) -> None:
         """The pod goes, if it has not gone before."""
         if record.outcome == WAITING:
-            self._queue.delete(record.pod)
-            self._ignored.discard(record.pod.key)
-            self._changes += 1
             record.outcome = WITHDRAWN
+            self._changed()
         elif record.outcome == RUNNING:
-            self._cache.remove_pod(record.pod)
-            self._changed(record.node)
             record.outcome = outcome
-            self._queue.assigned_pod_deleted(record.pod)
+            self._changed(record.node)
         else:
             return
         record.left = self._now
+        if record.pod.key in self._ignored:
+            self._ignored.discard(record.pod.key)
+        else:
+            self._api.remove(record.pod)
+            self._settle()
+        self._tell(Kind.LEFT, pod=record.pod.key, node=record.node, outcome=record.outcome)
         self._follow(record, ON_FINISH)
 
     def _follow(self, record: PodRecord, on: str) -> None:
@@ -290,25 +380,36 @@ class Simulation:
         if following is not None:
             self._events.at(max(self._now, following.at), ARRIVING, partial(self._arrives, following))
 
-    def _node_joins(self, arrival: NodeArrival) -> None:
+    # --- nodes -------------------------------------------------------------------------------
+
+    def _node_comes(self, arrival: NodeArrival) -> None:
+        """A new node, or another manifest of one that is there."""
         node = arrival.node
-        row = self._cache.columns.row_of.get(node.name)
-        old = None if row is None else self._cache.columns.nodes[row]
-        self._cache.add_node(node)
+        old = self._node(node.name)
+        self._handlers.changed(old, node)
         self._changed(node.name)
-        if old is None:
-            self._queue.node_added(node)
-        else:
-            self._queue.node_updated(old, node)
+        self._tell(Kind.NODE_ADDED if old is None else Kind.NODE_CHANGED, node=node.name)
         if arrival.leaves_at is not None:
             self._events.at(max(arrival.leaves_at, self._now), NODES, partial(self._node_leaves, node))
 
     def _node_leaves(self, node: Node) -> None:
-        """The node goes; then the pods on it are collected."""
-        columns = self._cache.columns
-        there = list(columns.pods[columns.row_of[node.name]].values())
-        self._cache.remove_node(node.name)
+        """The node goes, unless a newer manifest came; then the pods on it are collected."""
+        if self._node(node.name) is not node:
+            return
+        there = list(self._bound_to(node.name))
+        self._handlers.changed(node, None)
         self._changed(node.name)
-        self._queue.node_deleted(node)
+        self._tell(Kind.NODE_REMOVED, node=node.name)
         for pod in there:
             self._leaves(self._records.get(pod.key) or PodRecord(pod, 0.0, RUNNING, node.name, 0.0), LOST)
+
+    def _node(self, name: str) -> Node | None:
+        row = self._cache.columns.row_of.get(name)
+        return None if row is None else self._cache.columns.nodes[row]
+
+    def _bound_to(self, node_name: str) -> Iterator[Pod]:
+        """The pods on a node but those that are held on their way there."""
+        columns = self._cache.columns
+        for pod in columns.pods[columns.row_of[node_name]].values():
+            if not self._cache.is_assumed(pod):
+                yield pod

@@ -19,7 +19,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._event = threading.Event()
+        self._event: threading.Event | None = None
         self._closed = False
         self._children: list[Cancellation] = []
         self.cause: str | None = None
@@ -31,8 +31,9 @@ class Cancellation:
             if self._closed or self.cause is not None:
                 return False
             self.cause = cause
-            children = list(self._children)
-        self._event.set()
+            children, event = list(self._children), self._event
+        if event is not None:
+            event.set()
         for child in children:
             child.cancel(cause)
         return True
@@ -60,4 +61,10 @@ class Cancellation:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits until the work is to stop, but no longer than ``seconds``; whether it is."""
-        return self._event.wait(seconds)
+        with self._lock:
+            if self._event is None:
+                self._event = threading.Event()
+                if self.cause is not None:
+                    self._event.set()
+            event = self._event
+        return event.wait(seconds)

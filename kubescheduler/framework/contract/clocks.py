@@ -1,10 +1,13 @@
-"""The clock that timeouts of waiting pods run on: the real one, or one that is moved by hand."""
+"""The clock that a scheduler runs on: the real one, one that is moved by hand, or that of a simulation."""
 
 from __future__ import annotations
 
 import threading
 import time
 from typing import Protocol
+
+from clusterstate.errors import ClusterStateError
+from kubescheduler.framework.contract.cancellation import Cancellation
 
 
 class Timekeeper(Protocol):
@@ -18,6 +21,10 @@ class Timekeeper(Protocol):
         """Waits with ``condition`` held until it is notified or the clock may have reached ``until``."""
         ...
 
+    def sleep(self, cancellation: Cancellation, seconds: float) -> object:
+        """Lets some seconds pass, fewer when the work is to stop."""
+        ...
+
 
 class RealTime:
     """The machine's monotonic clock."""
@@ -29,6 +36,9 @@ class RealTime:
     def wait(self, condition: threading.Condition, until: float | None) -> None:
         """Waits for the condition, at most until a moment of this clock."""
         condition.wait(None if until is None else max(0.0, until - self.now()))
+
+    def sleep(self, cancellation: Cancellation, seconds: float) -> object:
+        return cancellation.wait(seconds)
 
 
 class ManualTime:
@@ -53,6 +63,10 @@ class ManualTime:
         with self._lock:
             self._waiting.remove(condition)
 
+    def sleep(self, cancellation: Cancellation, seconds: float) -> None:  # noqa: ARG002
+        """Moves the clock on."""
+        self.advance(seconds)
+
     def advance(self, seconds: float) -> None:
         """Moves the clock on."""
         with self._lock:
@@ -61,3 +75,33 @@ class ManualTime:
         for condition in waiting:
             with condition:
                 condition.notify_all()
+
+
+class VirtualTime:
+    """The clock of a simulation: one thread moves it from moment to moment, and nobody waits by it.
+
+    What sleeps does not keep the others waiting: the clock runs ahead for it alone, until ``back``.
+    """
+
+    def __init__(self) -> None:
+        self.moment = 0.0
+        """Seconds after the start, whoever sleeps."""
+        self._ahead = 0.0
+
+    def now(self) -> float:
+        return self.moment + self._ahead
+
+    def move_to(self, moment: float) -> None:
+        """It is ``moment`` seconds after the start."""
+        self.moment = moment
+
+    def wait(self, condition: threading.Condition, until: float | None) -> None:
+        """Raises ClusterStateError."""
+        raise ClusterStateError(f"nobody can wait until {until} in a simulation: {condition}")
+
+    def sleep(self, cancellation: Cancellation, seconds: float) -> None:  # noqa: ARG002
+        self._ahead += seconds
+
+    def back(self) -> None:
+        """Whoever slept is done."""
+        self._ahead = 0.0

@@ -175,8 +175,12 @@ class Handle(Protocol):
         """What cancels the binding of a pod whose PreBind plugins are at work (1.36)."""
         ...
 
-    def departed(self, pod: Pod) -> None:
-        """A placed pod was taken out of ``cache`` by a plugin: others may fit now."""
+    def in_background(self, work: Callable[[], None]) -> None:
+        """Has work done beside the attempts that go on; in a simulation at once."""
+        ...
+
+    def sleep(self, cancellation: Cancellation, seconds: float) -> object:
+        """Lets some seconds pass, fewer when the work is to stop."""
         ...
 
     def activate(self, pods: Sequence[Pod]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import attrs
 
@@ -16,36 +16,38 @@ PREEMPTED = "preempted"
 BY_PREEMPTION = "preempted by DefaultPreemption"
 IN_MEMORY = " (in kube-scheduler memory)."
 
-Spawn = Callable[[Callable[[], None]], None]
-"""Has something done in the background."""
 
+def evict_1_16(handle: Handle, pod: Pod, found: Preemption) -> None:
+    """Deletes the victims one after the other. Raises SchedulingError at the first that cannot be deleted.
 
-def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
-    """Deletes the victims one after the other; the first that fails ends it. Upstream: 1.20 PrepareCandidate."""
+    Upstream: 1.16 preempt.
+    """
     node = found.chosen[0]
     for victim in found.candidates[node].pods:
-        try:
-            _delete(handle, victim)
-        except SchedulingError as error:
-            return Status.failure(str(error))
+        _delete(handle, victim)
         waiting = handle.waiting_pod(victim.metadata.uid)
         if waiting is not None:
             waiting.reject("DefaultPreemption", PREEMPTED)
-        _tell(handle, victim, f"Preempted by {pod.key} on node {node}")
-    _clear(handle, found.cleared)
+        _report(handle, victim, f"Preempted by {pod.key} on node {node}")
+
+
+def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
+    """The same; then lower nominations are taken back. Upstream: 1.20 PrepareCandidate."""
+    try:
+        evict_1_16(handle, pod, found)
+    except SchedulingError as error:
+        return Status.failure(str(error))
+    clear_nominations(handle, found.cleared)
     return None
 
 
 @attrs.frozen(eq=False)
 class Evictions:
-    """The preemptions that are still being carried out. Upstream: 1.36 Executor.
-
-    last: uid of the preemptor → the uid of its last victim, empty while others are being preempted.
-    """
+    """The preemptions that are still being carried out. Upstream: 1.36 Executor."""
 
     handle: Handle
-    spawn: Spawn
     last: dict[str, str] = attrs.field(factory=dict)
+    """uid of the preemptor → the uid of its last victim, empty while others are being preempted."""
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:
         """Begins to preempt the victims; those that are on their way out already are left alone."""
@@ -53,12 +55,12 @@ class Evictions:
         victims = [v for v in found.candidates[node].pods if v.metadata.deletion_timestamp is None]
         if victims:
             self.last[pod.metadata.uid] = ""
-            self.spawn(lambda: self._run(pod, node, victims, found.cleared))
+            self.handle.in_background(lambda: self._run(pod, node, victims, found.cleared))
         return None
 
     def _run(self, pod: Pod, node: str, victims: Sequence[Pod], cleared: Sequence[Pod]) -> None:
         try:
-            _clear(self.handle, cleared)
+            clear_nominations(self.handle, cleared)
             for victim in victims[:-1]:
                 self._preempt(pod, node, victim)
             self.last[pod.metadata.uid] = victims[-1].metadata.uid
@@ -73,13 +75,13 @@ class Evictions:
         note = f"Preempted by pod {pod.metadata.uid} on node {node}"
         waiting, binding = handle.waiting_pod(uid), handle.pod_in_pre_bind(uid)
         if waiting is not None and waiting.preempt("DefaultPreemption", PREEMPTED):
-            return _tell(handle, victim, note + IN_MEMORY)
+            return _report(handle, victim, note + IN_MEMORY)
         if binding is not None and binding.cancel(BY_PREEMPTION):
-            return _tell(handle, victim, note + IN_MEMORY)
+            return _report(handle, victim, note + IN_MEMORY)
         if handle.client is not None:
             handle.client.patch_pod_status(victim, _disruption(pod))
         _delete(handle, victim)
-        return _tell(handle, victim, note)
+        return _report(handle, victim, note)
 
 
 def _disruption(pod: Pod) -> dict[str, object]:
@@ -89,24 +91,17 @@ def _disruption(pod: Pod) -> dict[str, object]:
 
 
 def _delete(handle: Handle, victim: Pod) -> None:
-    """By the API; without a client the pod is gone at once."""
+    """Asks the API for it. Raises SchedulingError with its text."""
     if handle.client is not None:
         handle.client.delete_pod(victim)
-        return
-    with handle.lock:
-        if handle.cache.is_assumed(victim):
-            handle.cache.forget_pod(victim)
-        elif victim in handle.cache:
-            handle.cache.remove_pod(victim)
-        handle.departed(victim)
 
 
-def _tell(handle: Handle, victim: Pod, note: str) -> None:
+def _report(handle: Handle, victim: Pod, note: str) -> None:
     handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
 
 
-def _clear(handle: Handle, pods: Sequence[Pod]) -> None:
-    """Takes nominations back."""
+def clear_nominations(handle: Handle, pods: Sequence[Pod]) -> None:
+    """Takes nominations back. Raises SchedulingError with the API's text."""
     for pod in pods:
         if handle.client is not None:
             handle.client.patch_pod_status(pod, {"nominatedNodeName": ""})

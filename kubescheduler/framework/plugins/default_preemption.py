@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import attrs
 
@@ -15,7 +14,7 @@ from kubescheduler.framework.args.document_schema import INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.deciding.eviction import Evictions, Spawn, evict_1_20
+from kubescheduler.framework.deciding.eviction import Evictions, evict_1_20
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_20,
     PREEMPTION_1_36,
@@ -41,16 +40,6 @@ class DefaultPreemptionArgs:
     """Of all nodes."""
     min_candidate_nodes_absolute: int = 100
     """Nodes."""
-
-
-def in_a_thread(work: Callable[[], None]) -> None:
-    """Starts the work and returns at once."""
-    threading.Thread(target=work, name="preemption", daemon=True).start()
-
-
-def at_once(work: Callable[[], None]) -> None:
-    """Returns when the work is done."""
-    work()
 
 
 @attrs.frozen(eq=False)
@@ -81,9 +70,8 @@ class AsyncPreemption(DefaultPreemption):
     """Takes victims away in the background, and holds the pod back until then. Upstream: 1.36 DefaultPreemption."""
 
     points: frozenset[Point] = POINTS_1_36
-    spawn: Spawn = in_a_thread
     evictions: Evictions = attrs.field(
-        init=False, default=attrs.Factory(lambda self: Evictions(self.handle, self.spawn), takes_self=True)
+        init=False, default=attrs.Factory(lambda self: Evictions(self.handle), takes_self=True)
     )
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:
@@ -109,8 +97,7 @@ def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
     """Upstream: 1.36 DefaultPreemption."""
-    spawn = at_once if handle.client is None else in_a_thread
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle, spawn=spawn)
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle)
 
 
 # --- args --------------------------------------------------------------------------------------

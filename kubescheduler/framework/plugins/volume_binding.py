@@ -100,9 +100,9 @@ class VolumeBinding:
         timeout: float,
         *,
         scoring: PriorityConfig | None = None,
-        wait: Wait = Cancellation.wait,
+        wait: Wait | None = None,
     ) -> None:
-        """timeout: seconds that PreBind waits for claims to be bound, ``wait`` is how."""
+        """timeout: seconds that PreBind waits for claims to be bound, ``wait`` is how; None: as the handle sleeps."""
         self.points = points
         self.scoring = scoring
         self.check = FitPredicate(
@@ -119,7 +119,7 @@ class VolumeBinding:
         self._rules = rule.rules
         self._words = words
         self._timeout = timeout
-        self._wait = wait
+        self._wait = handle.sleep if wait is None else wait
         self._books = VolumeBooks(handle, rule.plugins)
 
     # --- Reserve ---------------------------------------------------------------------------
@@ -200,9 +200,7 @@ class VolumeBinding:
 # --- releases ------------------------------------------------------------------------------
 
 
-def volume_binding_1_20(
-    args: VolumeBindingArgs | None, handle: Handle, wait: Wait = Cancellation.wait
-) -> VolumeBinding:
+def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
     """Raises ConfigError for a timeout that is not positive. ``wait``: see ``VolumeBinding``."""
     args = args or VolumeBindingArgs()
     refuse(_errors_1_20(args))
@@ -213,9 +211,7 @@ def volume_binding_1_20(
     return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait)
 
 
-def volume_binding_1_36(
-    args: VolumeBindingArgs | None, handle: Handle, wait: Wait = Cancellation.wait
-) -> VolumeBinding:
+def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
     """``wait``: see ``VolumeBinding``."""
     args = args or VolumeBindingArgs()
     scoring = _scoring(args) if handle.feature_gates.get(SCORING_GATE, False) else NO_SCORES

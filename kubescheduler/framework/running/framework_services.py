@@ -34,33 +34,45 @@ def ignore_pods(_: Sequence[Pod]) -> None:
     """There is no queue in which pods could be activated."""
 
 
+def in_a_thread(work: Callable[[], None]) -> None:
+    """Beside everything else."""
+    threading.Thread(target=work, name="background", daemon=True).start()
+
+
+def at_once(work: Callable[[], None]) -> None:
+    """Before anything else goes on."""
+    work()
+
+
 @attrs.define(eq=False)
 class Services:
-    """What the profiles of one scheduler share.
-
-    client: None: nothing is written anywhere, and a bound pod is simply placed in ``cache``. extenders: in the order
-    they are asked, ignorable ones last. max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a
-    positive integer. departed: placed pods that plugins took away, of which the queue is yet to be told. lock: held by
-    whoever reads or changes ``cache``. activate: the queue's, for pods that are to be tried now. format_note: what
-    becomes of an event's note on its way, as upstream formats it once more.
-    """
+    """What the profiles of one scheduler share, and the cycles around them."""
 
     release: str
     cache: ClusterCache
     client: Client | None = None
+    """None: nothing is written anywhere."""
     events: EventRecorder = attrs.field(factory=NoEvents)
+    reports_failures: bool = True
+    """Whether failures are written down: as events, and as the condition PodScheduled."""
     extenders: Sequence[Extender] = ()
+    """In the order they are asked, ignorable ones last."""
     rng: random.Random = attrs.field(factory=lambda: random.Random(0))
     time: Timekeeper = attrs.field(factory=RealTime)
+    in_background: Callable[[Callable[[], None]], None] = in_a_thread
+    """How work is done beside the attempts."""
     feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
     max_pd_volumes: int | None = None
+    """The environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer."""
     observer: Observer = attrs.field(factory=NoObserver)
     activate: Callable[[Sequence[Pod]], None] = ignore_pods
+    """The queue's, for pods that are to be tried now."""
     format_note: Callable[[str], str] = str
+    """What becomes of an event's note on its way, as upstream formats it once more."""
     waiting: WaitingPods = attrs.field(factory=WaitingPods)
-    departed: list[Pod] = attrs.field(factory=list)
     in_pre_bind: dict[str, Cancellation] = attrs.field(factory=dict)
     lock: threading.RLock = attrs.field(factory=threading.RLock)
+    """Held by whoever reads or changes ``cache`` or the queue."""
 
 
 class FrameworkHandle:
@@ -180,8 +192,11 @@ class FrameworkHandle:
     def pod_in_pre_bind(self, uid: str) -> Cancellation | None:
         return self._services.in_pre_bind.get(uid)
 
-    def departed(self, pod: Pod) -> None:
-        self._services.departed.append(pod)
+    def in_background(self, work: Callable[[], None]) -> None:
+        self._services.in_background(work)
+
+    def sleep(self, cancellation: Cancellation, seconds: float) -> object:
+        return self._services.time.sleep(cancellation, seconds)
 
     def activate(self, pods: Sequence[Pod]) -> None:
         self._services.activate(pods)

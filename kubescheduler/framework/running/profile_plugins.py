@@ -18,7 +18,7 @@ from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.running.waiting_pods import WaitingPods
+from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
 
 RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status]], tuple[str | None, Status | None]]
 
@@ -68,6 +68,20 @@ class ProfilePlugins:
     @property
     def profile_name(self) -> str:
         return self.profile.scheduler_name
+
+    @property
+    def rejected(self) -> frozenset[Code]:
+        """The codes that refuse a pod; others give the attempt up."""
+        return self.reactions.rejected
+
+    @property
+    def post_filters(self) -> tuple[Plugin, ...]:
+        """The PostFilter plugins."""
+        return self.at(Point.POST_FILTER)
+
+    def held(self, pod: Pod) -> HeldPod | None:
+        """The waiting pod, while Permit plugins hold it."""
+        return self.waiting.of(pod)
 
     @property
     def run_all_filters(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status
@@ -32,6 +32,7 @@ class HeldPod:
         capped = {plugin: min(seconds, LONGEST_WAIT) for plugin, seconds in timeouts.items()}
         self._pending = {plugin: (started + seconds, seconds) for plugin, seconds in capped.items()}
         self._settled: Status | None = None
+        self._follow: Callable[[], None] | None = None
 
     @property
     def pod(self) -> Pod:
@@ -62,6 +63,25 @@ class HeldPod:
             self._expire()
             return self._settle(Status(Code.Error, (), message, plugin))
 
+    def due(self) -> float | None:
+        """When the first timeout takes effect; None: the pod is settled."""
+        with self._condition:
+            return None if self._settled is not None else min(due for due, _ in self._pending.values())
+
+    def expire(self) -> None:
+        """Settles the pod if the time of a plugin is up; who has a clock calls it at ``due``."""
+        with self._condition:
+            self._expire()
+
+    def when_settled(self, follow: Callable[[], None]) -> None:
+        """Has ``follow`` called once, in whatever thread settles the pod, or at once if it is settled."""
+        with self._condition:
+            self._expire()
+            if self._settled is None:
+                self._follow = follow
+                return
+        follow()
+
     def wait(self) -> Status:
         """Waits until the pod is settled, and says how: Success, Unschedulable or Error."""
         with self._condition:
@@ -84,6 +104,8 @@ class HeldPod:
             return False
         self._settled = status
         self._condition.notify_all()
+        if self._follow is not None:
+            self._follow()
         return True
 
 

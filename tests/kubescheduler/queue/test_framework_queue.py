@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm, Taint
-from kubescheduler.engine.engines import FrameworkEngine
+from kubescheduler.cycle.scheduler_loop import SchedulerLoop
+from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.cycle.pod_queue import PodQueue
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
 from kubescheduler.queue.backoff import backoff_seconds_1_20, backoff_seconds_1_36
 from kubescheduler.queue.entry import Backoff, QueueEntry, Rejection
@@ -488,19 +488,13 @@ def test_active_pods_cannot_rest(release: str) -> None:
 def test_a_schedulers_loop_takes_its_pods_from_them(name: str) -> None:
     """They are what it needs of a queue."""
     spec = EngineSpec(name)
-    engine = spec.engine(print)
-    assert isinstance(engine, FrameworkEngine)
     cache = ClusterCache.of(
         [make_node("n", allocatable=resources(cpu=1000, memory=8 << 30, pods=10))], spec.release_view()
     )
-    pods = [make_pod(name, requests=resources(cpu=800)) for name in "ab"]
-
-    def queue_of(_: Any) -> PodQueue:
-        queue = MAKERS[name](lambda: 0.0, cache)
-        for pod in pods:
-            queue.add(pod)
-        return queue
-
-    with engine.loop(engine.services(cache), queue_of) as loop:
+    queue = MAKERS[name](lambda: 0.0, cache)
+    for pod in (make_pod(name, requests=resources(cpu=800)) for name in "ab"):
+        queue.add(pod)
+    parts = attrs.evolve(loop_parts(spec.engine(print).scheduler(cache)), queue=queue)
+    with SchedulerLoop(parts) as loop:
         outcomes = [attempt.outcome() for attempt in loop.settle()]
     assert [None if outcome is None else outcome.rejectors for outcome in outcomes] == [None, FIT.rejectors]

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import attrs
 import pytest
 
-from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node
 from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.cycle.binding_step import refused_binding
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import FrameworkEngine
 from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender import HTTPExtender
-from kubescheduler.simulation.binding import bind, binder_of
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, Workload
@@ -33,22 +33,24 @@ def only_binding(asking: Asking, behaviour: str) -> HTTPExtender:
     return asking(behaviour, filter_verb="", prioritize_verb="")
 
 
-def simulated(*extenders: HTTPExtender) -> Report:
+def legacy_scheduler(*extenders: HTTPExtender) -> GenericScheduler:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     nodes: list[Node] = [attrs.evolve(node(name), allocatable=amounts) for name in ("n0", "n1")]
     algorithm = attrs.evolve(algorithm_for(EngineFlags(), None, None), extenders=extenders)
-    scheduler = GenericScheduler(algorithm, cache_of(nodes))
+    return GenericScheduler(algorithm, cache_of(nodes))
+
+
+def simulated(*extenders: HTTPExtender) -> Report:
+    scheduler = legacy_scheduler(*extenders)
     return Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
 
 
 def test_the_first_with_a_bind_verb_binds(asking: Asking) -> None:
     """Without one the pod is bound at once."""
     silent, first, second = asking("good", bind_verb=""), asking("good"), asking("shout")
-    assert binder_of(POD, [silent, first, second]) is first
-    assert binder_of(POD, [silent]) is None
-    bind(POD, "n0", [silent])
-    with pytest.raises(SchedulingError, match=r"^no$"):
-        bind(POD, "n0", [second])
+    for extenders, refused in (((silent, first, second), None), ((silent,), None), ((silent, second), "no")):
+        text = None if refused is None else f"Binding rejected: {refused}"
+        assert refused_binding(loop_parts(legacy_scheduler(*extenders)), POD, "n0") == text
 
 
 def test_pods_are_bound(asking: Asking) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from typing import Any
 
 import pytest
@@ -49,9 +48,7 @@ def run(
     cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_view(release))
     scheduler = EngineSpec(release).engine(print).scheduler(cache)
     simulation = Simulation(scheduler, workload, **options)
-    if not reuses:
-        anew = partial(scheduler.decide, preempt=bool(options.get("preempt")))
-        simulation._decide = anew  # type: ignore[method-assign]
+    simulation._known.reuses &= reuses
     if not rests:
         step_every_tick(simulation)
     return simulation.run()

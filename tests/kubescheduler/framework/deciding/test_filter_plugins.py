@@ -11,9 +11,9 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
+from kubescheduler.cycle.failures import pending_of, rejectors_of
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.cycle.failures import pending_of, rejectors_of
 from predicates.types import NodeError
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import NODES, deciding, refusing, scoring

@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
-from kubescheduler.framework.cycle.failures import rejectors_of
+from kubescheduler.cycle.failures import rejectors_of
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import make_node, make_pod

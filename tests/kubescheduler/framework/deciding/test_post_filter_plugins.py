@@ -10,8 +10,8 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod, Taint
 from kubescheduler.core.status import Code, Status
+from kubescheduler.cycle.failures import undecided_1_20, undecided_1_36
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.cycle.failures import undecided_1_20, undecided_1_36
 from kubescheduler.framework.deciding.post_filter_plugins import (
     ALL_SKIPPED,
     Answer,

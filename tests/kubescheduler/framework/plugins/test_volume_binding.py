@@ -420,7 +420,9 @@ def test_where_it_takes_part() -> None:
 
 
 def handle(world: World, **gates: bool) -> Any:
-    return SimpleNamespace(cache=world.cache, snapshot=world.cache.snapshot, client=None, feature_gates=gates)
+    return SimpleNamespace(
+        cache=world.cache, snapshot=world.cache.snapshot, client=None, feature_gates=gates, sleep=world.wait
+    )
 
 
 def test_gates() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -15,18 +15,18 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
+from kubescheduler.cycle.cycle_rules import PODS_TO_ACTIVATE
+from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
-from kubescheduler.framework.cycle.cycle_rules import PODS_TO_ACTIVATE
-from kubescheduler.framework.cycle.pod_queue import SimpleQueue
-from kubescheduler.framework.cycle.scheduler_loop import Attempt, SchedulerLoop
 from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from tests.support.build import make_node, make_pod
 from tests.support.frames import Binder, Recorder, Sort, answers, plugin, profile_of, registry_of, services_of
+from tests.support.simple_queue import SimpleQueue
 
 U, SKIP, WAIT = Status.unschedulable("u"), Status(Code.Skip), Status(Code.Wait)
 BOTH = ["1.20", "1.36"]
@@ -88,7 +88,13 @@ def bench(release: str, *plugins: Any, writes: bool = False, **fields: Any) -> I
     profile = profile_of(all_plugins)
     profiles = build_profiles([profile], registry_of(all_plugins), rules.profiles, services)
     queue = SimpleQueue(profiles.less, services.time.now, profiles.pre_enqueue)
-    with SchedulerLoop(profiles, services, queue, decide, rules.cycle, latest=latest) as loop:
+    parts = LoopParts(profiles, services, cast(Any, queue), rules.cycle, decide)
+
+    def confirm(pod: Pod) -> None:
+        if not writes:
+            loop.cycles.assumed.confirm(pod)
+
+    with SchedulerLoop(parts, latest=latest, bound=confirm) as loop:
         yield Bench(loop, queue, services, recorder, profiles["default-scheduler"])
 
 

@@ -11,7 +11,7 @@ import pytest
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.cycle.cycle_rules import (
+from kubescheduler.cycle.cycle_rules import (
     CYCLE_1_36,
     Fate,
     fate_1_20,
@@ -20,7 +20,7 @@ from kubescheduler.framework.cycle.cycle_rules import (
     in_memory_1_36,
     passes_over_1_20,
 )
-from kubescheduler.framework.cycle.failures import (
+from kubescheduler.cycle.failures import (
     FailureRecord,
     Stage,
     chosen_1_20,
@@ -146,7 +146,7 @@ def test_rejectors() -> None:
 
 
 def record(**fields: Any) -> FailureRecord:
-    return FailureRecord(**{"pod": POD, "stage": Stage.BIND, "reason": "R", "message": "m", **fields})
+    return FailureRecord(**{"pod": POD, "stage": Stage.BIND, "reason": "R", "text": "m", **fields})
 
 
 CONDITION = {"type": "PodScheduled", "status": "False", "reason": "R", "message": "m"}

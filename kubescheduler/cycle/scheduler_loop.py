@@ -1,10 +1,8 @@
-"""SchedulerLoop: pods are taken off a queue, decided on one after the other, and bound side by side."""
+"""SchedulerLoop: pods are taken off a queue, decided on one after the other, and bound beside that."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
 
@@ -13,37 +11,36 @@ import attrs
 from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.cycle.bindings import Binding, Bindings, Outcome, ThreadedBindings
+from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
+from kubescheduler.cycle.cycle_rules import ReleaseCycles
+from kubescheduler.cycle.cycles import Cycles, Latest, Placed
+from kubescheduler.cycle.failures import FailureRecord
+from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.cycle.cycle_rules import FrameworkCycleRules
-from kubescheduler.framework.cycle.cycles import Cycles, Latest, Placed
-from kubescheduler.framework.cycle.failures import FailureRecord
-from kubescheduler.framework.cycle.pod_queue import PodQueue
-from kubescheduler.framework.profiles.profile_map import Profiles
-from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 
-Decide = Callable[[Framework, Pod, CycleState], Decision]
+Decide = Callable[[Any, Pod, CycleState], Decision]
 """Where a pod goes by one profile; the state is the one that Reserve, Permit and later plugins get."""
-
-BINDINGS = 256
-"""Binding cycles at the same time; a pod that waits for Permit plugins takes one up."""
 
 
 @attrs.frozen(eq=False)
 class Attempt:
-    """What became of one popped pod.
-
-    decision: None when the pod was passed over. failure: of the scheduling cycle. binding: the binding cycle under way.
-    passed_over: why there was no attempt.
-    """
+    """What became of one popped pod."""
 
     pod: Pod
     decision: Decision | None = None
+    """None when the pod was passed over."""
     failure: FailureRecord | None = None
-    binding: Future[FailureRecord | None] | None = None
+    """Of the scheduling cycle."""
+    binding: Binding | None = None
+    """The binding cycle under way."""
     passed_over: str = ""
+    """Why there was no attempt."""
+    waits: bool = False
+    """Whether Permit plugins hold the pod."""
 
-    def outcome(self) -> FailureRecord | None:
+    def outcome(self) -> Outcome:
         """Waits for the binding; None: the pod is bound, or was passed over. Raises what a plugin raised."""
         return self.failure if self.binding is None else self.binding.result()
 
@@ -51,6 +48,19 @@ class Attempt:
     def node_name(self) -> str:
         """The node that the pod goes to, empty if it goes nowhere."""
         return "" if self.decision is None or self.failure is not None else self.decision.host or ""
+
+
+@attrs.frozen(eq=False)
+class LoopParts:
+    """What a scheduler brings to its loop."""
+
+    plugins: PluginsByPod
+    """What the cycles run at their points, by pod."""
+    services: Services
+    queue: PodQueue
+    rules: ReleaseCycles
+    """The cycles of the release."""
+    decide: Decide
 
 
 def never() -> bool:
@@ -61,40 +71,43 @@ def as_it_was(pod: Pod) -> Pod:
     return pod
 
 
+def nobody(_: Pod) -> None:
+    """Is told."""
+
+
 class SchedulerLoop:
     """Schedules the pods of a queue. Upstream: Scheduler.
 
-    One thread calls ``run_once`` or ``run``; bindings run in threads of their own, and ``drain`` waits for them.
-    latest: the newest version of a pod that is known. times_plugins: whether the plugins of an attempt are timed one by
-    one (upstream: one attempt in ten).
+    One thread calls ``run_once`` or ``run``; ``bindings`` runs the binding cycles, and ``drain`` waits for them.
 
     ::
 
-        with SchedulerLoop(profiles, services, queue, decide, rules) as loop:
+        with SchedulerLoop(parts) as loop:
             failures = [attempt.outcome() for attempt in loop.settle()]
     """
 
     def __init__(
         self,
-        profiles: Profiles,
-        services: Services,
-        queue: PodQueue,
-        decide: Decide,
-        rules: FrameworkCycleRules,
+        parts: LoopParts,
         *,
         latest: Latest = as_it_was,
+        bound: Callable[[Pod], None] = nobody,
+        bindings: Bindings | None = None,
         times_plugins: Callable[[], bool] = never,
-        bindings: int = BINDINGS,
     ) -> None:
-        self.cycles = Cycles.of(services, queue, latest, rules)
-        self._profiles = profiles
-        self._services = services
-        self._queue = queue
-        self._decide = decide
+        """latest: the newest version of a pod that is known. bound: told of every pod that was bound, on its node.
+        bindings: threads unless said otherwise. times_plugins: whether the plugins of an attempt are timed one by one
+        (upstream: one attempt in ten).
+        """
+        self.cycles = Cycles.of(parts.services, parts.queue, parts.rules, latest, bound)
+        self._plugins = parts.plugins
+        self._services = parts.services
+        self._queue = parts.queue
+        self._decide = parts.decide
         self._times_plugins = times_plugins
-        self._pool = ThreadPoolExecutor(bindings, "binding")
-        self._bindings: set[Future[FailureRecord | None]] = set()
-        services.activate = queue.activate
+        self._runs = ThreadedBindings() if bindings is None else bindings
+        self._bindings: set[Binding] = set()
+        parts.services.activate = parts.queue.activate
 
     def run(self) -> list[Attempt]:
         """Tries pods until none is left to try now; bindings may still be under way then."""
@@ -103,14 +116,11 @@ class SchedulerLoop:
     def run_once(self) -> Attempt | None:
         """Tries the next pod; None: there is none now."""
         started = self._services.time.now()
-        entry = self._queue.pop()
-        if entry is None:
-            return None
         with self._services.lock:
+            entry = self._queue.pop()
+            if entry is None:
+                return None
             attempt = self._tried(entry, started)
-            departed, self._services.departed = self._services.departed, []
-        for pod in departed:
-            self._queue.assigned_pod_deleted(pod, None)
         if attempt.binding is not None:
             self._bindings.add(attempt.binding)
             attempt.binding.add_done_callback(self._finished)
@@ -131,16 +141,15 @@ class SchedulerLoop:
         return attempts
 
     def sweep(self) -> list[Pod]:
-        """Drops assumed pods that nobody confirmed in time, and returns them; called every second or so (1.20)."""
+        """Drops assumed pods that nobody confirmed in time, and returns them; called every second or so."""
         with self._services.lock:
             return self.cycles.assumed.sweep()
 
     def close(self) -> None:
         """Rejects the pods that still wait, and waits for the bindings that are under way."""
-        self._pool.shutdown(wait=False)
         for held in self._services.waiting:
             self._services.waiting.reject(held.pod.metadata.uid)
-        self._pool.shutdown(wait=True)
+        self._runs.close()
 
     def __enter__(self) -> SchedulerLoop:
         return self
@@ -150,39 +159,48 @@ class SchedulerLoop:
     ) -> None:
         self.close()
 
-    def _finished(self, binding: Future[FailureRecord | None]) -> None:
+    def _finished(self, binding: Binding) -> None:
         """A binding that raised is kept for ``drain`` to raise."""
         if binding.exception() is None:
             self._bindings.discard(binding)
 
     def _tried(self, entry: Any, started: float) -> Attempt:
         pod: Pod = entry.pod
-        framework = self._profiles.of(pod)
-        if framework is None:
+        plugins = self._plugins.of(pod)
+        if plugins is None:
             text = f"profile not found for scheduler name {go_quote(pod.spec.scheduler_name)}"
             self._services.observer.trouble(text)
-            return Attempt(pod, passed_over=text)
+            return self._dropped(pod, text)
         text = self._passes_over(pod)
         if text:
-            return Attempt(pod, passed_over=text)
+            return self._dropped(pod, text)
+        return self._attempt(plugins, entry, started)
+
+    def _attempt(self, plugins: CyclePlugins, entry: Any, started: float) -> Attempt:
+        pod: Pod = entry.pod
         state = CycleState()
         state.timed = self._times_plugins()
         if self.cycles.rules.activate_key is not None:
             state.write(self.cycles.rules.activate_key, {})
-        decision = self._decide(framework, pod, state)
-        came_to = self.cycles.schedule(framework, state, entry, decision, started)
+        decision = self._decide(plugins, pod, state)
+        came_to = self.cycles.schedule(plugins, state, entry, decision, started)
         if isinstance(came_to, Placed):
-            return Attempt(pod, decision, binding=self._pool.submit(functools.partial(self.cycles.bind, came_to)))
-        return Attempt(pod, decision, came_to)
+            binding = self._runs.start(self.cycles.bind(came_to))
+            return Attempt(pod, decision, binding=binding, waits=came_to.waits)
+        return Attempt(pod, came_to.decision or decision, came_to)
+
+    def _dropped(self, pod: Pod, text: str) -> Attempt:
+        self._queue.done(pod)
+        return Attempt(pod, passed_over=text)
 
     def _passes_over(self, pod: Pod) -> str:
         """Why a pod is not tried, empty when it is."""
-        cache = self._services.cache
-        if pod.metadata.deletion_timestamp is not None:
+        cache, rules = self._services.cache, self.cycles.rules
+        if pod.metadata.deletion_timestamp is not None and not rules.tries_deleted:
             text = f"skip schedule deleting pod: {pod.key}"
             self._services.events.event(pod, "Warning", "FailedScheduling", "Scheduling", text)
             return text
         assumed = cache.placed(pod.metadata.uid) if cache.is_assumed(pod) else None
-        if assumed is not None and self.cycles.rules.passes_over(pod, assumed):
+        if assumed is not None and rules.passes_over(pod, assumed):
             return f"pod {pod.key} is assumed already"
         return ""

@@ -1,4 +1,4 @@
-"""What a scheduler's loop needs of its queue, and a queue that is enough for a cluster in memory."""
+"""A queue without back-off, for tests of what stands around a queue."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import heapq
 import itertools
 import threading
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
-from kubescheduler.framework.cycle.failures import FailureRecord
+from kubescheduler.cycle.failures import FailureRecord
 
 
 @attrs.frozen(eq=False)
-class QueuedPod:
+class SimpleEntry:
     """A pod of the queue.
 
     timestamp: when it last entered a queue, in seconds. attempts: how often it was tried. gated_by: the PreEnqueue
@@ -32,43 +32,12 @@ class QueuedPod:
     rejectors: frozenset[str] = frozenset()
 
 
-class Queued(Protocol):
-    """What is popped."""
-
-    @property
-    def pod(self) -> Pod: ...
-
-
-class PodQueue(Protocol):
-    """The queue of a SchedulerLoop; called from any thread."""
-
-    def pop(self) -> Any:
-        """The next pod to try, with a ``pod``; None: there is none now."""
-        ...
-
-    def put_back(self, entry: Any, pod: Pod, failure: FailureRecord) -> None:
-        """The attempt of a popped entry failed. pod: as it is now. Raises ClusterStateError if it is there already."""
-        ...
-
-    def done(self, pod: Pod) -> None:
-        """A popped pod is on its way to its node: events no longer concern it."""
-        ...
-
-    def activate(self, pods: Sequence[Pod]) -> None:
-        """Pods are to be tried now; those that are not in the queue are passed over."""
-        ...
-
-    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None) -> None:
-        """A pod gave its place on a node back; all pods but one may fit now."""
-        ...
-
-
 def never_gated(_: Pod, __: str) -> Status | None:
     return None
 
 
 class SimpleQueue:
-    """A PodQueue without back-off: what failed waits until something happens, then it is tried again.
+    """The part of a PodQueue that the loop calls: what failed waits until something happens, then it is tried again.
 
     less: the queue sort, as ``Profiles.less``. pre_enqueue: of (pod, the plugin to ask first), as
     ``Profiles.pre_enqueue``; a pod that it refuses is gated. clock: seconds.
@@ -86,8 +55,8 @@ class SimpleQueue:
         self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._heap: list[tuple[Any, int, str]] = []
-        self._active: dict[str, tuple[int, QueuedPod]] = {}
-        self._unschedulable: dict[str, QueuedPod] = {}
+        self._active: dict[str, tuple[int, SimpleEntry]] = {}
+        self._unschedulable: dict[str, SimpleEntry] = {}
 
     def __len__(self) -> int:
         return len(self._active) + len(self._unschedulable)
@@ -105,7 +74,7 @@ class SimpleQueue:
         with self._lock:
             _, before = self._active.pop(pod.key, (0, None))
             before = before or self._unschedulable.pop(pod.key, None)
-            entry = QueuedPod(pod, self._clock()) if before is None else attrs.evolve(before, pod=pod)
+            entry = SimpleEntry(pod, self._clock()) if before is None else attrs.evolve(before, pod=pod)
             self._enqueue(entry)
 
     def remove(self, pod: Pod) -> None:
@@ -114,7 +83,7 @@ class SimpleQueue:
             self._active.pop(pod.key, None)
             self._unschedulable.pop(pod.key, None)
 
-    def pop(self) -> QueuedPod | None:
+    def pop(self) -> SimpleEntry | None:
         with self._lock:
             while self._heap:
                 _, number, key = heapq.heappop(self._heap)
@@ -124,7 +93,7 @@ class SimpleQueue:
                     return attrs.evolve(entry, attempts=entry.attempts + 1)
             return None
 
-    def put_back(self, entry: QueuedPod, pod: Pod, failure: FailureRecord) -> None:
+    def put_back(self, entry: SimpleEntry, pod: Pod, failure: FailureRecord) -> None:
         with self._lock:
             for name, part in (("unschedulable queue", self._unschedulable), ("the active queue", self._active)):
                 if pod.key in part:
@@ -139,7 +108,7 @@ class SimpleQueue:
         with self._lock:
             self._move([pod.key for pod in pods if pod.key in self._unschedulable])
 
-    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None) -> None:  # noqa: ARG002
+    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None) -> None:
         with self._lock:
             self._move([key for key in self._unschedulable if excluding is None or key != excluding.key])
 
@@ -152,7 +121,7 @@ class SimpleQueue:
         for key in keys:
             self._enqueue(self._unschedulable.pop(key))
 
-    def _enqueue(self, entry: QueuedPod) -> None:
+    def _enqueue(self, entry: SimpleEntry) -> None:
         status = self._pre_enqueue(entry.pod, entry.gated_by)
         if status is None:
             number = next(self._numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import attrs
@@ -14,18 +14,22 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import NO_LABELS, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.cycle.failures import (
+from kubescheduler.cycle.cycle_plugins import CyclePlugins
+from kubescheduler.cycle.failures import (
     FailureRecord,
     Stage,
     chosen_1_20,
     chosen_1_36,
+    condition_with_message,
+    cut,
     nominated_1_20,
     nominated_1_36,
     undecided_1_20,
     undecided_1_36,
 )
-from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.cycle.making_room import leave_room_to_plugins, room_by_plugin
+from kubescheduler.cycle.pod_queue import PodQueue
+from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.running.framework_services import Services
 
 PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
@@ -51,28 +55,47 @@ class Fate(enum.Enum):
 
 
 @attrs.frozen(eq=False)
-class FrameworkCycleRules:
-    """One release's cycles around the plugins.
-
-    assume_fault: why a pod cannot be assumed, None if it can. passes_over: of (pod, the assumed pod of its uid),
-    whether it is not tried again. pre_flight: asks the PreBind plugins for what they will do. extenders_bind: of
-    (services, pod, node), whether an extender did it, and how. nominated: the name that goes into the status.
-    in_memory: the name that the nominator keeps. expires: seconds after which an assumed pod that nobody confirms is
-    dropped. stirs: a failed binding is an event for the other pods. activate_key: see PODS_TO_ACTIVATE.
-    """
+class ReleaseCycles:
+    """One release's cycles around the plugins."""
 
     assume_fault: Callable[[ClusterCache, Pod], str | None]
+    """Why a pod cannot be assumed, None if it can."""
+    tries_deleted: bool
+    """Whether pods that are being deleted are tried (1.4)."""
     passes_over: Callable[[Pod, Pod], bool]
+    """Of (pod, the assumed pod of its uid): whether it is not tried again."""
+    make_room: Callable[[CyclePlugins, Pod, Decision], Decision]
+    """Carries preemption out before the pod is put back (1.20, 1.36); the decision that is left."""
+    make_room_later: Callable[[Services, PodQueue, Pod, Decision], None]
+    """Carries preemption out once the pod is back in the queue (1.16)."""
     undecided: Undecided
+    """The failure of an attempt that chose no node."""
     chosen: Callable[[Stage, Pod, str, Status], FailureRecord]
-    pre_flight: Callable[[Framework, Services, CycleState, Pod, str, bool], Status | None]
+    """The failure of an attempt that chose a node: of (stage, pod, node, status)."""
+    pre_flight: Callable[[CyclePlugins, Services, CycleState, Pod, str, bool], Status | None]
+    """Asks the PreBind plugins for what they will do; None: go on."""
     extenders_bind: Callable[[Services, Pod, str], tuple[bool, Status | None]]
+    """Of (services, pod, node): whether an extender bound the pod, and how."""
+    assigned_note: Callable[[Pod, str], str]
+    """The note of the event Scheduled."""
+    event_note: Callable[[str], str]
+    """What becomes of the note of an event FailedScheduling."""
+    condition: Callable[[FailureRecord], Mapping[str, str]]
+    """The condition PodScheduled of a failure."""
     nominated: Callable[[FailureRecord], str | None]
+    """The nominatedNodeName that goes into the status; None: it stays."""
     in_memory: Callable[[FailureRecord, Pod], str]
+    """The name that the nominator keeps."""
     fate: Callable[[Pod, Pod | None], Fate]
+    """Of (the pod as it was tried, as the API has it now, None when it is gone)."""
     expires: float
+    """Seconds after which an assumed pod that nobody confirms is dropped."""
+    expires_from_assume: bool
+    """Whether these count from the assumption (1.4), not from the end of the binding."""
     stirs: bool
+    """Whether a failed binding is an event for the other pods."""
     activate_key: str | None
+    """See PODS_TO_ACTIVATE."""
 
 
 # --- assuming ----------------------------------------------------------------------------------
@@ -111,12 +134,12 @@ def no_pre_flight(*_: object) -> None:
 
 
 def pre_flight_1_36(
-    framework: Framework, services: Services, state: CycleState, pod: Pod, node_name: str, waits: bool
+    plugins: CyclePlugins, services: Services, state: CycleState, pod: Pod, node_name: str, waits: bool
 ) -> Status | None:
     """The node's name goes into the pod's status when binding will take its time. None: go on."""
     if not services.feature_gates.get(EXPECTATION_GATE, True):
         return None
-    status = framework.run_pre_bind_pre_flight(state, pod, node_name)
+    status = plugins.run_pre_bind_pre_flight(state, pod, node_name)
     if status is not None and status.code is Code.Error:
         return status
     works = status is None or status.code is Code.Success
@@ -155,6 +178,11 @@ def extenders_bind_1_36(services: Services, pod: Pod, node_name: str) -> tuple[b
     return False, None
 
 
+def assigned_note(pod: Pod, node_name: str) -> str:
+    """With the pod's namespace."""
+    return f"Successfully assigned {pod.key} to {node_name}"
+
+
 # --- failing -----------------------------------------------------------------------------------
 
 
@@ -178,32 +206,45 @@ def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
     return Fate.PUT_BACK if tried.metadata.uid == now.metadata.uid else Fate.ANOTHER_ONE
 
 
-CYCLE_1_20 = FrameworkCycleRules(
+CYCLE_1_20 = ReleaseCycles(
     assume_fault=assume_fault_1_20,
+    tries_deleted=False,
     passes_over=passes_over_1_20,
+    make_room=room_by_plugin,
+    make_room_later=leave_room_to_plugins,
     undecided=undecided_1_20,
     chosen=chosen_1_20,
     pre_flight=no_pre_flight,
     extenders_bind=extenders_bind_1_20,
+    assigned_note=assigned_note,
+    event_note=cut,
+    condition=condition_with_message,
     nominated=nominated_1_20,
     in_memory=in_memory_1_20,
     fate=fate_1_20,
     expires=120.0,
+    expires_from_assume=False,
     stirs=False,
     activate_key=None,
 )
-
-CYCLE_1_36 = FrameworkCycleRules(
+CYCLE_1_36 = ReleaseCycles(
     assume_fault=assume_fault_1_36,
+    tries_deleted=False,
     passes_over=passes_over_1_36,
+    make_room=room_by_plugin,
+    make_room_later=leave_room_to_plugins,
     undecided=undecided_1_36,
     chosen=chosen_1_36,
     pre_flight=pre_flight_1_36,
     extenders_bind=extenders_bind_1_36,
+    assigned_note=assigned_note,
+    event_note=cut,
+    condition=condition_with_message,
     nominated=nominated_1_36,
     in_memory=in_memory_1_36,
     fate=fate_1_36,
     expires=math.inf,
+    expires_from_assume=False,
     stirs=True,
     activate_key=PODS_TO_ACTIVATE,
 )

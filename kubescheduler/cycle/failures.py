@@ -39,27 +39,48 @@ class Stage(enum.Enum):
 
 @attrs.frozen(eq=False)
 class FailureRecord:
-    """One failed attempt.
-
-    node_name: the node that was chosen, empty if there was none. reason, message: of the condition PodScheduled.
-    code, plugin: of the status that ended it. result: the metric's, ``unschedulable`` or ``error``. nominated: the node
-    that the pod is nominated to from now on; empty: none; None: nothing is said about it. rejectors: the plugins
-    that an event has to concern for the pod to be tried again. pending: likewise, those whose event has it tried again
-    at once (1.36). silent: there is no error to tell.
-    """
+    """One failed attempt."""
 
     pod: Pod
+    """The pod as it was tried."""
     stage: Stage
+    """Where the attempt failed."""
     reason: str
-    message: str
+    """Of the condition PodScheduled."""
+    text: str = ""
+    """Of the condition PodScheduled; where no node was chosen it is the decision's."""
     code: Code = Code.Unschedulable
+    """Of the status that ended the attempt."""
     plugin: str = ""
+    """Whose status ended the attempt."""
     node_name: str = ""
+    """The node that was chosen, empty if there was none."""
     result: str = "unschedulable"
+    """The metric's: ``unschedulable`` or ``error``."""
     nominated: str | None = ""
+    """The node that the pod is nominated to from now on; empty: none; None: nothing is said about it."""
     rejectors: frozenset[str] = frozenset()
+    """The plugins that an event has to concern for the pod to be tried again."""
     silent: bool = False
+    """There is no error to report."""
     pending: frozenset[str] = frozenset()
+    """Likewise, the plugins whose event has it tried again at once (1.36)."""
+    decision: Decision | None = None
+    """What found no node, on this pod or on one that looks the same; None: a node was chosen."""
+    prefix: str = ""
+    """What stands before the message in the event's note (1.4, 1.16)."""
+    event_type: str = "Warning"
+    """Of the event."""
+
+    @property
+    def message(self) -> str:
+        """Of the condition PodScheduled; put together when it is asked for."""
+        return self.text if self.decision is None else attrs.evolve(self.decision, pod=self.pod).message
+
+    @property
+    def note(self) -> str:
+        """Of the event, before it is cut or formatted."""
+        return self.prefix + self.message
 
 
 # --- no node was chosen ------------------------------------------------------------------------
@@ -72,11 +93,11 @@ def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureRecord: 
         decision.pod,
         Stage.ALGORITHM,
         UNSCHEDULABLE,
-        decision.message,
-        Code.Unschedulable if unfit else Code.Error,
+        code=Code.Unschedulable if unfit else Code.Error,
         result="unschedulable" if unfit else "error",
         nominated=decision.nominated or "",
         rejectors=rejectors_of(decision),
+        decision=decision,
     )
 
 
@@ -87,12 +108,12 @@ def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureRecord:
         decision.pod,
         Stage.ALGORITHM,
         UNSCHEDULABLE if unfit else SCHEDULER_ERROR,
-        decision.message,
-        Code.Unschedulable if unfit else Code.Error,
+        code=Code.Unschedulable if unfit else Code.Error,
         result="unschedulable" if unfit else "error",
         nominated=decision.nominated if post_filters and decision.error is None else "",
         rejectors=rejectors_of(decision),
         pending=pending_of(decision),
+        decision=decision,
     )
 
 
@@ -203,19 +224,34 @@ def nominated_1_36(failure: FailureRecord) -> str | None:
     return failure.nominated
 
 
-def status_patch(failure: FailureRecord, nominated: Callable[[FailureRecord], str | None]) -> dict[str, Any]:
+def condition_with_message(failure: FailureRecord) -> dict[str, str]:
+    """The condition PodScheduled that says why a pod was not bound."""
+    return {"type": "PodScheduled", "status": "False", "reason": failure.reason, "message": failure.message}
+
+
+def condition_1_4(failure: FailureRecord) -> dict[str, str]:
+    """1.4 gives the reason alone."""
+    return {"type": "PodScheduled", "status": "False", "reason": failure.reason}
+
+
+def status_patch(
+    failure: FailureRecord,
+    nominated: Callable[[FailureRecord], str | None],
+    condition: Callable[[FailureRecord], Mapping[str, str]] = condition_with_message,
+) -> dict[str, Any]:
     """The members of the pod's status to write, empty when nothing changes.
 
     The client adds ``lastTransitionTime`` to a condition whose status is new. ``nominated``: see nominated_1_20.
     """
-    patch: dict[str, Any] = {}
-    condition = {"type": "PodScheduled", "status": "False", "reason": failure.reason, "message": failure.message}
-    if {key: _condition(failure.pod).get(key) for key in condition} != condition:
-        patch["conditions"] = [condition]
+    wanted, has = condition(failure), _condition(failure.pod)
+    patch = {} if {key: has.get(key) for key in wanted} == wanted else {"conditions": [dict(wanted)]}
+    return patch | nomination_patch(failure, nominated)
+
+
+def nomination_patch(failure: FailureRecord, nominated: Callable[[FailureRecord], str | None]) -> dict[str, Any]:
+    """The nomination alone, empty when it stays."""
     name = nominated(failure)
-    if name is not None and name != failure.pod.nominated_node_name:
-        patch["nominatedNodeName"] = name
-    return patch
+    return {} if name is None or name == failure.pod.nominated_node_name else {"nominatedNodeName": name}
 
 
 def _condition(pod: Pod) -> Mapping[str, Any]:

@@ -1,0 +1,128 @@
+"""How binding cycles are driven: in threads, or one after the other on a virtual clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from clusterstate.errors import ClusterStateError
+from kubescheduler.cycle.failures import FailureRecord
+from kubescheduler.framework.running.waiting_pods import HeldPod
+
+Outcome = FailureRecord | None
+"""Why a pod was not bound; None: it is."""
+
+BindingCycle = Generator[HeldPod, None, Outcome]
+"""A binding cycle: it yields a waiting pod, is to be resumed once that is settled, and returns what it came to."""
+
+BINDINGS = 256
+"""Binding cycles at the same time; a pod that waits for Permit plugins takes one up."""
+
+
+class Binding(Protocol):
+    """A binding cycle under way: the part of a Future that the loop needs."""
+
+    def done(self) -> bool: ...
+
+    def result(self) -> Outcome:
+        """Waits for the end, where something else can bring it about. Raises what a plugin raised."""
+        ...
+
+    def exception(self) -> BaseException | None: ...
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None: ...
+
+
+class Bindings(Protocol):
+    """Runs binding cycles beside the attempts: in threads, on an event loop, or in order."""
+
+    def start(self, cycle: BindingCycle) -> Binding:
+        """Runs a cycle to its end, or has it run."""
+        ...
+
+    def close(self) -> None:
+        """Starts nothing more, and waits for what is under way."""
+        ...
+
+
+class ThreadedBindings:
+    """Every cycle in a thread, which waits where the cycle does."""
+
+    def __init__(self, most: int = BINDINGS) -> None:
+        self._pool = ThreadPoolExecutor(most, "binding")
+
+    def start(self, cycle: BindingCycle) -> Binding:
+        return self._pool.submit(_to_the_end, cycle)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+
+
+def _to_the_end(cycle: BindingCycle) -> Outcome:
+    while True:
+        try:
+            held = next(cycle)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
+        held.wait()
+
+
+class InOrderBinding:
+    """A cycle that is run step by step, by one thread."""
+
+    __slots__ = ("_cycle", "_finished", "_outcome", "_ready", "_then")
+
+    def __init__(self, cycle: BindingCycle, ready: deque[InOrderBinding]) -> None:
+        self._cycle = cycle
+        self._ready = ready
+        self._finished = False
+        self._outcome: Outcome = None
+        self._then: list[Callable[[Any], object]] = []
+
+    def done(self) -> bool:
+        return self._finished
+
+    def result(self) -> Outcome:
+        """Raises ClusterStateError while the cycle is under way."""
+        if not self._finished:
+            raise ClusterStateError("this binding is under way; run the others until it is done")
+        return self._outcome
+
+    def exception(self) -> None:
+        """What a plugin raises comes out of ``step``."""
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        self._then.append(fn)
+
+    def step(self) -> None:
+        """Runs the cycle until its pod is held, or to its end."""
+        try:
+            held = next(self._cycle)
+        except StopIteration as end:
+            self._outcome, self._finished = end.value, True
+            for then in self._then:
+                then(self)
+        else:
+            held.when_settled(lambda: self._ready.append(self))
+
+
+class InOrderBindings:
+    """Cycles run when ``run`` is called, one after the other; one whose pod is held goes on once it is settled."""
+
+    def __init__(self) -> None:
+        self._ready: deque[InOrderBinding] = deque()
+
+    def start(self, cycle: BindingCycle) -> Binding:
+        binding = InOrderBinding(cycle, self._ready)
+        self._ready.append(binding)
+        return binding
+
+    def run(self) -> None:
+        """Everything that can go on. Raises what a plugin raises."""
+        while self._ready:
+            self._ready.popleft().step()
+
+    def close(self) -> None:
+        self.run()

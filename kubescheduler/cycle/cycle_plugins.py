@@ -1,0 +1,86 @@
+"""What the cycles run at their points: the plugins of a profile, or nothing in the releases without plugins."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import attrs
+
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import Pod
+from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.framework.running.waiting_pods import HeldPod
+
+
+class CyclePlugins(Protocol):
+    """The plugins from PostFilter on, as the cycles run them. A status of None is Success. See Framework."""
+
+    @property
+    def profile_name(self) -> str: ...
+
+    @property
+    def rejected(self) -> frozenset[Code]:
+        """The codes that refuse a pod; others give the attempt up."""
+        ...
+
+    @property
+    def post_filters(self) -> tuple[Any, ...]:
+        """The PostFilter plugins."""
+        ...
+
+    def held(self, pod: Pod) -> HeldPod | None:
+        """The waiting pod, while Permit plugins hold it."""
+        ...
+
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+    def wait_on_permit(self, pod: Pod) -> Status | None: ...
+    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+
+
+class PluginsByPod(Protocol):
+    """The profiles of a scheduler; see Profiles."""
+
+    def of(self, pod: Pod) -> CyclePlugins | None:
+        """What a pod's attempt runs; None: it is another scheduler's pod."""
+        ...
+
+
+@attrs.frozen(eq=False)
+class NoPlugins:
+    """The cycles of 1.4 and 1.16: nothing is reserved and no pod is held; the API is asked to bind."""
+
+    services: Services
+    profile_name: str = DEFAULT_SCHEDULER_NAME
+    rejected: frozenset[Code] = frozenset()
+    post_filters: tuple[Any, ...] = ()
+
+    def of(self, pod: Pod) -> NoPlugins:  # noqa: ARG002
+        """The same for all pods."""
+        return self
+
+    def held(self, pod: Pod) -> None: ...
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def wait_on_permit(self, pod: Pod) -> None: ...
+    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+
+    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        """Posts the binding, if there is an API to post it to."""
+        if self.services.client is None:
+            return None
+        try:
+            self.services.client.bind(pod, node_name)
+        except SchedulingError as error:
+            return Status.failure(str(error))
+        return None

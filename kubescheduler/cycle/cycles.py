@@ -1,0 +1,257 @@
+"""An attempt after the algorithm: assume, Reserve, Permit and the binding cycle; what fails is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from clusterstate.errors import ClusterStateError, SchedulingError
+from clusterstate.objects import Pod
+from kubescheduler.core.assumed_pods import AssumedPods
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.status import Code, Status, is_success
+from kubescheduler.cycle.bindings import BindingCycle, Outcome
+from kubescheduler.cycle.cycle_plugins import CyclePlugins
+from kubescheduler.cycle.cycle_rules import Fate, ReleaseCycles
+from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
+from kubescheduler.cycle.pod_queue import PodQueue
+from kubescheduler.framework.contract.cancellation import Cancellation
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.running.framework_services import Services
+
+Latest = Callable[[Pod], Pod | None]
+"""The newest version of a pod that is known, None when it is gone."""
+
+
+@attrs.frozen(eq=False)
+class Placed:
+    """A pod that is assumed on its node, on its way to be bound."""
+
+    plugins: CyclePlugins
+    state: CycleState
+    entry: Any
+    """What was popped."""
+    decision: Decision
+    pod: Pod
+    """The pod with spec.nodeName."""
+    waits: bool
+    """Whether Permit plugins hold it."""
+    started: float
+    """When it was popped."""
+
+    @property
+    def tried(self) -> Pod:
+        """The pod as it was popped."""
+        pod: Pod = self.entry.pod
+        return pod
+
+
+def ask_to_bind(
+    rules: ReleaseCycles, services: Services, plugins: CyclePlugins, state: CycleState, pod: Pod
+) -> Status | None:
+    """Has a pod bound by the extender that wants to do it, else by the Bind plugins or the API.
+
+    pod: with spec.nodeName. None: it is bound.
+    """
+    by_extender, status = rules.extenders_bind(services, pod, pod.node_name)
+    return status if by_extender else plugins.run_bind(state, pod, pod.node_name)
+
+
+@attrs.frozen(eq=False)
+class Cycles:
+    """The scheduling and the binding cycle of one scheduler.
+
+    ``schedule`` is called by one thread at a time with ``services.lock`` held, ``bind`` by any thread without it.
+    """
+
+    services: Services
+    queue: PodQueue
+    assumed: AssumedPods
+    rules: ReleaseCycles
+    latest: Latest
+    bound: Callable[[Pod], None]
+    """Told of every pod that was bound, with the lock held: whoever did it, a plugin, an extender or the API."""
+    _undecided: WeakKeyDictionary[Decision, FailureRecord] = attrs.field(factory=WeakKeyDictionary)
+    """Decision that found no node → its failure, but for the decision: many pods that look the same may share it."""
+
+    @classmethod
+    def of(
+        cls, services: Services, queue: PodQueue, rules: ReleaseCycles, latest: Latest, bound: Callable[[Pod], None]
+    ) -> Cycles:
+        assumed = AssumedPods(services.cache, services.time.now, rules.expires, from_assume=rules.expires_from_assume)
+        return cls(services, queue, assumed, rules, latest, bound)
+
+    # --- the scheduling cycle --------------------------------------------------------------
+
+    def schedule(
+        self, plugins: CyclePlugins, state: CycleState, entry: Any, decision: Decision, started: float
+    ) -> Placed | FailureRecord:
+        """From the decision to the end of Permit. started: when the pod was popped."""
+        if decision.host is None:
+            return self._nowhere(plugins, entry, decision, started)
+        pod: Pod = entry.pod
+        host = decision.host
+        fault = self.rules.assume_fault(self.services.cache, pod)
+        if fault is not None:
+            record = self.rules.chosen(Stage.ASSUME, pod, host, Status.failure(fault))
+            return self._failed(plugins, entry, record, started)
+        placed = self.assumed.assume(pod, host)
+        status = plugins.run_reserve(state, placed, host)
+        stage = Stage.RESERVE
+        if status is None:
+            status = plugins.run_permit(state, placed, host)
+            stage = Stage.PERMIT
+        waits = status is not None and status.code is Code.Wait
+        if status is not None and not waits:
+            plugins.run_unreserve(state, placed, host)
+            self._forget(placed)
+            return self._failed(plugins, entry, self.rules.chosen(stage, pod, host, status), started)
+        self._activate(state)
+        return Placed(plugins, state, entry, decision, placed, waits, started)
+
+    def _nowhere(self, plugins: CyclePlugins, entry: Any, decision: Decision, started: float) -> FailureRecord:
+        """No node was chosen: preemption is carried out, if there is any, and the pod goes back."""
+        pod: Pod = entry.pod
+        decision = self.rules.make_room(plugins, pod, decision)
+        bare = self._undecided.get(decision)
+        if bare is None:
+            made = self.rules.undecided(decision, post_filters=bool(plugins.post_filters))
+            bare = self._undecided[decision] = attrs.evolve(made, decision=None)
+        record = attrs.evolve(bare, pod=pod, decision=decision)
+        self._failed(plugins, entry, record, started)
+        self.rules.make_room_later(self.services, self.queue, pod, decision)
+        return record
+
+    # --- the binding cycle -----------------------------------------------------------------
+
+    def bind(self, placed: Placed) -> BindingCycle:
+        """From PreBindPreFlight to PostBind; returns why the pod was not bound, None when it is.
+
+        Yields the pod while Permit plugins hold it, to be resumed when it is settled.
+        """
+        plugins, state, pod = placed.plugins, placed.state, placed.pod
+        stage, status = Stage.PRE_BIND, self._pre_flight(placed)
+        if status is None:
+            held = plugins.held(pod)
+            if held is not None:
+                yield held
+            stage, status = self._run_binding(placed)
+        if status is not None:
+            return self._unbound(placed, stage, status)
+        note = self.rules.assigned_note(pod, pod.node_name)
+        self.services.events.event(pod, "Normal", "Scheduled", "Binding", note)
+        self._observe(plugins, "scheduled", placed.started)
+        plugins.run_post_bind(state, pod, pod.node_name)
+        self._activate(state)
+        return None
+
+    def _pre_flight(self, placed: Placed) -> Status | None:
+        pod = placed.pod
+        return self.rules.pre_flight(
+            placed.plugins, self.services, placed.state, placed.tried, pod.node_name, placed.waits
+        )
+
+    def _run_binding(self, placed: Placed) -> tuple[Stage, Status | None]:
+        """(the last stage, its status; None: the pod is bound)."""
+        plugins, state, pod = placed.plugins, placed.state, placed.pod
+        status = plugins.wait_on_permit(pod)
+        if status is not None:
+            return Stage.PERMIT, status
+        with self.services.lock:
+            self.queue.done(placed.tried)
+        status = self._pre_bind(plugins, state, pod)
+        if status is not None:
+            return Stage.PRE_BIND, status
+        status = ask_to_bind(self.rules, self.services, plugins, state, pod)
+        bound = status is None or is_success(status)
+        with self.services.lock:
+            self.assumed.finish_binding(pod)
+            if bound:
+                self.bound(pod)
+        return Stage.BIND, None if bound else status
+
+    def _pre_bind(self, plugins: CyclePlugins, state: CycleState, pod: Pod) -> Status | None:
+        """PreBind, which another pod that needs the room may cancel."""
+        state.cancellation = Cancellation()
+        uid = pod.metadata.uid
+        self.services.in_pre_bind[uid] = state.cancellation
+        try:
+            status = plugins.run_pre_bind(state, pod, pod.node_name)
+        finally:
+            del self.services.in_pre_bind[uid]
+        if status is None and not state.cancellation.close():
+            return Status.failure(state.cancellation.cause or "")
+        return status
+
+    def _unbound(self, placed: Placed, stage: Stage, status: Status) -> Outcome:
+        record = self.rules.chosen(stage, placed.tried, placed.pod.node_name, status)
+        rejected = status.code in placed.plugins.rejected
+        with self.services.lock:
+            self.services.waiting.remove(placed.pod)
+            placed.plugins.run_unreserve(placed.state, placed.pod, placed.pod.node_name)
+            self._forget(placed.pod)
+            if self.rules.stirs and not rejected:
+                self.queue.assigned_pod_deleted(placed.pod, None)
+            self._failed(placed.plugins, placed.entry, record, placed.started)
+            if self.rules.stirs and rejected:
+                self.queue.assigned_pod_deleted(placed.pod, placed.tried)
+        return record
+
+    # --- what both need --------------------------------------------------------------------
+
+    def _failed(self, plugins: CyclePlugins, entry: Any, record: FailureRecord, started: float) -> FailureRecord:
+        """Puts the pod back and reports why it was not bound."""
+        self._observe(plugins, record.result, started)
+        now = self.latest(record.pod)
+        fate = self.rules.fate(record.pod, now)
+        if fate is Fate.ANOTHER_ONE:
+            return record
+        if fate is Fate.PUT_BACK and now is not None:
+            try:
+                self.queue.put_back(entry, now, record)
+            except ClusterStateError as error:
+                self.services.observer.trouble(str(error))
+        if now is not None and not now.node_name:
+            self.services.cache.nominate(now, self.rules.in_memory(record, now))
+        self._report(record)
+        return record
+
+    def _report(self, record: FailureRecord) -> None:
+        """The event and the status of a pod that was not bound."""
+        if record.silent:
+            return
+        if not self.services.reports_failures:
+            self._patch(record, nomination_patch(record, self.rules.nominated))
+            return
+        note = self.services.format_note(self.rules.event_note(record.note))
+        self.services.events.event(record.pod, record.event_type, "FailedScheduling", "Scheduling", note)
+        self._patch(record, status_patch(record, self.rules.nominated, self.rules.condition))
+
+    def _patch(self, record: FailureRecord, patch: dict[str, Any]) -> None:
+        if patch and self.services.client is not None:
+            try:
+                self.services.client.patch_pod_status(record.pod, patch)
+            except SchedulingError as error:
+                self.services.observer.trouble(f"updating the status of {record.pod.key}: {error}")
+
+    def _forget(self, placed: Pod) -> None:
+        """Takes an assumption back, unless it expired meanwhile."""
+        try:
+            self.assumed.forget(placed)
+        except ClusterStateError as error:
+            self.services.observer.trouble(str(error))
+
+    def _activate(self, state: CycleState) -> None:
+        """Pods that plugins want tried now go to the front."""
+        pods = state.get(self.rules.activate_key)
+        if pods:
+            with self.services.lock:
+                self.queue.activate(list(pods.values()))
+            pods.clear()
+
+    def _observe(self, plugins: CyclePlugins, result: str, started: float) -> None:
+        seconds = self.services.time.now() - started
+        self.services.observer.attempt(result, plugins.profile_name, seconds)

@@ -1,0 +1,54 @@
+"""What the engines bring to a scheduler's loop: the release's queue, cycles and way to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clusterstate.objects import Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.cycle.cycle_plugins import CyclePlugins, NoPlugins
+from kubescheduler.cycle.scheduler_loop import LoopParts
+from kubescheduler.engine.engines import ProfiledScheduler, Scheduler
+from kubescheduler.engine.releases import release_named
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.queue.entry import Backoff
+
+Adapt = Callable[[Services], Services]
+"""The services of a decision turned into those of a loop: with a client, a clock, and so on."""
+
+
+def as_they_are(services: Services) -> Services:
+    return services
+
+
+def loop_parts(scheduler: Scheduler, adapt: Adapt = as_they_are, *, preempt: bool = True) -> LoopParts:
+    """The parts of a loop that decides as a scheduler does, over its cluster.
+
+    adapt: what the loop writes to, and the clock it runs on. preempt: whether preemption is carried out.
+    """
+    if isinstance(scheduler, ProfiledScheduler):
+        return _of_profiles(scheduler, adapt(scheduler.engine.services(scheduler.cache)), preempt)
+    algorithm = scheduler.algorithm
+    services = adapt(Services(algorithm.release, scheduler.cache, extenders=algorithm.extenders))
+
+    def decide(plugins: CyclePlugins, pod: Pod, state: CycleState) -> Decision:  # noqa: ARG001
+        return scheduler.decide(pod, preempt=preempt)
+
+    rules = release_named(algorithm.release).legacy_rules
+    queue = rules.queue(services.time.now, services.cache)
+    return LoopParts(NoPlugins(services), services, queue, rules.cycle, decide)
+
+
+def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:
+    """Plugins are made anew, with the services of the loop."""
+    made = scheduler.engine.over(services, scheduler.tie_break)
+
+    def decide(plugins: Framework, pod: Pod, state: CycleState) -> Decision:
+        return made.decide_in(plugins, pod, state, preempt=preempt)
+
+    config = made.config
+    backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
+    queue = made.rules.queue(services.time.now, services.cache, made.profiles, backoff)
+    return LoopParts(made.profiles, services, queue, made.rules.cycle, decide)

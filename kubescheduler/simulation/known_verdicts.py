@@ -1,0 +1,46 @@
+"""What is known of pods that look the same: that one fits nowhere holds for all until something changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from kubescheduler.core.decision import Decision
+from kubescheduler.cycle.scheduler_loop import Decide
+from kubescheduler.framework.contract.cycle_state import CycleState
+
+
+@attrs.define(eq=False)
+class KnownVerdicts:
+    """Decides, or remembers the decision on a pod of the same class.
+
+    A nominated pod is decided on anew: it does not count itself among the nominated ones.
+    """
+
+    ask: Decide
+    """Decides."""
+    cache: ClusterCache
+    changes: Callable[[], int]
+    """Grows with every change of the cluster."""
+    reuses: bool
+    """False where an extender or a custom plugin has a say, whose answers may differ from pod to pod."""
+    _known: dict[PodInfo, Decision] = attrs.field(factory=dict)
+    _known_at: int = -1
+
+    def decide(self, plugins: Any, pod: Pod, state: CycleState) -> Decision:
+        """Where the pod goes; a decision that is used again is on another pod."""
+        if self._known_at != self.changes():
+            self._known, self._known_at = {}, self.changes()
+        alike = self.reuses and not pod.nominated_node_name
+        info = self.cache.info(pod)
+        if alike and info in self._known:
+            return self._known[info]
+        decision = self.ask(plugins, pod, state)
+        if alike and decision.host is None and decision.error is None:
+            self._known[info] = decision
+        return decision

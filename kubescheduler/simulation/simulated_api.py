@@ -1,0 +1,103 @@
+"""The API server of a simulation: what the scheduler writes is done at once, and reported when its attempt is over."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from kubescheduler.simulation.volume_controller import binds_to, provisions
+
+Change = tuple[Any, Any]
+"""(the object before, None if it is new; the object after, None if it is gone)."""
+
+
+@attrs.define(eq=False)
+class SimulatedApi:
+    """A Client that keeps the pods of a workload, and what was changed since ``changes`` was last emptied.
+
+    Of a status it keeps what a scheduler reads: the nomination, and no conditions.
+    """
+
+    cache: ClusterCache
+    now: Callable[[], str]
+    """The time as the API writes it."""
+    changes: deque[Change] = attrs.field(factory=deque)
+    """What is yet to be reported, in order."""
+    _pods: dict[str, Pod] = attrs.field(factory=dict)
+
+    # --- what is created and removed by others -----------------------------------------------
+
+    def create(self, pod: Pod) -> None:
+        """A pod is created."""
+        self._pods[pod.key] = pod
+        self.changes.append((None, pod))
+
+    def remove(self, pod: Pod) -> None:
+        """A pod is gone, at once."""
+        self.changes.append((self._pods.pop(pod.key, pod), None))
+
+    def latest(self, pod: Pod) -> Pod | None:
+        """A pod of this name as it is now; None when there is none."""
+        return self._pods.get(pod.key)
+
+    # --- what a scheduler writes ---------------------------------------------------------------
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Raises SchedulingError for a pod that is gone."""
+        current = self._current(pod)
+        self._replace(current, attrs.evolve(current.on(node_name), start_time=self.now(), nominated_node_name=""))
+
+    def bound(self, pod: Pod) -> None:
+        """A pod was bound by somebody, at the latest now."""
+        current = self._pods.get(pod.key)
+        if current is not None and not current.node_name:
+            self.bind(pod, pod.node_name)
+
+    def delete_pod(self, pod: Pod) -> None:
+        """A pod on a node is asked to leave, once; any other is gone at once."""
+        current = self._pods.get(pod.key, pod)
+        if not current.node_name:
+            self.remove(current)
+        elif current.metadata.deletion_timestamp is None:
+            metadata = attrs.evolve(current.metadata, deletion_timestamp=self.now())
+            self._replace(current, attrs.evolve(current, metadata=metadata))
+
+    def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        """Raises SchedulingError for a pod that is gone."""
+        current = self._current(pod)
+        node_name = status.get("nominatedNodeName", current.nominated_node_name)
+        if node_name != current.nominated_node_name:
+            self._replace(current, attrs.evolve(current, nominated_node_name=node_name))
+
+    def update_object(self, obj: Any) -> None:
+        """Claims and volumes are bound at once, as the volume controller and provisioners do."""
+        self._put(obj)
+        if isinstance(obj, PersistentVolume):
+            for claim in binds_to(obj, self.cache.objects):
+                self._put(claim)
+        elif isinstance(obj, PersistentVolumeClaim):
+            for made in provisions(obj):
+                self._put(made)
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _current(self, pod: Pod) -> Pod:
+        current = self._pods.get(pod.key)
+        if current is None or current.metadata.uid != pod.metadata.uid:
+            raise SchedulingError(f'pods "{pod.metadata.name}" not found')
+        return current
+
+    def _replace(self, old: Pod, new: Pod) -> None:
+        self._pods[new.key] = new
+        self.changes.append((old, new))
+
+    def _put(self, obj: Any) -> None:
+        """The scheduler's cache has it at once: a plugin may wait for it. Its queue is told later."""
+        self.changes.append((self.cache.objects.current(obj), obj))
+        self.cache.add(obj)
