@@ -30,7 +30,7 @@ from kubescheduler.testing.arguments import (
 
 
 @attrs.frozen(eq=False, repr=False)
-class Cluster:
+class SharedCluster:
     """A cluster that tests share; nothing changes it."""
 
     files: tuple[str, ...] = ()
@@ -74,9 +74,9 @@ class Cluster:
         return found
 
 
-def cluster_of(given: Any, folders: Sequence[Path]) -> Cluster:
+def cluster_of(given: Any, folders: Sequence[Path]) -> SharedCluster:
     """A cluster of one thing or several: file names, manifests, YAML texts, objects. Raises DecodeError."""
-    if isinstance(given, Cluster):
+    if isinstance(given, SharedCluster):
         return given
     files: list[str] = []
     documents: list[Any] = []
@@ -98,7 +98,7 @@ def cluster_of(given: Any, folders: Sequence[Path]) -> Cluster:
         problems.append(f"cluster: nothing in it; give {KINDS_OF_GIVEN}")
     if problems:
         raise DecodeError(problems)
-    return Cluster(tuple(files), tuple(documents), tuple(objects), tuple(folders))
+    return SharedCluster(tuple(files), tuple(documents), tuple(objects), tuple(folders))
 
 
 def identified(obj: Any) -> Any:
@@ -116,7 +116,7 @@ def key_of(pod: Pod) -> str:
 # --- pods ------------------------------------------------------------------------------------
 
 
-def pods_of(given: Any, cluster: Cluster, *releases: str) -> list[Pod]:
+def pods_of(given: Any, cluster: SharedCluster, *releases: str) -> list[Pod]:
     """The pods of one thing or several, in order: file names, manifests, YAML texts, objects.
 
     Raises DecodeError with every fault; a pod that is there twice, or runs in the cluster, is one.

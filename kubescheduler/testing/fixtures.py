@@ -15,7 +15,7 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import INDEPENDENT
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt, spec_of
-from kubescheduler.testing.cluster_argument import Cluster, cluster_of
+from kubescheduler.testing.cluster_argument import SharedCluster, cluster_of
 from kubescheduler.testing.compared_sides import to_compare
 from kubescheduler.testing.placements import Placer
 from kubescheduler.testing.placements_fixture import PlacementRecords
@@ -26,7 +26,7 @@ CLUSTER, SCHEDULER = "cluster", "scheduler"
 """Names of markers and fixtures."""
 CLUSTER_SETTING, SCHEDULER_SETTING = "kubescheduler_cluster", "kubescheduler_scheduler"
 
-Read = dict[tuple[Any, ...], Cluster]
+Read = dict[tuple[Any, ...], SharedCluster]
 """(path, time, size) of every file, and the folders → the cluster of them: read once, as nothing changes it."""
 
 
@@ -35,7 +35,7 @@ def folders_of(request: pytest.FixtureRequest) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((request.path.parent, request.config.rootpath)))
 
 
-def cluster_for(request: pytest.FixtureRequest, read: Read) -> Cluster:
+def cluster_for(request: pytest.FixtureRequest, read: Read) -> SharedCluster:
     """Fails the test with every fault, those of the scheduler too if it asks for one."""
     problems: list[str] = []
     cluster = attempt(problems, _cluster, request, read)
@@ -100,7 +100,7 @@ def _fail(problems: Sequence[str]) -> NoReturn:
 # --- markers and settings --------------------------------------------------------------------
 
 
-def _cluster(request: pytest.FixtureRequest, read: Read) -> Cluster:
+def _cluster(request: pytest.FixtureRequest, read: Read) -> SharedCluster:
     """Raises InputError with every fault."""
     marker = request.node.get_closest_marker(CLUSTER)
     given = request.config.getini(CLUSTER_SETTING) if marker is None else marker.args
@@ -115,7 +115,7 @@ def _cluster(request: pytest.FixtureRequest, read: Read) -> Cluster:
     return _once(attrs.evolve(named, folders=folders_of(request)), read)
 
 
-def _once(named: Cluster, read: Read) -> Cluster:
+def _once(named: SharedCluster, read: Read) -> SharedCluster:
     """The cluster of the same files if it was read before. Raises DecodeError if it cannot be read."""
     key: tuple[Any, ...] = (named.folders,)
     paths = [Path(file) for file in named.files]

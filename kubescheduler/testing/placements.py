@@ -12,7 +12,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engines import Scheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt
-from kubescheduler.testing.cluster_argument import Cluster, key_of, pods_of, running_among
+from kubescheduler.testing.cluster_argument import SharedCluster, key_of, pods_of, running_among
 from kubescheduler.testing.explanations import why_not
 from kubescheduler.testing.usage_errors import UsageErrors
 
@@ -52,7 +52,7 @@ class Placer:
     notes: what its configuration had to say. Raises InputError with every fault of the configuration and the cluster.
     """
 
-    def __init__(self, spec: EngineSpec, cluster: Cluster) -> None:
+    def __init__(self, spec: EngineSpec, cluster: SharedCluster) -> None:
         problems: list[str] = []
         self.spec = spec
         self.cluster = cluster

@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
-    from kubescheduler.testing.cluster_argument import Cluster
+    from kubescheduler.testing.cluster_argument import SharedCluster
     from kubescheduler.testing.placements import Placer
     from kubescheduler.testing.placements_fixture import PlacementRecords
 
@@ -32,7 +32,7 @@ class Session:
     """What one run of pytest knows of records. written, unused: paths. deselected: items that were left out."""
 
     def __init__(self) -> None:
-        self.clusters: dict[tuple[Any, ...], Cluster] = {}
+        self.clusters: dict[tuple[Any, ...], SharedCluster] = {}
         self.written: list[str] = []
         self.unused: list[str] = []
         self.deselected: list[pytest.Item] = []
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def cluster(request: pytest.FixtureRequest) -> Cluster:
+def cluster(request: pytest.FixtureRequest) -> SharedCluster:
     """The cluster that ``@pytest.mark.cluster`` or the setting kubescheduler_cluster names."""
     from kubescheduler.testing.fixtures import cluster_for
 

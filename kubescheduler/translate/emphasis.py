@@ -15,7 +15,7 @@ from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.scoring_strategy import is_strategy, item_role
 from kubescheduler.translate.spreading import SELECTOR_SPREAD
-from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, Weighted
+from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, WeightedScore
 
 SPREAD = "PodTopologySpread"
 UNWEIGHED = ("NodePreferAvoidPodsPriority", "NodePreferAvoidPods", "EqualPriority")
@@ -57,15 +57,15 @@ class Verdict:
 
 def policy_emphasis(items: Sequence[PolicyEntry], extenders: Sequence[ExtenderConfig]) -> Emphasis:
     """Of a policy's or provider's priorities, and the extenders that score."""
-    parts = (Weighted(item.name, item.weight, _role(item)) for item in items if item.name not in UNWEIGHED)
+    parts = (WeightedScore(item.name, item.weight, _role(item)) for item in items if item.name not in UNWEIGHED)
     return Emphasis((*parts, *extender_parts(extenders)))
 
 
-def extender_parts(extenders: Sequence[ExtenderConfig]) -> Iterator[Weighted]:
+def extender_parts(extenders: Sequence[ExtenderConfig]) -> Iterator[WeightedScore]:
     """The extenders that score; their highest score is that of the priorities."""
     for extender in extenders:
         if extender.prioritize_verb and extender.weight:
-            yield Weighted("extender", extender.weight, detail=extender.url_prefix)
+            yield WeightedScore("extender", extender.weight, detail=extender.url_prefix)
 
 
 def _role(item: PolicyEntry) -> Role:
@@ -105,7 +105,7 @@ def _share(emphasis: Emphasis) -> Fraction:
     return Fraction(emphasis.weight(Role.PACKS), emphasis.sum) if emphasis.sum > 0 else Fraction()
 
 
-def _titles(parts: Sequence[Weighted]) -> str:
+def _titles(parts: Sequence[WeightedScore]) -> str:
     return " and ".join(dict.fromkeys(part.title for part in parts))
 
 
@@ -121,7 +121,7 @@ def _text(before: Emphasis, after: Emphasis, *, outweighed: bool) -> str:
     return text
 
 
-def _numbers(emphasis: Emphasis, parts: Sequence[Weighted]) -> str:
+def _numbers(emphasis: Emphasis, parts: Sequence[WeightedScore]) -> str:
     weight = sum(part.weight for part in parts)
     return f"weight {weight} of {emphasis.sum}, {emphasis.percent(weight):.0f}%"
 

@@ -23,7 +23,7 @@ from kubescheduler.translate.emphasis import SPREAD, UNWEIGHED, extender_parts, 
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.scoring_strategy import role_of
 from kubescheduler.translate.spreading import GATE, LIST, SYSTEM
-from kubescheduler.translate.translation_model import Emphasis, Role, Weighted
+from kubescheduler.translate.translation_model import Emphasis, Role, WeightedScore
 
 RELEASE = "1.20"
 ROLES: dict[str, Role] = {
@@ -72,7 +72,7 @@ def profile_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig]) -> E
     """Of a profile's Score plugins, and the extenders that score."""
     args = dict(profile.plugin_config)
     scores = (plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in UNWEIGHED)
-    parts = [Weighted(plugin.name, plugin.weight, *_role(plugin.name, args.get(plugin.name))) for plugin in scores]
+    parts = [WeightedScore(plugin.name, plugin.weight, *_role(plugin.name, args.get(plugin.name))) for plugin in scores]
     return Emphasis((*parts, *extender_parts(extenders)))
 
 

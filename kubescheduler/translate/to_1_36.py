@@ -39,7 +39,7 @@ from kubescheduler.translate.translation_model import (
     Role,
     Said,
     Translation,
-    Weighted,
+    WeightedScore,
     grouped,
     origin,
 )
@@ -87,7 +87,7 @@ def translate_1_36(source: Source, *, keep_emphasis: bool = False) -> Translatio
 
 
 def _emphasis(scores: Scores, source: Source) -> Emphasis:
-    parts = [Weighted(name, scored.weight, *_role(name, scores)) for name, scored in scores.plugins.items()]
+    parts = [WeightedScore(name, scored.weight, *_role(name, scores)) for name, scored in scores.plugins.items()]
     return Emphasis((*parts, *extender_parts(source.policy.extenders)))
 
 

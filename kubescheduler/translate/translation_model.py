@@ -105,7 +105,7 @@ class Role(enum.Enum):
 
 
 @attrs.frozen
-class Weighted:
+class WeightedScore:
     """A score and its weight in a scheduler."""
 
     name: str
@@ -127,14 +127,14 @@ class Emphasis:
     NodePreferAvoidPods is left out: whatever its weight, it is the same for all nodes but those that are annotated.
     """
 
-    parts: tuple[Weighted, ...]
+    parts: tuple[WeightedScore, ...]
 
     @property
     def sum(self) -> int:
         """The sum of all weights."""
         return sum(part.weight for part in self.parts)
 
-    def of(self, role: Role) -> tuple[Weighted, ...]:
+    def of(self, role: Role) -> tuple[WeightedScore, ...]:
         """The scores with this role."""
         return tuple(part for part in self.parts if part.role is role)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubescheduler.testing.arguments import spec_of, told
-from kubescheduler.testing.cluster_argument import Cluster
+from kubescheduler.testing.cluster_argument import SharedCluster
 from tests.kubescheduler.testing.conftest import Project, node, pod
 
 POD = 'POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}\n'
@@ -340,4 +340,4 @@ def test_description_is_told_in_one_line(project: Project) -> None:
 
 def test_empty_cluster() -> None:
     """A cluster of nothing is a cluster without objects."""
-    assert Cluster().objects == []
+    assert SharedCluster().objects == []
