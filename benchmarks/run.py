@@ -19,13 +19,12 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import kubescheduler
 from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, WORKLOADS, Workload, namespace, node
-from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
-from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Scheduler, engine_for
+from kubescheduler.engine.engines import Scheduler
 from kubescheduler.engine.releases import RELEASES
 
 MOST_PODS_A_NODE = 30
@@ -33,20 +32,19 @@ MOST_PODS_A_NODE = 30
 
 def build(workload: Workload, release: str, nodes: int, init_pods: int) -> Scheduler:
     """A scheduler over a fresh cluster with the initial pods in place."""
-    decoder = Decoder()
     known = RELEASES[release].gates.gates
-    flags = EngineFlags(release, feature_gates={k: on for k, on in workload.feature_gates.items() if k in known})
-    cache = ClusterCache(flags.release_view())
-    for name, labels in workload.namespaces(init_pods).items():
-        cache.add(decoder.decode_object(namespace(name, labels)))
-    for index in range(nodes):
-        cache.add(decoder.decode_object(node(index, workload.zones)))
+    gates = {name: on for name, on in workload.feature_gates.items() if name in known}
+    objects = [namespace(name, labels) for name, labels in workload.namespaces(init_pods).items()]
+    objects += (node(index, workload.zones) for index in range(nodes))
+    cluster = kubescheduler.Cluster(objects, release=release, defaulting=False)
+    scheduler = kubescheduler.Scheduler(cluster, gates=gates).running
+    decoder = Decoder()
     for index in range(init_pods):
         pod: Any = decoder.decode_object(
             workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE))
         )
-        cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
-    return engine_for(flags, None, None, None).scheduler(cache)
+        scheduler.cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
+    return scheduler
 
 
 def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: int) -> tuple[float, int]:

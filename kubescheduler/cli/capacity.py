@@ -71,34 +71,19 @@ def capacity(
       kubescheduler capacity cluster.yaml --pod small.yaml --pod large.yaml -o json
     """
     from clusterstate.errors import InputError
-    from clusterstate.objects import PriorityClass
-    from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.engine.releases import release_named
-    from kubescheduler.simulation.workload_files import read_simulated_cluster
-    from kubescheduler.sources.cluster_input import read_pods
+    from kubescheduler.cli.inputs import attempt, nothing_collected, read_pods_for, read_shown
 
     if (*cluster, *pod_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
-    import sys
-
-    stdin, defaulting = sys.stdin.buffer, not no_defaulting
-    release = engine.release
-    filling = release_named(release).filling
+    defaulting, release = not no_defaulting, engine.release
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        found = attempt(
-            problems, lambda: read_simulated_cluster(cluster, stdin=stdin, defaulting=defaulting, release=release)
-        )
-        classes = [obj for obj in found.objects if isinstance(obj, PriorityClass)] if found is not None else []
-        known = defaulting and found is not None
-        pods = attempt(
-            problems,
-            lambda: read_pods(pod_files, stdin=stdin, defaulting=known, priority_classes=classes, filling=filling),
-        )
+        found = attempt(problems, lambda: read_shown(cluster, release, defaulting))
+        pods = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting))
         if configured is None or found is None or pods is None or problems:
             raise InputError(problems)
-        scheduler = engine.scheduler(configured, found.objects)
+        scheduler = engine.scheduler(configured, found)
     for note in found.notes:
         remark(note)
     rooms = [_room(pod, scheduler, limit) for pod in pods]

@@ -191,21 +191,21 @@ def _inputs(
     """The cluster's objects and the pods, pending ones without files. Raises DecodeError with every fault."""
     import sys
 
-    from kubescheduler.cli.inputs import read_inputs
+    from kubescheduler.cli.inputs import read_inputs, read_shown
     from kubescheduler.engine.releases import newest
-    from kubescheduler.simulation.workload_files import read_simulated_cluster, read_workload
+    from kubescheduler.simulation.workload_files import read_workload
 
     release, stdin = newest(releases or [DEFAULT_RELEASE]).name, sys.stdin.buffer
     if not files:
-        found = read_inputs(cluster, (), pending=True, defaulting=defaulting, keep_items=False, release=release)
-        _tell(found.notes)
-        return found.objects, found.pods
-    there = read_simulated_cluster(cluster, stdin=stdin, defaulting=defaulting, release=release)
-    workload, notes = read_workload(files, there.objects, stdin=stdin, defaulting=defaulting, release=release)
+        found = read_inputs(cluster, (), pending=True, defaulting=defaulting, keep_manifests=False, release=release)
+        _tell(found.cluster.notes)
+        return found.cluster.objects, found.pods
+    there = read_shown(cluster, release, defaulting)
+    workload, notes = read_workload(files, there, stdin=stdin, defaulting=defaulting, release=release)
     _tell([*there.notes, *notes])
     arrivals = sorted(workload.arrivals, key=lambda arrival: arrival.at)
     later = [arrival.pod for chain in workload.chains.values() for arrival in chain.waiting]
-    objects = [*there.objects, *workload.objects, *(arrival.node for arrival in workload.nodes)]
+    objects = [*there, *workload.objects, *(arrival.node for arrival in workload.nodes)]
     return objects, [*(arrival.pod for arrival in arrivals), *later]
 
 

@@ -12,9 +12,9 @@ import click
 from kubescheduler.cli.common_options import FAILURE_DOMAINS, FEATURE_GATES, FILE, PLUGIN, RELEASE, OneOf
 
 if TYPE_CHECKING:
-    from clusterstate.objects import ClusterObject
-    from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engines import Engine, Scheduler
+    from kubescheduler.api.cluster import Cluster
+    from kubescheduler.engine.engines import Engine
+    from kubescheduler.engine.engines import Scheduler as PodScheduler
     from kubescheduler.engine.spec import EngineSpec
 
 
@@ -69,21 +69,12 @@ class EngineOptions:
         """Raises ConfigError with every problem."""
         return self.spec().engine(remark)
 
-    def scheduler(self, engine: Engine, objects: Iterable[ClusterObject]) -> Scheduler:
-        """A scheduler over a cluster of these objects, seen as the release sees them."""
-        from clusterstate.cache import ClusterCache
+    def scheduler(self, engine: Engine, cluster: Cluster) -> PodScheduler:
+        """The engine's scheduler over a cluster of its release."""
+        from kubescheduler.api.engine_choice import tie_break_of
+        from kubescheduler.api.scheduler import Scheduler
 
-        return engine.scheduler(ClusterCache.of(objects, engine.view), self._tie_break(engine))
-
-    def _tie_break(self, engine: Engine) -> TieBreak:
-        import random
-
-        from kubescheduler.core.selection import FirstByName, RandomTie
-
-        rng = random.Random(self.seed)
-        if self.tie_break == "first":
-            return FirstByName()
-        return RandomTie(rng) if self.tie_break == "random" else engine.upstream_tie(rng)
+        return Scheduler.of_engine(engine, cluster, tie_break_of(engine, self.tie_break, self.seed)).running
 
     def write_config(self) -> None:
         """Writes the completed configuration where ``--write-config-to`` says. Raises InputError."""

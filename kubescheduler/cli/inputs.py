@@ -6,20 +6,18 @@ import gc
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import compress
 from typing import TypeVar
 
 import attrs
 import click
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.documents import Item
-from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from clusterstate.objects import Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
+from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.progress import progress
 from kubescheduler.engine.releases import release_named
-from kubescheduler.queue.priority_queue_1_16 import queue_order
-from kubescheduler.sources.cluster_input import ClusterInput, check_references, read_cluster, read_pods
+from kubescheduler.sources.cluster_input import read_pods
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""
@@ -29,15 +27,12 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Inputs:
-    """objects: the cluster, in order of the input. pods: what to schedule, in order.
+    """What a command names."""
 
-    items: what each object was read from, parallel to ``objects``; empty unless it was asked for.
-    """
-
-    objects: list[ClusterObject]
+    cluster: Cluster
+    """The cluster, without the pods to schedule unless these wait in it."""
     pods: list[Pod]
-    notes: list[str]
-    items: list[Item]
+    """What to schedule, in order."""
 
 
 def read_inputs(
@@ -46,48 +41,45 @@ def read_inputs(
     *,
     pending: bool,
     defaulting: bool,
-    keep_items: bool,
+    keep_manifests: bool,
     release: str = DEFAULT_RELEASE,
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
     problems: list[str] = []
-    found = attempt(problems, lambda: _cluster(cluster, release, defaulting, keep_items))
+    found = attempt(problems, lambda: read_shown(cluster, release, defaulting, keep_manifests=keep_manifests))
     pods: list[Pod] | None = []
     if pending:
-        pods = None if found is None else queue_order(found.objects)
+        pods = None if found is None else found.pending()
     else:
-        pods = attempt(problems, lambda: _pods(pod_files, found, release, defaulting))
+        pods = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting))
     if found is None or pods is None:
         raise DecodeError(problems)
     if not pending:
         found = _without(found, {pod.key for pod in pods}, problems)
-    running = [obj for obj in found.objects if isinstance(obj, Pod)]
-    problems += _uid_faults(running if pending else [*running, *pods])
+    problems += _uid_faults(found.pods if pending else [*found.pods, *pods])
     if problems:
         raise DecodeError(problems)
-    return Inputs(found.objects, pods, found.notes, found.items)
+    return Inputs(found, pods)
 
 
-def _cluster(paths: Sequence[str], release: str, defaulting: bool, keep_items: bool) -> ClusterInput:
+def read_shown(paths: Sequence[str], release: str, defaulting: bool, *, keep_manifests: bool = False) -> Cluster:
+    """A cluster, with a progress bar on a terminal. Raises DecodeError with every fault."""
     with progress("reading", sys.stderr, smallest=LONG) as tell:
-        found = read_cluster(
-            paths,
+        return Cluster.read(
+            *paths,
+            release=release,
             stdin=sys.stdin.buffer,
             defaulting=defaulting,
-            keep_items=keep_items,
+            keep_manifests=keep_manifests,
             progress=tell,
-            filling=release_named(release).filling,
         )
-    if problems := check_references(found.with_sources()):
-        raise DecodeError(problems)
-    return found
 
 
-def _pods(paths: Sequence[str], cluster: ClusterInput | None, release: str, defaulting: bool) -> list[Pod]:
+def read_pods_for(cluster: Cluster | None, paths: Sequence[str], release: str, defaulting: bool) -> list[Pod]:
     """The pods to schedule. Without a cluster just what is wrong with them alone: nothing is defaulted."""
     if cluster is None:
         return read_pods(paths, stdin=sys.stdin.buffer, defaulting=False)
-    classes = [obj for obj in cluster.objects if isinstance(obj, PriorityClass)]
+    classes = [obj for obj in cluster if isinstance(obj, PriorityClass)]
     filling = release_named(release).filling
     return read_pods(paths, stdin=sys.stdin.buffer, defaulting=defaulting, priority_classes=classes, filling=filling)
 
@@ -103,23 +95,17 @@ def _uid_faults(pods: Iterable[Pod]) -> Iterator[str]:
             yield f"Pod {pod.key}: metadata.uid: it is that of Pod {first.key}; remove it"
 
 
-def _without(cluster: ClusterInput, keys: Container[str], problems: list[str]) -> ClusterInput:
+def _without(cluster: Cluster, keys: Container[str], problems: list[str]) -> Cluster:
     """The cluster without the pods that are to be scheduled; that one of them runs already is a fault."""
-    again = {at for at, obj in enumerate(cluster.objects) if isinstance(obj, Pod) and obj.key in keys}
-    for at in sorted(again):
-        pod = cluster.objects[at]
-        if isinstance(pod, Pod) and pod.node_name:
-            where = f"{cluster.sources[at]}: Pod {pod.key}: spec.nodeName"
-            problems.append(f"{where}: it runs on {pod.node_name}; remove it there, or give the pod another name")
-    if not again:
-        return cluster
-    kept = [at not in again for at in range(len(cluster.objects))]
-    return ClusterInput(
-        objects=list(compress(cluster.objects, kept)),
-        notes=cluster.notes,
-        sources=list(compress(cluster.sources, kept)),
-        items=list(compress(cluster.items, kept)),
-    )
+    again = []
+    for entry in cluster.entries():
+        pod = entry.obj
+        if isinstance(pod, Pod) and pod.key in keys:
+            again.append(pod.key.removeprefix("/"))
+            if pod.node_name:
+                where = f"{entry.source}: Pod {pod.key}: spec.nodeName"
+                problems.append(f"{where}: it runs on {pod.node_name}; remove it there, or give the pod another name")
+    return cluster.without_pod(*again) if again else cluster
 
 
 def attempt(problems: list[str], action: Callable[[], T]) -> T | None:

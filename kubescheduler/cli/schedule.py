@@ -80,7 +80,7 @@ def schedule(
     def read() -> Inputs:
         keep, defaulting = save is not None, not no_defaulting
         return read_inputs(
-            cluster, pod, pending=pending, defaulting=defaulting, keep_items=keep, release=engine.release
+            cluster, pod, pending=pending, defaulting=defaulting, keep_manifests=keep, release=engine.release
         )
 
     problems: list[str] = []
@@ -90,8 +90,8 @@ def schedule(
         attempt(problems, lambda: check_target(save))
         if configured is None or inputs is None or problems:
             raise InputError(problems)
-        scheduler = engine.scheduler(configured, inputs.objects)
-    for note in inputs.notes:
+        scheduler = engine.scheduler(configured, inputs.cluster)
+    for note in inputs.cluster.notes:
         remark(note)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(
@@ -108,7 +108,7 @@ def _exported(scheduler: Scheduler, engine: Engine, inputs: Inputs, decisions: I
     results = Results(scheduler)
     for decision in decisions:
         results.note(decision)
-    yield from export_text(inputs.objects, results, configuration_of(engine))
+    yield from export_text(inputs.cluster.objects, results, configuration_of(engine))
 
 
 def _binding(scheduler: Scheduler) -> Callable[[Pod, str], str | None]:
@@ -160,7 +160,8 @@ def _run(
     pieces: Iterable[str] = rendered(decisions, output, explain=explain) if render is None else render(decisions)
     if save is not None:
         pieces = list(pieces)
-        save_cluster(save, zip(inputs.objects, inputs.items, strict=True), inputs.pods, hosts)
+        read = ((entry.obj, entry.item) for entry in inputs.cluster.entries() if entry.item is not None)
+        save_cluster(save, read, inputs.pods, hosts)
     for piece in pieces:
         click.echo(piece, nl=False)
     return 0 if None not in hosts.values() else 1

@@ -10,7 +10,7 @@ from kubescheduler.cli.common_options import FILE, OneOf
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
-    from clusterstate.objects import ClusterObject
+    from kubescheduler.api.cluster import Cluster
     from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.workload import Workload
 
@@ -94,8 +94,8 @@ def simulate(
         attempt(problems, lambda: check_plot(plot))
         if configured is None or inputs is None or problems:
             raise InputError(problems)
-        objects, workload = inputs
-        scheduler = engine.scheduler(configured, objects)
+        there, workload = inputs
+        scheduler = engine.scheduler(configured, there)
     results = Results(scheduler)
     observe = results.note if output == "simulator" else None
     listen = _print_event if output == "events" else None
@@ -107,7 +107,7 @@ def simulate(
         write_plot(report, plot)
     pieces = () if listen is not None else rendered_report(report, output)
     if observe is not None:
-        pieces = export_text(objects, results, configuration_of(configured))
+        pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)
     return 0 if report.every_pod_had_a_node else 1
@@ -119,16 +119,17 @@ def _print_event(event: RunEvent) -> None:
 
 def _inputs(
     cluster: tuple[str, ...], files: tuple[str, ...], pending: bool, defaulting: bool, release: str
-) -> tuple[list[ClusterObject], Workload]:
-    """The cluster's objects and the workload. Raises DecodeError with every fault."""
+) -> tuple[Cluster, Workload]:
+    """The cluster and the workload. Raises DecodeError with every fault."""
     import sys
 
-    from kubescheduler.simulation.workload_files import read_simulated_cluster, read_workload
+    from kubescheduler.cli.inputs import read_shown
+    from kubescheduler.simulation.workload_files import read_workload
 
-    found = read_simulated_cluster(cluster, stdin=sys.stdin.buffer, defaulting=defaulting, release=release)
+    found = read_shown(cluster, release, defaulting)
     workload, notes = read_workload(
-        files, found.objects, stdin=sys.stdin.buffer, defaulting=defaulting, pending=pending, release=release
+        files, found, stdin=sys.stdin.buffer, defaulting=defaulting, pending=pending, release=release
     )
     for note in (*found.notes, *notes):
         remark(note)
-    return found.objects, workload
+    return found, workload

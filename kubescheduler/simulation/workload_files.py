@@ -9,54 +9,15 @@ from typing import IO
 import attrs
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.engine.releases import release_named
 from kubescheduler.queue.priority_queue_1_16 import queue_order
-from kubescheduler.simulation.openb_trace import is_trace, read_trace_nodes
+from kubescheduler.simulation.openb_trace import is_trace
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.simulation.workload_manifests import WorkloadReader
-from kubescheduler.sources.cluster_input import ClusterInput, Progress, check_references, read_cluster
 from kubescheduler.sources.files import read_items
-
-
-def read_simulated_cluster(
-    paths: Sequence[str],
-    *,
-    stdin: IO[bytes] | None,
-    defaulting: bool = True,
-    progress: Progress | None = None,
-    release: str = DEFAULT_RELEASE,
-) -> ClusterInput:
-    """A cluster as ``read_cluster`` reads it, where ``.csv`` files are nodes of a trace. Raises DecodeError."""
-    problems: list[str] = []
-    filling = release_named(release).filling
-    found = ClusterInput([], [], [])
-    plain = [path for path in paths if not is_trace(path)]
-    try:
-        if plain:
-            found = read_cluster(plain, stdin=stdin, defaulting=defaulting, progress=progress, filling=filling)
-    except DecodeError as error:
-        problems += error.problems
-    names = {obj.name for obj in found.objects if isinstance(obj, Node)}
-    decoder = Decoder(prepare=filling.others)
-    for path in filter(is_trace, paths):
-        try:
-            nodes = [decoder.decode_object(manifest, source=path) for manifest in read_trace_nodes(path)]
-        except DecodeError as error:
-            problems += error.problems
-            continue
-        for node in nodes:
-            if isinstance(node, Node) and node.name in names:
-                problems.append(f"{path}: Node {node.name}: sn: this node is there twice; remove one of the two")
-            names |= {node.metadata.name}
-        found = attrs.evolve(found, objects=[*found.objects, *nodes], sources=[*found.sources, *([path] * len(nodes))])
-    problems = problems or check_references(found.with_sources())
-    if problems:
-        raise DecodeError(problems)
-    return found
 
 
 def read_workload(

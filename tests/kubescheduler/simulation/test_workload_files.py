@@ -12,8 +12,9 @@ import yaml
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Node, PriorityClass, ReplicaSet, Service, StatefulSet
+from kubescheduler.api.cluster import Cluster
 from kubescheduler.simulation.workload import Workload, as_new, renamed, seconds_of, timestamp
-from kubescheduler.simulation.workload_files import read_simulated_cluster, read_workload
+from kubescheduler.simulation.workload_files import read_workload
 from tests.support.build import make_node, make_pod
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,32000,262144,0,\nn-1,64000,1024,8,V100\n"
@@ -205,7 +206,7 @@ def test_a_workload_without_defaulting_needs_uids() -> None:
 def test_nodes_of_a_trace(tmp_path: Path) -> None:
     """Zones by row; GPUs and their model where there are some."""
     (tmp_path / "nodes.csv").write_text(NODES)
-    found = read_simulated_cluster([str(tmp_path / "nodes.csv")], stdin=None)
+    found = Cluster.read(tmp_path / "nodes.csv")
     first, second = found.objects
     assert isinstance(first, Node)
     assert isinstance(second, Node)
@@ -264,12 +265,12 @@ def test_faults_of_clusters(tmp_path: Path) -> None:
     (tmp_path / "n.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n-0"}}))
     paths = [str(tmp_path / name) for name in ("n.yaml", "nodes.csv", "none.csv", "none.yaml")]
     with pytest.raises(DecodeError) as caught:
-        read_simulated_cluster(paths, stdin=None)
+        Cluster.read(*paths)
     text = "\n".join(caught.value.problems)
     for problem in ("none.csv: no such file", "none.yaml: no such file"):
         assert problem in text
-    with pytest.raises(DecodeError, match="Node n-0: sn: this node is there twice"):
-        read_simulated_cluster(paths[:2], stdin=None)
+    with pytest.raises(DecodeError, match=r"Node n-0: metadata\.name: already in"):
+        Cluster.read(*paths[:2])
 
 
 def test_renamed_pods_are_other_pods() -> None:
