@@ -148,6 +148,9 @@ def check_node_unschedulable(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
 # --- evidence ------------------------------------------------------------------------------
 
+MOST_TOLERATIONS = 1
+"""Of a pod's tolerations that are named."""
+
 Tolerates = Callable[[tuple[Toleration, ...], Taint], bool]
 
 
@@ -156,13 +159,18 @@ def _explain_taints(taints_of: Callable[[Node], Taints | None], tolerates: Toler
 
     def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
         node, tolerations = node_of(snapshot), pod.spec.tolerations
-        said = ", ".join(map(toleration_text, tolerations)) or "no toleration"
         taints = (None if node is None else taints_of(node)) or ()
-        return Unmet(
-            tuple(Need(f"a toleration of {taint_text(taint)}", said, tolerates(tolerations, taint)) for taint in taints)
-        )
+        return Unmet(tuple(_taint_need(taint, tolerations, tolerates) for taint in taints))
 
     return explain
+
+
+def _taint_need(taint: Taint, tolerations: tuple[Toleration, ...], tolerates: Tolerates) -> Need:
+    met = tolerates(tolerations, taint)
+    said = ", ".join(map(toleration_text, tolerations[:MOST_TOLERATIONS])) or "none"
+    more = len(tolerations) - MOST_TOLERATIONS
+    found = f"{said} and {more} more" if more > 0 else said
+    return Need(f"a toleration of {taint_text(taint)}", found, met)
 
 
 def taint_text(taint: Taint) -> str:

@@ -76,11 +76,18 @@ def decision_document(decision: Decision) -> dict[str, Any]:
 
 
 def explained_document(decision: Decision) -> dict[str, Any]:
-    """The same with what the scores were made of, of the nodes in ``explained_nodes``."""
-    evidence = {
-        node: {"scores": [found.to_dict() for found in decision.score_evidence(node)]}
-        for node in explained_nodes(decision)
+    """The same with what the scores were made of, of the nodes in ``explained_nodes``, and what every refusal was made
+    of. ``scoredByRelease`` is False where just one node fits, which the release takes unscored."""
+    scored = decision.thorough()
+    evidence: dict[str, dict[str, Any]] = {
+        node: {
+            "scores": [found.to_dict() for found in scored.score_evidence(node)],
+            "scoredByRelease": scored is decision,
+        }
+        for node in explained_nodes(scored)
     }
+    for node in decision.refused_nodes():
+        evidence[node] = {"refusals": [found.to_dict() for found in decision.why(node).refusals]}
     return {**decision_document(decision), "evidence": evidence}
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 UNSCORED = "-"
 RAW = "In brackets: the plugin's own score, before it was normalised."
+UNSCORED_SCORES = "The scores that it would have, which the release does not compute:"
 NOMINATED = "with the pods nominated there"
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[^A-Za-z0-9]+")
@@ -74,7 +75,13 @@ def _scores(decision: Decision) -> str:
     if not len(decision.feasible):
         return ""
     if not len(decision.totals):
-        return f"{decision.host} is the only node that fits, so nothing was scored."
+        alone = f"{decision.host} is the only node that fits, so nothing was scored."
+        scored = decision.thorough()
+        return f"{alone} {UNSCORED_SCORES}\n\n{_score_table(scored)}" if len(scored.totals) else alone
+    return _score_table(decision)
+
+
+def _score_table(decision: Decision) -> str:
     total = decision.total()
     columns = {f"{name}*{decision.weights[name]}": _with_raw(decision, name) for name in decision.scores}
     for trace in decision.extenders:
@@ -128,17 +135,25 @@ def _refusals(decision: Decision) -> str:
     reported, checks, codes = decision.reasons(), decision.checks(), decision.codes()
     if decision.pre_filter_rejection is not None:
         return ""
+    explained = set(decision.refused_nodes())
     rows = [("NODE", "CHECK", "REASON", "REPORTED AS" if codes else "REPORTED")]
     for node in sorted(reported.keys() | checks.keys(), key=str.encode):
         left = list(reported.get(node, ()))
+        made_of = _evidence(decision, node) if node in explained else {}
         yes = codes.get(node, "yes")
         for check, reasons in checks.get(node, {}).items():
             for reason in reasons:
-                rows.append((node, check, reason, yes if reason in left else "no"))
+                rows.append((node, check, made_of.get((check, reason), reason), yes if reason in left else "no"))
                 if reason in left:
                     left.remove(reason)
-        rows += [(node, _source(decision, node, reason), reason, yes) for reason in left]
+        beside = {reason: text for (_, reason), text in made_of.items()}
+        rows += [(node, _source(decision, node, reason), beside.get(reason, reason), yes) for reason in left]
     return table(rows) if len(rows) > 1 else ""
+
+
+def _evidence(decision: Decision, node: str) -> dict[tuple[str, str], str]:
+    """(check, reason) → the reason with what it was made of."""
+    return {(found.rule, found.reason): found.sentence for found in decision.why(node).refusals}
 
 
 def _source(decision: Decision, node: str, reason: str) -> str:

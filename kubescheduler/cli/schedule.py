@@ -94,9 +94,7 @@ def schedule(
     for note in inputs.cluster.notes:
         remark(note)
     bound = _binding(scheduler) if bind else None
-    decide = functools.partial(
-        _decided, scheduler, preempt=preempt, bind=bound, evidence=explain and output in ("json", "yaml")
-    )
+    decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explain=explain)
     render = functools.partial(_exported, scheduler, configured, inputs) if output == "simulator" else None
     return _run(decide, inputs, output, explain=explain, save=save, render=render)
 
@@ -120,19 +118,20 @@ def _binding(scheduler: Scheduler) -> Callable[[Pod, str], str | None]:
 
 
 def _decided(
-    scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: Callable[[Pod, str], str | None] | None, evidence: bool
+    scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: Callable[[Pod, str], str | None] | None, explain: bool
 ) -> Decision:
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node.
 
-    evidence: what its scores were made of is worked out before it is bound.
+    explain: what its scores and refusals were made of is worked out before it is bound.
     """
     import attrs
 
     from kubescheduler.cli.decision_output import explained_nodes
 
     decision = scheduler.decide(pod, preempt=preempt)
-    for node in explained_nodes(decision) if evidence else ():
-        decision.score_evidence(node)
+    if explain:
+        for node in explained_nodes(decision.explained().thorough()):
+            decision.thorough().score_evidence(node)
     if decision.host is None:
         return decision
     rejected = None if bind is None else bind(pod, decision.host)

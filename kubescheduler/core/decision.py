@@ -143,9 +143,10 @@ class Decision(FilterResults, DecisionViews):
 
     def thorough(self) -> Decision:
         """The same pod decided once more with every score, also when just one node fits, which a release takes
-        unscored. Raises StaleDecisionError when the cluster has changed since.
+        unscored. Itself where extenders took part, who are not asked again. Raises StaleDecisionError when the cluster
+        has changed since.
         """
-        if self.explainer is None or len(self.totals) or not len(self.feasible):
+        if self.explainer is None or self.extenders or len(self.totals) or not len(self.feasible):
             return self
         found: Decision = self.explainer.thorough()
         return found

@@ -143,13 +143,30 @@ def test_explanation(folder: Path, schedule: Run) -> None:
         ["n1", "8", "0", "0", "8", "0", "10", "10", "10", "100036", "chosen"],
         ["n2", "7", "0", "0", "8", "0", "10", "10", "10", "100035"],
     ]
-    assert refusals.splitlines() == [
-        "NODE   CHECK                    REASON                                            REPORTED",
-        "n3     GeneralPredicates        Insufficient cpu                                  yes",
-        "n3     PodToleratesNodeTaints   node(s) had taints that the pod didn't tolerate   no",
+    tainted = "node(s) had taints that the pod didn't tolerate: wants a toleration of a:NoSchedule, found"
+    found = "node.kubernetes.io/not-ready:NoExecute and 1 more"
+    assert [line.split() for line in refusals.splitlines()] == [
+        ["NODE", "CHECK", "REASON", "REPORTED"],
+        ["n3", "GeneralPredicates", "Insufficient", "cpu:", "asks", "500m,", "100m", "of", "100m", "free", "yes"],
+        f"n3 PodToleratesNodeTaints {tainted} {found} no".split(),
     ]
     assert table.splitlines()[0] == "NAMESPACE   POD   NODE   FITS   MESSAGE"
     assert all(line == line.rstrip() for line in outcome.out.splitlines())
+
+
+def test_explanation_of_the_only_node(folder: Path, schedule: Run) -> None:
+    """It has the scores that the release does not compute, and says so; the documents have them too."""
+    (folder / "big.yaml").write_text(pod("big", "3"))
+    outcome = schedule("--pod", "big.yaml", "--explain")
+    assert "n1 is the only node that fits, so nothing was scored. The scores that it would have" in outcome.out
+    assert "chosen" in [line[-1] for line in outcome.lines if line[:1] == ["n1"]]
+    [decision] = json.loads(schedule("--pod", "big.yaml", "--explain", "-o", "json").out)["items"]
+    assert decision["evidence"]["n1"]["scoredByRelease"] is False
+    assert decision["evidence"]["n1"]["scores"]
+    [refusal] = decision["evidence"]["n2"]["refusals"]
+    assert (refusal["text"], refusal["upstream"]) == ("asks 3, 2 of 2 free", "1.16 GeneralPredicates")
+    assert refusal["facts"]["allocatable"] == 2000
+    assert decision["total"] == {}
 
 
 def test_explanation_of_failed_calls(folder: Path, schedule: Run) -> None:
