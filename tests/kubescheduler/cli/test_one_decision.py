@@ -114,6 +114,8 @@ WAYS: dict[str, Callable[[Run, str], Answer]] = {
 def test_the_same_answer_everywhere(kubescheduler: Run, folder: Path, way: str, kind: str, release: str) -> None:
     """The host, and the release's whole message: of gates, of foreign schedulers, and of PostFilter."""
     (folder / "asked.yaml").write_text(PODS[kind])
+    if (way, kind) == ("evaluate", "gated"):
+        pytest.skip("the evaluate protocol asks about pods that are in the queue already")
     host = None if kind == "huge" or (kind, release) in UNTRIED else "n1"
     expected = HUGE[release] if kind == "huge" else UNTRIED.get((kind, release), "")
     found, message = WAYS[way](kubescheduler, release)
