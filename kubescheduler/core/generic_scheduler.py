@@ -86,7 +86,7 @@ class GenericScheduler:
 
     def _attempt(self, pod: Pod, thorough: bool) -> Decision:
         columns = self.cache.columns
-        behaviour = self.algorithm.behaviour
+        behaviour, extenders = self.algorithm.behaviour, self.algorithm.extenders
         names, listed = columns.published
         filtered, scored = Filtered(listed=listed), Scored()
         traces: tuple[ExtenderTrace, ...] = ()
@@ -101,16 +101,14 @@ class GenericScheduler:
             filtered = find_feasible(pod, state, self.cache, self.algorithm)
             if thorough:
                 idle = tuple((predicate.name, predicate.check(info, snapshot)) for predicate in self.algorithm.idle)
-            if self.algorithm.extenders:
-                extenders = self.algorithm.extenders
+            if extenders:
                 filtered.feasible, traces = filter_with_extenders(pod, extenders, snapshot, filtered.feasible)
                 refused = _refused(traces)
                 filtered.everywhere = False
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
                 scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
                 source = ScoreSource(state.info, self.cache.snapshot, self.algorithm.priorities, columns.log)
-                if self.algorithm.extenders:
-                    extenders = self.algorithm.extenders
+                if extenders:
                     sums, traces = score_with_extenders(pod, extenders, traces, snapshot, filtered.feasible)
                     scored.totals = scored.totals + sums
                 host = names[self._select(filtered.feasible, scored.totals)]
