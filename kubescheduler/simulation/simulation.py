@@ -41,8 +41,10 @@ Progress = Callable[[int, int], None]
 PATIENCE = 30 * 60.0
 """Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
 
-SPINS = 100
-"""Attempts of one moment beside three a pending pod: further ones, if nothing lasts, wait for the next second."""
+SPINS = 10
+"""Attempts of one moment beside three a pending pod: if nothing comes of further ones, they wait for a while."""
+SPIN_PAUSE = 10.0
+"""How long they wait, in seconds."""
 
 
 class Simulation:
@@ -167,7 +169,7 @@ class Simulation:
         if len(self._waiting):
             event = self._first_of(event)
         if self._spun:
-            tick = math.floor(self._now) + 1.0
+            tick = math.floor(self._now) + SPIN_PAUSE
         if tick is None or (event is not None and event <= tick):
             return event
         resting = self._queue.resting()

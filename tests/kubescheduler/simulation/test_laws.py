@@ -117,6 +117,23 @@ def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any
     assert report.samples[-1].pending == len(report.pending)
 
 
+@settings(max_examples=40)
+@given(workloads(), releases)
+def test_arrivals_alone_are_decided_and_bound_in_queue_order(workload: Workload, release: str) -> None:
+    """Pods that all come at once and stay go where deciding and binding them one after the other puts them."""
+    pods = workload.pods()
+    report = run(Workload(tuple(Arrival(pod) for pod in pods)), release=release)
+    amounts = resources(cpu=4000, memory=8 << 30, pods=10)
+    cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_view(release))
+    scheduler = EngineSpec(release).engine(print).scheduler(cache)
+    hosts: dict[str, str] = {}
+    for pod in pods if release == "1.4" else sorted(pods, key=lambda pod: -pod.priority):
+        hosts[pod.key] = scheduler.decide(pod).host or ""
+        if hosts[pod.key]:
+            cache.assume_pod(pod, hosts[pod.key])
+    assert {record.pod.key: record.node for record in report.pods} == hosts
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_empty_workload_ends_at_once(release: str) -> None:
     """Nothing happens."""
