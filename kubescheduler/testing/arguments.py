@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -38,15 +38,6 @@ def attempt(problems: list[str], action: Callable[P, T], *args: P.args, **kwargs
         return None
 
 
-def flat(given: Any) -> Iterator[Any]:
-    """Every single thing in things that may be collections."""
-    if isinstance(given, Iterable) and not isinstance(given, str | os.PathLike | Mapping):
-        for thing in given:
-            yield from flat(thing)
-    else:
-        yield given
-
-
 def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
     """The absolute path of a file or folder, looked for in ``folders`` in turn. Raises DecodeError."""
     for folder in folders:
@@ -55,11 +46,6 @@ def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
             return str(path)
     places = " or ".join(dict.fromkeys(str(folder.absolute()) for folder in folders))
     raise DecodeError(f"{os.fspath(name)}: no such file or folder in {places}")
-
-
-def is_text(given: Any) -> bool:
-    """Whether something is YAML or JSON rather than a file's name."""
-    return isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{"))
 
 
 def manifests(text: str) -> list[Any]:

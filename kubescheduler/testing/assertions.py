@@ -16,11 +16,11 @@ def compare_placements(
 ) -> Comparison:
     """Who goes elsewhere under the new scheduler, and why.
 
-    old, new: text like ``release=1.16,policy=policy.json``, or an EngineSpec. cluster: the fixture of that name, or
-    like pods: file names, manifests, YAML texts, objects, one or several. Names of files are looked for where the
-    fixture looks for them, otherwise in the working directory. mode: ``independent``, each pod on the same cluster, or
-    ``sequence``, each scheduler running on from its own earlier choices. preempt: a pod that fits nowhere takes the
-    place of lower ones. Raises pytest.UsageError with every fault.
+    old, new: text like ``release=1.16,policy=policy.json``, or an EngineSpec. cluster: the fixture of that name, a
+    ``kubescheduler.Cluster``, or like pods: file names, manifests, YAML texts, objects, one or several. Names of files
+    are looked for where the fixture looks for them, otherwise in the working directory. mode: ``independent``, each pod
+    on the same cluster, or ``sequence``, each scheduler running on from its own earlier choices. preempt: a pod that
+    fits nowhere takes the place of lower ones. Raises pytest.UsageError with every fault.
     """
     __tracebackhide__ = True
     from kubescheduler.testing.compared_sides import to_compare

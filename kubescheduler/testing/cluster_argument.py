@@ -14,15 +14,15 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.given_objects import flat, identified, is_text
 from kubescheduler.engine.releases import newest, release_named
-from kubescheduler.sources.cluster_input import ClusterInput, check_references, read_cluster, read_pods
+from kubescheduler.sources.cluster_input import read_pods
 from kubescheduler.sources.files import STDIN
 from kubescheduler.testing.arguments import (
     KINDS_OF_GIVEN,
     attempt,
-    flat,
     in_manifests,
-    is_text,
     located,
     manifests,
     standard_input,
@@ -39,9 +39,13 @@ class SharedCluster:
     given: tuple[ClusterObject, ...] = ()
     folders: tuple[Path, ...] = attrs.field(factory=lambda: (Path.cwd(),))
     """The folders in which further files are looked for by name."""
-    _read: dict[str, ClusterInput] = attrs.field(factory=dict, init=False)
+    front: Cluster | None = None
+    """A cluster that Python code made, in place of all the others."""
+    _read: dict[str, Cluster] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
+        if self.front is not None:
+            return repr(self.front)
         names = [Path(file).name for file in self.files]
         inline = len(self.manifests) + len(self.given)
         return f"<Cluster of {', '.join([*names, *([f'{inline} objects'] if inline else [])])}>"
@@ -58,26 +62,28 @@ class SharedCluster:
 
     def objects_for(self, *releases: str) -> list[ClusterObject]:
         """As an API server of the newest of these releases would store them. Raises DecodeError with every fault."""
-        filling = newest(releases).name
-        if filling not in self._read:
-            self._read[filling] = self._found(filling)
-        return [*self._read[filling].objects, *self.given]
+        return self.cluster_for(*releases).objects
 
-    def _found(self, release: str) -> ClusterInput:
-        if not self.files and not self.manifests:
-            return ClusterInput([], [], [])
+    def cluster_for(self, *releases: str) -> Cluster:
+        """The cluster of the newest of these releases, read once. Raises DecodeError with every fault."""
+        release = newest(releases).name
+        if release not in self._read:
+            self._read[release] = self._found(release) if self.front is None else self.front.for_release(release)
+        return self._read[release]
+
+    def _found(self, release: str) -> Cluster:
         paths = [*self.files, *([STDIN] if self.manifests else [])]
-        stdin = standard_input(self.manifests)
-        found = in_manifests(read_cluster, paths, stdin=stdin, filling=release_named(release).filling)
-        if problems := check_references(found.with_sources()):
-            raise DecodeError(problems)
-        return found
+        stdin = standard_input(self.manifests) if self.manifests else None
+        found = in_manifests(Cluster.read, *paths, release=release, stdin=stdin)
+        return found.add(self.given) if self.given else found
 
 
 def cluster_of(given: Any, folders: Sequence[Path]) -> SharedCluster:
     """A cluster of one thing or several: file names, manifests, YAML texts, objects. Raises DecodeError."""
     if isinstance(given, SharedCluster):
         return given
+    if isinstance(given, Cluster):
+        return SharedCluster(folders=tuple(folders), front=given)
     files: list[str] = []
     documents: list[Any] = []
     objects: list[ClusterObject] = []
@@ -99,13 +105,6 @@ def cluster_of(given: Any, folders: Sequence[Path]) -> SharedCluster:
     if problems:
         raise DecodeError(problems)
     return SharedCluster(tuple(files), tuple(documents), tuple(objects), tuple(folders))
-
-
-def identified(obj: Any) -> Any:
-    """An object as it is; a pod without a uid, by which pods are identified, gets its name as uid."""
-    if isinstance(obj, Pod) and not obj.metadata.uid:
-        return attrs.evolve(obj, metadata=attrs.evolve(obj.metadata, uid=key_of(obj)))
-    return obj
 
 
 def key_of(pod: Pod) -> str:

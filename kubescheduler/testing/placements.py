@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
+from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.engines import Scheduler as PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt
 from kubescheduler.testing.cluster_argument import SharedCluster, key_of, pods_of, running_among
@@ -58,10 +58,10 @@ class Placer:
         self.cluster = cluster
         self.notes: list[str] = []
         engine = attempt(problems, spec.engine, self.notes.append)
-        objects = attempt(problems, cluster.objects_for, spec.release)
-        if engine is None or objects is None:
+        found = attempt(problems, cluster.cluster_for, spec.release)
+        if engine is None or found is None:
             raise DecodeError(problems)
-        self.running: Scheduler = engine.scheduler(ClusterCache.of(objects, spec.release_view()))
+        self.running: PodScheduler = Scheduler.of_engine(engine, found).running
 
     def __repr__(self) -> str:
         return f"<Placer of release {self.spec.release}>"

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from clusterstate.objects import ObjectMeta, Pod
+from kubescheduler import Cluster
+from kubescheduler import pod as kubescheduler_pod
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing import assert_same_placements, compare_placements
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
@@ -24,6 +26,14 @@ def test_same_placements_pass(shop: Project) -> None:
         "    assert len(comparison.pods) == 2"
     )
     shop.run(passed=1)
+
+
+def test_clusters_of_the_front_door() -> None:
+    """A cluster that Python code made is read for the newest of the two releases, and decided on."""
+    made = Cluster(release="1.16").node("a", cpu=4).node("b", cpu=8)
+    comparison = assert_same_placements("release=1.16", "release=1.36", made, kubescheduler_pod("web", cpu=1))
+    assert [outcome.host for outcome in comparison.pods[0].outcomes] == ["b", "b"]
+    assert made.release == "1.16"
 
 
 def test_difference_is_explained(shop: Project) -> None:
