@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from clusterstate.errors import KubeSchedulerError
 from clusterstate.objects import Pod
 from kubescheduler.notebook.data_frames import Columns, arrow_table, data_frame
 from kubescheduler.notebook.static_html import html_page, html_table, html_text
 
 MOST_NODES = 10
 """Scored nodes on a page, the best first."""
+MOST_REASONS = 10
+"""Reasons that are shown with what they were made of."""
 MOST_NAMES = 3
 """Refused nodes that are named for one reason."""
+
+
+class Refusal(Protocol):
+    """One reason for which a node was refused, with what it was made of."""
+
+    @property
+    def text(self) -> str:
+        """The facts in one line; empty where no more than the reason is known."""
+
+
+class Explanation(Protocol):
+    """Why one node was refused."""
+
+    @property
+    def refusals(self) -> Sequence[Refusal]:
+        """Every reason of every check."""
 
 
 class Decided(Protocol):
@@ -55,6 +74,10 @@ class Decided(Protocol):
 
     def score(self, priority: str) -> dict[str, int]:
         """Node → what one rule gives it."""
+
+    def why(self, node: str) -> Explanation:
+        """Why one node was refused, with what each reason was made of."""
+        ...
 
     def reasons(self) -> dict[str, list[str]]:
         """Node → why it does not fit."""
@@ -138,8 +161,17 @@ def _refusals(decided: Decided) -> str:
     if not reasons:
         return ""
     counts = Counter("; ".join(texts) for texts in reasons.values())
-    rows = []
+    rows: list[list[object]] = []
     for text, count in counts.most_common():
         names = sorted(name for name, texts in reasons.items() if "; ".join(texts) == text)
-        rows.append([count, text, ", ".join(names[:MOST_NAMES]) + (" …" if count > MOST_NAMES else "")])
-    return html_table(["nodes", "refused because", "such as"], rows)
+        named = ", ".join(names[:MOST_NAMES]) + (" …" if count > MOST_NAMES else "")
+        rows.append([count, text, named, _evidence(decided, names[0]) if len(rows) < MOST_REASONS else ""])
+    return html_table(["nodes", "refused because", "such as", "where the first"], rows)
+
+
+def _evidence(decided: Decided, node: str) -> str:
+    """What the reasons on a node were made of; empty when the cluster has changed since."""
+    try:
+        return "; ".join(refusal.text for refusal in decided.why(node).refusals if refusal.text)
+    except KubeSchedulerError:
+        return ""

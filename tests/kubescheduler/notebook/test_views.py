@@ -106,6 +106,17 @@ def test_decisions_as_plain_data() -> None:
     assert found["reasons"] == decision.reasons()
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_refusals_show_what_they_were_made_of(release: str) -> None:
+    """The page has the numbers of a refusal; once the cluster has changed it does without."""
+    scheduler = Scheduler(cluster(release))
+    decision = scheduler.decide(pod("web", cpu=1))
+    assert "asks 1, 0 of 2 free" in page_of(decision).text
+    other = scheduler.decide(pod("web", cpu=1))
+    scheduler.running.cache.add_node(scheduler.cluster.nodes[1])
+    assert "asks 1" not in page_of(other).text
+
+
 def test_many_nodes_stay_a_small_page() -> None:
     """Ten nodes are shown and the others counted, however many there are; the chosen one is among those shown."""
     scheduler = Scheduler(Cluster().node("n").cloned("n", 500), tie_break="random", seed=1)
