@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import ConfigError, DecodeError, InputError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.simulation.room import Room
+    from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.simulation_report import Report
     from kubescheduler.simulation.workload import Workload
     from kubescheduler.translate.translating import Translation
@@ -84,14 +85,22 @@ def without(cluster: Cluster, pods: Sequence[Pod]) -> list[Any]:
 
 
 def simulate(
-    cluster: Cluster, workload: Any, *, preempt: bool = False, grace: float = 0.0, pending: bool = False, **options: Any
+    cluster: Cluster,
+    workload: Any,
+    *,
+    preempt: bool = False,
+    grace: float = 0.0,
+    pending: bool = False,
+    listen: Callable[[RunEvent], None] | None = None,
+    **options: Any,
 ) -> Report:
-    """Runs a workload on a virtual clock, through the release's queue with its back-off.
+    """Runs a workload on a virtual clock, through the scheduler's own loop: queue, cycles, plugins, bindings.
 
     workload: file names (.csv: a trace), manifests or texts: pods, controllers with a pod template, nodes that join.
     Annotations say when a pod comes and how long it stays: ``kubescheduler/arrives-after`` and
     ``kubescheduler/duration``. preempt: pods take the place of lower ones, which leave ``grace`` seconds later.
-    pending: the cluster's pending pods come too. options: a Scheduler's. Raises DecodeError and ConfigError.
+    pending: the cluster's pending pods come too. listen: told of everything that happens. options: a Scheduler's.
+    Raises DecodeError and ConfigError.
 
     >>> from kubescheduler import Cluster, pod
     >>> short = pod("job", cpu=3, annotations={"kubescheduler/duration": "60"})
@@ -103,7 +112,7 @@ def simulate(
 
     found, _ = workload_of(cluster, workload, pending=pending)
     scheduler = Scheduler(cluster, **options)
-    return Simulation(scheduler.running, found, preempt=preempt, grace=grace).run()
+    return Simulation(scheduler.running, found, preempt=preempt, grace=grace, listen=listen).run()
 
 
 def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workload, list[str]]:

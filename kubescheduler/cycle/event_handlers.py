@@ -22,7 +22,7 @@ class EventHandlers:
 
     def changed(self, old: Any, new: Any) -> None:
         """An object came (``old`` is None), changed, or went (``new`` is None)."""
-        if old == new:
+        if old is not None and old == new:
             return
         kind = type(old if new is None else new)
         if kind is Pod:

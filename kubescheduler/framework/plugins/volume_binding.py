@@ -56,6 +56,8 @@ SCORING_GATE = "StorageCapacityScoring"
 CAPACITY_GATE_1_20 = "CSIStorageCapacity"
 POLL_SECONDS = 1.0
 
+NO_VOLUMES = PodVolumes()
+
 Wait = Callable[[Cancellation, float], object]
 """Waits for some seconds, or until the work is to stop."""
 
@@ -133,6 +135,8 @@ class VolumeBinding:
         return None
 
     def _volumes_for(self, pod: Pod, node_name: str) -> PodVolumes:
+        if not pod.spec.volumes:
+            return NO_VOLUMES
         snapshot = self._handle.snapshot()
         info, row = snapshot.info(pod), snapshot.row_of(node_name)
         return PodVolumes() if row is None else bindings_for(info, snapshot, row, self._rules)
