@@ -24,13 +24,13 @@ from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, WORKLOADS, Workload, 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
-from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.releases import RELEASES
 
 MOST_PODS_A_NODE = 30
 
 
-def build(workload: Workload, release: str, nodes: int, init_pods: int) -> Scheduler:
+def build(workload: Workload, release: str, nodes: int, init_pods: int) -> PodScheduler:
     """A scheduler over a fresh cluster with the initial pods in place."""
     known = RELEASES[release].gates.gates
     gates = {name: on for name, on in workload.feature_gates.items() if name in known}
@@ -67,7 +67,7 @@ def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: 
     return seconds, scheduled
 
 
-def _schedule(scheduler: Scheduler, pods: list[Pod]) -> int:
+def _schedule(scheduler: PodScheduler, pods: list[Pod]) -> int:
     scheduled = 0
     for pod in pods:
         decision = scheduler.decide(pod)
@@ -77,7 +77,7 @@ def _schedule(scheduler: Scheduler, pods: list[Pod]) -> int:
     return scheduled
 
 
-def _preempt(scheduler: Scheduler, pods: list[Pod]) -> int:
+def _preempt(scheduler: PodScheduler, pods: list[Pod]) -> int:
     """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod."""
     preempted = 0
     for pod in pods:

@@ -14,8 +14,7 @@ from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engines import Engine
-from kubescheduler.engine.engines import Scheduler as PodScheduler
+from kubescheduler.engine.engines import Engine, PodScheduler
 
 
 class Scheduler:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from clusterstate.objects import Pod
-    from kubescheduler.engine.engines import Scheduler
+    from kubescheduler.engine.engines import PodScheduler
     from kubescheduler.simulation.room import Room
 
 MANY = 1000
@@ -92,7 +92,7 @@ def capacity(
     return 0 if all(room.count for room in rooms) else 1
 
 
-def _room(pod: Pod, scheduler: Scheduler, limit: int) -> Room:
+def _room(pod: Pod, scheduler: PodScheduler, limit: int) -> Room:
     """With a bar on a terminal, if there are places for many."""
     import sys
 

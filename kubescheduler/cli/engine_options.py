@@ -13,8 +13,7 @@ from kubescheduler.cli.common_options import FAILURE_DOMAINS, FEATURE_GATES, FIL
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
-    from kubescheduler.engine.engines import Engine
-    from kubescheduler.engine.engines import Scheduler as PodScheduler
+    from kubescheduler.engine.engines import Engine, PodScheduler
     from kubescheduler.engine.spec import EngineSpec
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.core.decision import Decision
-    from kubescheduler.engine.engines import Engine, Scheduler
+    from kubescheduler.engine.engines import Engine, PodScheduler
 
 MANY = 200
 """Pods that take long enough to schedule for a progress bar."""
@@ -99,7 +99,7 @@ def schedule(
     return _run(decide, inputs, output, explain=explain, save=save, render=render)
 
 
-def _exported(scheduler: Scheduler, engine: Engine, inputs: Inputs, decisions: Iterable[Decision]) -> Iterator[str]:
+def _exported(scheduler: PodScheduler, engine: Engine, inputs: Inputs, decisions: Iterable[Decision]) -> Iterator[str]:
     """What kube-scheduler-simulator would export, the results of every plugin on the pods."""
     from kubescheduler.report.simulator_export import Results, configuration_of, export_text
 
@@ -109,7 +109,7 @@ def _exported(scheduler: Scheduler, engine: Engine, inputs: Inputs, decisions: I
     yield from export_text(inputs.cluster.objects, results, configuration_of(engine))
 
 
-def _binding(scheduler: Scheduler) -> Callable[[Pod, str], str | None]:
+def _binding(scheduler: PodScheduler) -> Callable[[Pod, str], str | None]:
     """Has a pod bound on a node as the scheduler's loop does; why that was refused."""
     from kubescheduler.cycle.binding_step import refused_binding
     from kubescheduler.engine.loop_parts import loop_parts
@@ -118,7 +118,7 @@ def _binding(scheduler: Scheduler) -> Callable[[Pod, str], str | None]:
 
 
 def _decided(
-    scheduler: Scheduler, pod: Pod, *, preempt: bool, bind: Callable[[Pod, str], str | None] | None, explain: bool
+    scheduler: PodScheduler, pod: Pod, *, preempt: bool, bind: Callable[[Pod, str], str | None] | None, explain: bool
 ) -> Decision:
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node.
 

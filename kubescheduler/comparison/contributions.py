@@ -11,7 +11,7 @@ from clusterstate.growable import IntArray
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.comparison.pairing import EXTENDER, Pair, paired, rule_of
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.fine_scores import STEPS, fine_scores
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.extender_statuses import SCALE
@@ -24,7 +24,7 @@ OVERFLOW = "wrapping at 64 bits"
 class Judgement:
     """A decision and who made it, while the cluster is still what it was then."""
 
-    scheduler: Scheduler
+    scheduler: PodScheduler
     decision: Decision
 
     @property

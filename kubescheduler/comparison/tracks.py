@@ -14,7 +14,7 @@ from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Engine, Scheduler
+from kubescheduler.engine.engines import Engine, PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 
 Progress = Callable[[int, int], None]
@@ -34,7 +34,7 @@ class TrackedDecision:
 class Track:
     """An engine over its own copy of the cluster."""
 
-    scheduler: Scheduler
+    scheduler: PodScheduler
     preempts: bool
     moves: bool
     """Whether pods are placed, and victims leave, as the engine decides."""

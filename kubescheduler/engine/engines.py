@@ -35,7 +35,7 @@ from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 
 
-class Scheduler(Protocol):
+class PodScheduler(Protocol):
     """What decides, whatever the release."""
 
     @property
@@ -88,7 +88,7 @@ class Engine(Protocol):
     def upstream_tie(self, rng: random.Random) -> TieBreak:
         """How the release itself chooses among nodes with equal totals."""
 
-    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler:
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> PodScheduler:
         """A scheduler over a cluster; by default the first name wins a tie."""
 
 
@@ -119,7 +119,7 @@ class LegacyEngine:
         """The release's own choice among equal totals."""
         return self.algorithm.behaviour.upstream_tie(rng)
 
-    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> Scheduler:
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> PodScheduler:
         """A scheduler over a cluster. Raises ConfigError for a cache of another release's view."""
         check_view(cache, self)
         return GenericScheduler(self.algorithm, cache, tie_break)

@@ -16,7 +16,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, Scheduler, engine_for
+from kubescheduler.engine.engines import Engine, PodScheduler, engine_for
 from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
 
@@ -32,7 +32,7 @@ class Scenario:
     cache: ClusterCache
     feature_gates: Mapping[str, bool]
     sequence: bool
-    _schedulers: dict[bytes, Scheduler] = attrs.field(factory=dict)
+    _schedulers: dict[bytes, PodScheduler] = attrs.field(factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any], release: Release) -> Scenario:
@@ -60,7 +60,7 @@ class Scenario:
             self.cache.assume_pod(pod, best[0])
         return {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
 
-    def _scheduler(self, configuration: Mapping[str, Any]) -> Scheduler:
+    def _scheduler(self, configuration: Mapping[str, Any]) -> PodScheduler:
         key = msgspec.json.encode(configuration)
         scheduler = self._schedulers.get(key)
         if scheduler is None:

@@ -8,7 +8,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.cycle_plugins import CyclePlugins, NoPlugins
 from kubescheduler.cycle.scheduler_loop import LoopParts
-from kubescheduler.engine.engines import ProfiledScheduler, Scheduler
+from kubescheduler.engine.engines import PodScheduler, ProfiledScheduler
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.running.framework_runtime import Framework
@@ -23,7 +23,7 @@ def as_they_are(services: Services) -> Services:
     return services
 
 
-def loop_parts(scheduler: Scheduler, adapt: Adapt = as_they_are, *, preempt: bool = True) -> LoopParts:
+def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: bool = True) -> LoopParts:
     """The parts of a loop that decides as a scheduler does, over its cluster.
 
     adapt: what the loop writes to, and the clock it runs on. preempt: whether preemption is carried out.

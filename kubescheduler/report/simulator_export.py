@@ -17,7 +17,7 @@ from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.engine.engines import Engine, Scheduler
+from kubescheduler.engine.engines import Engine, PodScheduler
 from kubescheduler.framework.contract.points import Point
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
@@ -42,7 +42,7 @@ class Ran:
     bind: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, scheduler: Scheduler, pod: Pod) -> Ran:
+    def of(cls, scheduler: PodScheduler, pod: Pod) -> Ran:
         """Those that a scheduler runs for a pod."""
         ran = scheduler.points(pod)
         points = {
@@ -228,7 +228,7 @@ def configuration_of(engine: Engine) -> Mapping[str, Any]:
 class Results:
     """Collects decisions as they are made."""
 
-    scheduler: Scheduler
+    scheduler: PodScheduler
     pods: dict[str, dict[str, Any]] = attrs.field(factory=dict)
     """Namespace/name → the manifest with its results."""
 

@@ -10,7 +10,7 @@ import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.simulation.workload import renamed
 
 Progress = Callable[[int], None]
@@ -39,7 +39,7 @@ class Room:
         return {name: (self.placed.get(name, 0), reasons.get(name, [])) for name in sorted({*names, *self.placed})}
 
 
-def room_for(pod: Pod, scheduler: Scheduler, *, limit: int | None = None, progress: Progress | None = None) -> Room:
+def room_for(pod: Pod, scheduler: PodScheduler, *, limit: int | None = None, progress: Progress | None = None) -> Room:
     """Places copies of a pod until none fits, or ``limit`` are placed; the cluster is as before afterwards."""
     cache = scheduler.cache
     placed: Counter[str] = Counter()

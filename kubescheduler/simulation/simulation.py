@@ -13,7 +13,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
-from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
@@ -58,7 +58,7 @@ class Simulation:
 
     def __init__(
         self,
-        scheduler: Scheduler,
+        scheduler: PodScheduler,
         workload: Workload,
         *,
         preempt: bool = False,
@@ -100,7 +100,7 @@ class Simulation:
         for arrival in workload.arrivals:
             self._events.at(arrival.at, ARRIVING, partial(self._arrives, arrival))
 
-    def _make_loop(self, scheduler: Scheduler, preempt: bool) -> None:
+    def _make_loop(self, scheduler: PodScheduler, preempt: bool) -> None:
         def adapt(services: Services) -> Services:
             return attrs.evolve(
                 services, client=self._api, time=self._time, in_background=at_once, reports_failures=False

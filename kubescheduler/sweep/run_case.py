@@ -19,7 +19,7 @@ from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
-from kubescheduler.engine.engines import Engine, Scheduler
+from kubescheduler.engine.engines import Engine, PodScheduler
 from kubescheduler.sweep.case_files import Contents, placed
 from kubescheduler.sweep.cases import FILE_FIELDS, Case
 from kubescheduler.sweep.cluster_memory import InputsReader
@@ -140,7 +140,7 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
     return engine.upstream_tie(rng) if case.options.tie_break == "upstream" else RandomTie(rng)
 
 
-def _place(pod: Pod, scheduler: Scheduler, errors: list[str]) -> str | None:
+def _place(pod: Pod, scheduler: PodScheduler, errors: list[str]) -> str | None:
     """The node that the pod gets. One that is not even tried gets none, which is no error."""
     decision = scheduler.decide(pod)
     if decision.host is not None:

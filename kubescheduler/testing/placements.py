@@ -9,7 +9,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Scheduler as PodScheduler
+from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt
 from kubescheduler.testing.cluster_argument import SharedCluster, key_of, pods_of, running_among

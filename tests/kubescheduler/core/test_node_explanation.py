@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError, StaleDecisionError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Scheduler
+from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import labels, make_node, make_pod, resources
 
@@ -23,12 +23,12 @@ def node(name: str, cpu: int = 4000) -> Any:
     return make_node(name, {"zone": name}, allocatable=resources(cpu=cpu, memory=8 << 30, pods=110))
 
 
-def scheduler_of(release: str, *objects: Any) -> Scheduler:
+def scheduler_of(release: str, *objects: Any) -> PodScheduler:
     spec = EngineSpec(release)
     return spec.engine(print).scheduler(ClusterCache.of(objects, spec.release_view()))
 
 
-def full(release: str) -> tuple[Scheduler, Decision]:
+def full(release: str) -> tuple[PodScheduler, Decision]:
     """Node a has 3 of 4 CPUs left, node b enough for a pod of 5."""
     used = make_pod("there", {"app": "web"}, node="a", requests=resources(cpu=1000))
     scheduler = scheduler_of(release, node("a"), node("b", 8000), used)

@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, Scheduler, engine_for
+from kubescheduler.engine.engines import Engine, PodScheduler, engine_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
 from tests.support.build import cache_of, make_node, make_pod, resources
@@ -19,7 +19,7 @@ from tests.support.build import cache_of, make_node, make_pod, resources
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
 
 
-def scheduler_of(spec: EngineSpec, *nodes: Any) -> Scheduler:
+def scheduler_of(spec: EngineSpec, *nodes: Any) -> PodScheduler:
     return spec.engine(print).scheduler(ClusterCache.of(nodes or [make_node("n")], spec.release_view()))
 
 
