@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+import attrs
+
 from algorithmprovider import release_1_4, release_1_16
 from algorithmprovider.pernode import NodeInfo
 from algorithmprovider.registration import (
@@ -20,6 +22,7 @@ from algorithmprovider.registration import (
 )
 from algorithmprovider.registry import Provider, Registry, nearest
 from clusterstate.errors import RegistryError
+from clusterstate.gated_view_1_36 import gated_pod_key_1_36
 from clusterstate.release_names import DEFAULT_RELEASE
 from clusterstate.release_view import ReleaseView
 from clusterstate.view_records import VIEW_1_20, VIEW_1_36
@@ -64,9 +67,9 @@ def view_1_20(_: Mapping[str, bool]) -> ReleaseView:
     return VIEW_1_20
 
 
-def view_1_36(_: Mapping[str, bool]) -> ReleaseView:
-    """How 1.36 reads objects, whatever the feature gates."""
-    return VIEW_1_36
+def view_1_36(gates: Mapping[str, bool]) -> ReleaseView:
+    """How 1.36 reads objects under these feature gates."""
+    return attrs.evolve(VIEW_1_36, pod_key=gated_pod_key_1_36(gates))
 
 
 VIEWS: dict[str, Callable[[Mapping[str, bool]], ReleaseView]] = {

@@ -104,6 +104,12 @@ class Toleration:
     effect: str = ""
     toleration_seconds: int | None = None
 
+    def covers_value(self, taint: Taint) -> bool:
+        """``Equal`` or no operator: the taint's value is the same; ``Exists``: whatever it is; others never."""
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        return self.operator == "Exists"
+
 
 @attrs.frozen
 class TopologySpreadConstraint:

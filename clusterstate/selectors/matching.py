@@ -232,9 +232,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.key and toleration.key != taint.key:
         return False
-    if toleration.operator in ("", "Equal"):
-        return toleration.value == taint.value
-    return toleration.operator == "Exists"
+    return toleration.covers_value(taint)
 
 
 def any_tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:

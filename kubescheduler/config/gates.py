@@ -42,6 +42,16 @@ class ReleaseGates:
     """Name → gate."""
     stages: Mapping[Stage, str]
     """Stage → the name that sets every gate of the stage that is not set by name."""
+    idle: frozenset[str] = frozenset()
+    """Gates of features that are not worked out here: setting them changes nothing."""
+
+    def notes(self, values: Mapping[str, bool]) -> list[str]:
+        """One for every gate that is set to something else than its default without having an effect."""
+        return [
+            f"feature gate {name}={str(value).lower()} has no effect here: what it switches is not worked out"
+            for name, value in values.items()
+            if name in self.idle and value != self.gates[name].default
+        ]
 
     def parse(self, text: str) -> FrozenMap[str, bool]:
         """Every gate of the release after ``--feature-gates A=true,B=false``; later pairs win.
@@ -140,13 +150,16 @@ _BY_NAME_1_36: dict[str, Gate] = {
     "SidecarContainers": _LOCKED,
     "NodeInclusionPolicyInPodTopologySpread": _LOCKED,
     "SchedulerQueueingHints": _LOCKED,
-    "DynamicResourceAllocation": _GA,
-    "InPlacePodVerticalScaling": _GA,
-    "VolumeAttributesClass": _GA,
+    "DynamicResourceAllocation": _LOCKED,
+    "DRAAdminAccess": _LOCKED,
+    "InPlacePodVerticalScaling": _LOCKED,
+    "VolumeAttributesClass": _LOCKED,
+    "DRAPrioritizedList": _GA,
     **dict.fromkeys(
         (
             "DRAExtendedResource",
-            "DRAPrioritizedList",
+            "DRADeviceTaints",
+            "DRAPartitionableDevices",
             "DRASchedulerFilterTimeout",
             "DRADeviceBindingConditions",
             "DRAResourceClaimDeviceStatus",
@@ -163,6 +176,7 @@ _BY_NAME_1_36: dict[str, Gate] = {
         _BETA,
     ),
     "SchedulerAsyncAPICalls": _BETA_OFF,
+    "DRADeviceTaintRules": _BETA_OFF,
     **dict.fromkeys(
         (
             "StorageCapacityScoring",
@@ -174,13 +188,48 @@ _BY_NAME_1_36: dict[str, Gate] = {
             "WorkloadAwarePreemption",
             "DRANodeAllocatableResources",
             "DRAWorkloadResourceClaims",
-            "DRADeviceTaintRules",
+            "DRAListTypeAttributes",
         ),
         _ALPHA,
     ),
 }
 
+_IDLE_1_16 = frozenset(
+    {
+        "AttachVolumeLimit",
+        "BalanceAttachedNodeVolumes",
+        "BlockVolume",
+        "CSINodeInfo",
+        "StorageObjectInUseProtection",
+        *(name for name in _BY_NAME_1_16 if name.startswith("CSIMigration")),
+    }
+)
+_IDLE_1_20 = frozenset(
+    {
+        "BalanceAttachedNodeVolumes",
+        "GenericEphemeralVolume",
+        "LocalStorageCapacityIsolation",
+        "NonPreemptingPriority",
+        "PodDisruptionBudget",
+        "PodOverhead",
+    }
+)
+_IDLE_1_36 = frozenset(
+    {
+        "DRADeviceTaintRules",
+        "DRAListTypeAttributes",
+        "DRANodeAllocatableResources",
+        "DRAWorkloadResourceClaims",
+        "GenericWorkload",
+        "OpportunisticBatching",
+        "SchedulerAsyncAPICalls",
+        "SchedulerAsyncPreemption",
+        "SchedulerPopFromBackoffQ",
+        "WorkloadAwarePreemption",
+    }
+)
+
 GATES_1_4 = ReleaseGates({}, ALL_ALPHA)
-GATES_1_16 = ReleaseGates(_BY_NAME_1_16, ALL_ALPHA)
-GATES_1_20 = ReleaseGates(_BY_NAME_1_20, ALL_ALPHA_AND_BETA)
-GATES_1_36 = ReleaseGates(_BY_NAME_1_36, ALL_ALPHA_AND_BETA)
+GATES_1_16 = ReleaseGates(_BY_NAME_1_16, ALL_ALPHA, _IDLE_1_16)
+GATES_1_20 = ReleaseGates(_BY_NAME_1_20, ALL_ALPHA_AND_BETA, _IDLE_1_20)
+GATES_1_36 = ReleaseGates(_BY_NAME_1_36, ALL_ALPHA_AND_BETA, _IDLE_1_36)

@@ -88,7 +88,9 @@ class EngineSpec(EngineFlags):
         return cls(**given)
 
     def engine(self, notice: Notice) -> Engine:
-        """Raises ConfigError with every problem and its path."""
+        """Raises ConfigError with every problem and its path. ``notice`` hears what has no effect."""
+        for note in self.record.gates.notes(self.gates):
+            notice(note)
         return (_legacy_engine if self.record.framework is None else _framework_engine)(self, notice)
 
     def component_config(self, notice: Notice) -> SchedulerConfig:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from kubescheduler.framework.args.document_schema import INT32, INT64, TEXT, Field, ListOf, Struct
+from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, required
 
 Resources = tuple[tuple[str, int], ...]
 """(resource, weight)."""
@@ -51,3 +53,19 @@ def written_resources(resources: Iterable[tuple[str, int]]) -> list[dict[str, st
 def written_shape(shape: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
     """As ``SHAPE`` is read."""
     return [{"utilization": utilization, "score": score} for utilization, score in shape]
+
+
+def shape_errors(shape: Sequence[tuple[int, int]]) -> Iterator[FieldError]:
+    """The faults of a curve of (utilization, score) points, paths beginning at the list."""
+    if not shape:
+        yield required("", "at least one point must be specified")
+        return
+    for at, ((before, _), (here, _)) in enumerate(pairwise(shape), start=1):
+        if before >= here:
+            yield invalid(f"[{at}].utilization", here, "values must be sorted in increasing order")
+            break
+    for at, (utilization, score) in enumerate(shape):
+        if utilization not in PERCENT:
+            yield invalid(f"[{at}].utilization", utilization, "not in valid range [0, 100]")
+        if score not in SCORES:
+            yield invalid(f"[{at}].score", score, "not in valid range [0, 10]")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -20,7 +19,6 @@ from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf, Struct
 from kubescheduler.framework.args.field_errors import (
-    PERCENT,
     FieldError,
     forbidden,
     invalid,
@@ -32,10 +30,10 @@ from kubescheduler.framework.args.field_errors import (
 from kubescheduler.framework.args.weighted_resources import (
     CPU_AND_MEMORY,
     RESOURCES,
-    SCORES,
     SHAPE,
     Resources,
     Shape,
+    shape_errors,
     written_resources,
     written_shape,
 )
@@ -210,23 +208,7 @@ def _strategy_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
     elif strategy.type != RATIO and strategy.shape is not None:
         yield forbidden("requestedToCapacityRatio", f"must be nil when type is not {RATIO}")
     elif strategy.shape is not None:
-        yield from (error.under("shape") for error in _shape_errors(strategy.shape))
-
-
-def _shape_errors(shape: Sequence[tuple[int, int]]) -> Iterator[FieldError]:
-    """The faults of a curve of (utilization, score) points, paths beginning at the list."""
-    if not shape:
-        yield required("", "at least one point must be specified")
-        return
-    for at, ((before, _), (here, _)) in enumerate(pairwise(shape), start=1):
-        if before >= here:
-            yield invalid(f"[{at}].utilization", here, "values must be sorted in increasing order")
-            break
-    for at, (utilization, score) in enumerate(shape):
-        if utilization not in PERCENT:
-            yield invalid(f"[{at}].utilization", utilization, "not in valid range [0, 100]")
-        if score not in SCORES:
-            yield invalid(f"[{at}].score", score, "not in valid range [0, 10]")
+        yield from (error.under("shape") for error in shape_errors(strategy.shape))
 
 
 def _shape(shape: Shape = ()) -> Shape:

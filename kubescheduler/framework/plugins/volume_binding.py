@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import attrs
@@ -22,7 +22,7 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import INT64, Field
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
-from kubescheduler.framework.args.weighted_resources import SHAPE, Shape, written_shape
+from kubescheduler.framework.args.weighted_resources import SHAPE, Shape, shape_errors, written_shape
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
@@ -37,6 +37,7 @@ from predicates.types import FitPredicate, always
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from priorities.types import PriorityConfig
 from priorities.volume_binding import (
+    DEFAULT_SHAPE,
     NOTHING_EVIDENCE,
     has_volumes_to_find,
     score_table,
@@ -70,6 +71,8 @@ class VolumeBindingArgs:
     """How long PreBind waits for claims to be bound."""
     shape: Shape = ()
     """1.36: (utilization 0-100, score 0-10) points; () for the default."""
+    scores_capacity: bool = False
+    """1.36: gate StorageCapacityScoring is on, ``shape`` may be given."""
 
 
 @attrs.frozen
@@ -253,10 +256,16 @@ def _errors_1_36(args: VolumeBindingArgs) -> Iterator[FieldError]:
     if args.bind_timeout_seconds < 0:
         text = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid("bindTimeoutSeconds", args.bind_timeout_seconds, text)
-    if args.shape:
+    if args.scores_capacity:
+        yield from (error.under("shape") for error in shape_errors(args.shape or DEFAULT_SHAPE))
+    elif args.shape:
         points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape)
         text = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         yield FieldError("shape", text, INVALID, f"[{points}]")
+
+
+def _build_with(feature_gates: Mapping[str, bool]) -> Callable[..., VolumeBindingArgs]:
+    return partial(VolumeBindingArgs, scores_capacity=feature_gates.get(SCORING_GATE, False))
 
 
 ARGS_1_20 = ArgsType(
@@ -270,6 +279,7 @@ seconds, too.""",
 ARGS_1_36 = attrs.evolve(
     ARGS_1_20,
     fields=(*ARGS_1_20.fields, SHAPE),
+    build_with=_build_with,
     writers={"shape": lambda shape: written_shape(shape) or None},
     errors=_errors_1_36,
     checked_with_config=True,

@@ -53,11 +53,35 @@ def test_switches_of_a_stage(release: str, text: str, on: list[str], off: list[s
     assert [gates[name] for name in (*on, *off)] == [True] * len(on) + [False] * len(off)
 
 
-@pytest.mark.parametrize(("release", "on", "off"), [("1.20", 8, 8), ("1.36", 20, 11)])
+@pytest.mark.parametrize(("release", "on", "off"), [("1.20", 8, 8), ("1.36", 23, 12)])
 def test_defaults_of_the_framework_releases(release: str, on: int, off: int) -> None:
     """So many gates are on, and so many off."""
     values = list(RELEASES[release].gates.resolve({}).values())
     assert (values.count(True), values.count(False)) == (on, off)
+
+
+@pytest.mark.parametrize(
+    ("release", "text", "noted"),
+    [
+        ("1.16", "CSIMigration=true,PodOverhead=true", ["CSIMigration=true"]),
+        ("1.20", "PodOverhead=false,CSIStorageCapacity=true", ["PodOverhead=false"]),
+        ("1.36", "OpportunisticBatching=false,DRADeviceTaints=false", ["OpportunisticBatching=false"]),
+        ("1.36", "OpportunisticBatching=true", []),
+        ("1.4", "", []),
+    ],
+)
+def test_gates_without_effect_are_noted(release: str, text: str, noted: list[str]) -> None:
+    """Only those that are set to something else than their default."""
+    gates = RELEASES[release].gates
+    assert gates.notes(gates.parse(text)) == [
+        f"feature gate {pair} has no effect here: what it switches is not worked out" for pair in noted
+    ]
+
+
+def test_only_gates_that_there_are_have_no_effect() -> None:
+    """And none that cannot be set."""
+    for release in RELEASES.values():
+        assert release.gates.idle <= release.gates.gates.keys()
 
 
 def test_all_beta_is_younger_than_1_16() -> None:

@@ -109,6 +109,16 @@ ROWS_1_36: list[Any] = [
         ],
         id="binding",
     ),
+    pytest.param("VolumeBinding", VolumeBindingArgs(1, (), scores_capacity=True), [], id="binding-default-shape"),
+    pytest.param(
+        "VolumeBinding",
+        VolumeBindingArgs(1, ((50, 11), (40, 0)), scores_capacity=True),
+        [
+            "shape[1].utilization: Invalid value: 40: values must be sorted in increasing order",
+            "shape[0].score: Invalid value: 11: not in valid range [0, 10]",
+        ],
+        id="binding-shape",
+    ),
     pytest.param(
         "DynamicResources",
         DynamicResourcesArgs(-1, 999_000_000),
