@@ -219,10 +219,15 @@ REASONS = (
     PluginReason('pod "<POD>": ResourceClaim not created yet', UNRESOLVABLE, "PreEnqueue, PreFilter"),
     PluginReason('could not find ResourceClaim "<NAME>"', UNRESOLVABLE, "PreEnqueue, PreFilter"),
     PluginReason('resourceclaim "<NAME>" is being deleted', UNRESOLVABLE, "PreEnqueue, PreFilter"),
+    PluginReason(
+        "ResourceClaim <NAME> was not created for Pod <POD> (Pod is not owner)", UNRESOLVABLE, "PreEnqueue, PreFilter"
+    ),
     PluginReason("resourceclaim in use", UNRESOLVABLE, "PreFilter"),
+    PluginReason("resource claim <NAME> is in the process of being allocated", UNRESOLVABLE, "PreFilter"),
     PluginReason("request <NAME>: device class <NAME> does not exist", UNRESOLVABLE, "PreFilter"),
     PluginReason("resourceclaim not available on the node", UNRESOLVABLE),
     PluginReason("cannot allocate all claims", UNRESOLVABLE),
+    PluginReason("invalid resource pools were encountered", UNRESOLVABLE),
     PluginReason("cannot fit resource", UNRESOLVABLE),
     PluginReason("no new claims to deallocate", UNSCHEDULABLE, "PostFilter"),
     PluginReason("deallocation of ResourceClaim completed", UNSCHEDULABLE, "PostFilter"),
