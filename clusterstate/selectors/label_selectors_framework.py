@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from clusterstate.objects import LabelSelector
-from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
+from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector, requirements_of
+from clusterstate.selectors.term_errors import label_requirement_error_1_36
 
 BEFORE, SINCE = "is not a valid pod selector operator", "is not a valid label selector operator"
 
@@ -17,3 +18,17 @@ def compile_selector(selector: LabelSelector | None) -> Matcher:
         return compile_label_selector(selector)
     except SelectorError as error:
         raise SelectorError(str(error).replace(BEFORE, SINCE)) from None
+
+
+def compile_selector_1_36(selector: LabelSelector | None) -> Matcher:
+    """The same; all faults of the first invalid requirement are told, with their paths.
+
+    Upstream: 1.36 LabelSelectorAsSelector.
+    """
+    try:
+        return compile_selector(selector)
+    except SelectorError as error:
+        if SINCE in str(error) or selector is None:
+            raise
+        found = map(label_requirement_error_1_36, requirements_of(selector))
+        raise SelectorError(next((text for text in found if text), str(error))) from None

@@ -188,6 +188,11 @@ def _equalities(labels: Mapping[str, str]) -> tuple[Requirement, ...]:
     return tuple(Requirement(key, "In", (labels[key],)) for key in sorted(labels))
 
 
+def requirements_of(selector: LabelSelector) -> tuple[Requirement, ...]:
+    """matchLabels in the order of their keys, then matchExpressions."""
+    return _equalities(selector.match_labels) + selector.match_expressions
+
+
 def _known(compiled: Matcher | str) -> Matcher:
     if isinstance(compiled, str):
         raise SelectorError(compiled)
@@ -205,8 +210,7 @@ def _compile(requirements: tuple[Requirement, ...], operators: frozenset[str], e
 
 @lru_cache(maxsize=8192)
 def _compile_label_selector(selector: LabelSelector) -> Matcher | str:
-    requirements = _equalities(selector.match_labels) + selector.match_expressions
-    return _compile(requirements, LABEL_SELECTOR_OPERATORS, empty=EVERYTHING)
+    return _compile(requirements_of(selector), LABEL_SELECTOR_OPERATORS, empty=EVERYTHING)
 
 
 @lru_cache(maxsize=8192)

@@ -93,6 +93,11 @@ def _term_errors_1_36(term: NodeSelectorTerm, path: str) -> Iterator[str]:
         yield from _field_errors(requirement, f"{path}.matchFields[{index}]")
 
 
+def label_requirement_error_1_36(requirement: Requirement) -> str | None:
+    """Every fault of a requirement of a label selector as one text, None without any; paths begin at it."""
+    return aggregate(error.removeprefix(".") for error in _label_errors(requirement, ""))
+
+
 def _label_errors(requirement: Requirement, path: str) -> Iterator[str]:
     """Upstream: 1.36 ``labels.NewRequirement``."""
     key, operator, values = requirement.key, requirement.operator, requirement.values

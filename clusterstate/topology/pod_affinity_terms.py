@@ -10,7 +10,7 @@ import attrs
 from clusterstate.changes import Reads
 from clusterstate.objects import NO_LABELS, Labels, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.label_selectors_framework import compile_selector
+from clusterstate.selectors.label_selectors_framework import compile_selector, compile_selector_1_36
 from clusterstate.selectors.matching import NOTHING, Matcher, SelectorError
 from clusterstate.selectors.term_errors import aggregate
 from clusterstate.snapshot import Snapshot
@@ -51,7 +51,7 @@ def parse_1_20(term: PodAffinityTerm, owner_namespace: str) -> Term:
 def parse_1_36(term: PodAffinityTerm, owner_namespace: str) -> Term:
     """Raises SelectorError. Upstream: 1.36 newAffinityTerm."""
     own = () if term.namespace_selector is not None else (owner_namespace,)
-    labels, among = compile_selector(term.label_selector), compile_selector(term.namespace_selector)
+    labels, among = map(compile_selector_1_36, (term.label_selector, term.namespace_selector))
     return Term(term.topology_key, frozenset(term.namespaces or own), labels, among)
 
 

@@ -10,7 +10,7 @@ from clusterstate.changes import Reads
 from clusterstate.objects import Labels, Requirement, TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.default_selector import default_selector_1_20, default_selector_1_36
-from clusterstate.selectors.label_selectors_framework import compile_selector
+from clusterstate.selectors.label_selectors_framework import compile_selector, compile_selector_1_36
 from clusterstate.selectors.matching import NOTHING, Matcher
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_counts import SOFT
@@ -115,7 +115,7 @@ def compile_1_36(constraint: TopologySpreadConstraint, labels: Labels) -> Spread
 
     Raises SelectorError for an invalid selector. Upstream: 1.36 filterTopologySpreadConstraints.
     """
-    selector = compile_selector(constraint.label_selector)
+    selector = compile_selector_1_36(constraint.label_selector)
     wanted = {key: labels[key] for key in sorted(constraint.match_label_keys) if key in labels}
     if wanted and selector != NOTHING:
         more = tuple(Requirement(key, "In", (value,)) for key, value in wanted.items())
