@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -59,11 +59,6 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             _discard_output()
             return EXIT_BROKEN_PIPE
-        except OSError as error:
-            from clusterstate.errors import InputError
-
-            _discard_output()
-            raise InputError(f"the output cannot be written: {error.strerror or error}") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -99,13 +94,24 @@ def _settings(ctx: click.Context, path: str | None) -> None:
 
     options = _options()
     settings = load_settings(path, Path.cwd(), COMMANDS)
-    if problems := check_settings(settings, options):
+    problems = check_settings(settings, options)
+    if path is None:
+        problems += _running_code(settings)
+    if problems:
         raise ConfigError(f"{file}: {problem}" for problem in problems)
     ctx.obj = str(file)
     ctx.default_map = {
         command: {name: _value(options[command].get(name), value) for name, value in given.items()}
         for command, given in settings.items()
     }
+
+
+def _running_code(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Settings that run code, in a file that nobody named: it may have come with a cluster's files."""
+    return [
+        f"plugin: this runs code, and the file was only found in this folder; to allow it: --settings {SETTINGS}"
+        for _ in [name for name, given in settings.items() if given.get("plugin")][:1]
+    ]
 
 
 def _value(option: click.Option | None, value: Any) -> Any:
@@ -132,8 +138,15 @@ def _discard_output() -> None:
     type=FILE,
     help=f"Defaults for options, in TOML.  [default: {SETTINGS}, if it is there]",
 )
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Read more than usual: depth, aliases, size, pods or seeds.  [repeatable]",
+)
 @click.pass_context
-def cli(ctx: click.Context, settings: str | None) -> None:
+def cli(ctx: click.Context, settings: str | None, limits: tuple[str, ...]) -> None:
     """Decide where pods go exactly as kube-scheduler does, and say why.
 
     \b
@@ -142,13 +155,26 @@ def cli(ctx: click.Context, settings: str | None) -> None:
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending
       kubescheduler schedule cluster/ --pod web.yaml --policy-config-file policy.json --explain
     """
+    if limits:
+        from kubescheduler.sources.limits import changed_limits
+
+        ctx.with_resource(changed_limits(",".join(limits)))
     _settings(ctx, settings)
 
 
 def main(args: list[str] | None = None) -> None:
     """The console script. Wrong input ends with one message and status 2, an interrupt with 130."""
+    import signal
+
     _open_streams()
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminated)
     sys.exit(run(args))
+
+
+def _terminated(number: int, _: object) -> None:
+    """Ends the process as an exception does, so that no half-written file is left behind."""
+    sys.exit(128 + number)
 
 
 def _open_streams() -> None:
@@ -176,14 +202,25 @@ def run(args: list[str] | None = None) -> int:
     except InputError as error:
         _show(error.problems)
         return EXIT_INPUT
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return EXIT_BROKEN_PIPE
+    except Exception as error:  # nothing else may end with status 1, which says that some pod fits nowhere
+        from kubescheduler.cli.unexpected import unexpected_problem
+
+        _discard_output()
+        _show([unexpected_problem(error)])
+        return EXIT_INPUT
     return status if isinstance(status, int) else 0
 
 
 def _show(problems: Iterable[str]) -> None:
-    click.echo("\n".join(f"error: {problem}" for problem in problems), err=True)
+    from kubescheduler.cli.foreign_text import shown
+
+    click.echo("\n".join(f"error: {shown(problem)}" for problem in problems), err=True)
 
 
 def _usage_problem(error: click.UsageError) -> str:

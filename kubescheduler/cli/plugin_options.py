@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -37,7 +38,8 @@ def framework_plugins(names: Iterable[str]) -> tuple[PluginOption, ...]:
     """The framework plugins of ``--plugin`` and installed packages. Raises ConfigError as ``plugins_for`` does."""
     from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
 
-    _look_here()
+    if names := tuple(names):
+        _look_here()
     options: list[PluginOption] = []
     problems: list[str] = []
 
@@ -63,8 +65,8 @@ def plugins_for_all(names: Iterable[str]) -> tuple[PluginOption, ...]:
 
     Raises ConfigError with every one that cannot be loaded.
     """
-    _look_here()
-    named = list(names)
+    if named := list(names):
+        _look_here()
     makers = [name for name in named if _makes_a_plugin(name)]
     load_plugins(name for name in named if name not in makers)
     return framework_plugins(makers)
@@ -98,7 +100,8 @@ def load_plugins(names: Iterable[str]) -> None:
     A function takes no argument and registers what it brings with ``algorithmprovider.register_…``. Modules are
     also looked for in the current folder. Raises ConfigError with every one that cannot be loaded.
     """
-    _look_here()
+    if names := tuple(names):
+        _look_here()
     installed = entry_points(group=GROUP)
     loaders = {f"entry point {entry.name} = {entry.value}": entry.load for entry in installed}
     loaders |= {f"--plugin {name}": partial(_function, name) for name in names}
@@ -114,9 +117,13 @@ def _called(load: Callable[[], Callable[[], Any]]) -> None:
 
 
 def _look_here() -> None:
-    """Modules are looked for in the current folder too."""
-    if "" not in sys.path:
-        sys.path.insert(0, "")
+    """Modules are looked for in the current folder too, after all that is installed.
+
+    Only a name given with ``--plugin`` comes to here: what lies in a folder runs when somebody says so.
+    """
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.append("")
+        importlib.invalidate_caches()
 
 
 def _attempt(source: str, action: Callable[[], None], problems: list[str]) -> None:

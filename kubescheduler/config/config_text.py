@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import datetime
 import re
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, DecodeError
+from kubescheduler.sources.files import TooLongError, read_file
+from kubescheduler.sources.limits import exceeded, limit
 
 POLICY_KEY = "policy.cfg"
 """The key of a ConfigMap that holds the policy."""
@@ -31,7 +34,10 @@ def parse_document(text: str, name: str, file_format: str | None = None) -> dict
     if not text.strip():
         return {}
     parse = {"JSON": _parse_json, "YAML": _parse_yaml, "TOML": _parse_toml}[file_format]
-    document = _plain(parse(text, name))
+    try:
+        document = _plain(parse(text, name), limit("depth"))
+    except RecursionError as error:
+        raise ConfigError(f"{name}: nested too deeply: {exceeded('depth')}") from error
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -52,11 +58,15 @@ def read_document(path: Path) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """A UTF-8 file's text, without byte order mark."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_file(path).decode()
+    except TooLongError as error:
+        raise ConfigError(f"{path}: {error}") from error
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+    except (EOFError, ValueError, zlib.error) as error:
+        raise ConfigError(f"{path}: it cannot be read as text or as gzip") from error
 
 
 # --- policies ------------------------------------------------------------------------------
@@ -163,20 +173,20 @@ def _parse_json(text: str, name: str) -> Any:
 
 
 def _parse_yaml(text: str, name: str) -> Any:
-    import yaml
+    from kubescheduler.sources.yaml_stream import parse_yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        documents = [document for document in yaml.load_all(text, Loader=loader) if document is not None]
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise ConfigError(f"{name}{place}: {error.problem or error.context}") from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"{name}: {error}") from error
+        documents = parse_yaml(name, text)
+    except DecodeError as error:
+        raise ConfigError(map(_with_colons, error.problems)) from error
     if len(documents) > 1:
         raise ConfigError(f"{name}: expected one document, found {len(documents)}; keep one of those between ---")
     return documents[0] if documents else None
+
+
+def _with_colons(problem: str) -> str:
+    """``name: line 3, column 4: …`` as ``name:3:4: …``."""
+    return re.sub(r": line (\d+), column (\d+): ", r":\1:\2: ", problem, count=1)
 
 
 def _parse_toml(text: str, name: str) -> Any:
@@ -189,13 +199,18 @@ def _parse_toml(text: str, name: str) -> Any:
         raise ConfigError(f"{name}:{line}:{column}: {getattr(error, 'msg', error)}") from error
 
 
-def _plain(value: Any) -> Any:
-    """What a conversion to JSON would leave: text keys, whole floats as integers, dates as text."""
+def _plain(value: Any, levels: int) -> Any:
+    """What a conversion to JSON would leave: text keys, whole floats as integers, dates as text.
+
+    Raises RecursionError for more than ``levels`` of lists and mappings.
+    """
     match value:
+        case dict() | list() | tuple() | set() if not levels:
+            raise RecursionError
         case dict():
-            return {_key(key): _plain(item) for key, item in value.items()}
+            return {_key(key): _plain(item, levels - 1) for key, item in value.items()}
         case list() | tuple() | set():
-            return [_plain(item) for item in value]
+            return [_plain(item, levels - 1) for item in value]
         case float() if value.is_integer():
             return int(value)
         case datetime.date() | datetime.time():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError
 from clusterstate.manifests.decode import Decoder, decode_cluster
+from clusterstate.manifests.fields import describe, step
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
@@ -21,6 +21,18 @@ from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
 
 CONFIGURATION_KEYS = ("provider", "policy", "componentConfig")
+
+_OBJECT, _FLAG, _TEXT = (dict, "an object"), (bool, "true or false"), (str, "text")
+SCENARIO_TYPES: Mapping[str, tuple[type, str]] = {"cluster": _OBJECT, "featureGates": _OBJECT, "sequence": _FLAG}
+"""Member of a line → its type, and what messages call it."""
+QUERY_TYPES: Mapping[str, tuple[type, str]] = {
+    "pod": _OBJECT,
+    "provider": _TEXT,
+    "policy": _OBJECT,
+    "componentConfig": _OBJECT,
+    "preempt": _FLAG,
+}
+"""The same of a query."""
 
 
 @attrs.define(eq=False)
@@ -155,23 +167,87 @@ def evaluate(lines: Iterable[bytes], release: str) -> Iterator[dict[str, Any]]:
 
 
 def _scenario_results(line: bytes, release: str) -> Iterator[dict[str, Any]]:
-    name, queries = "", [{"id": None}]
+    name: Any = ""
+    queries: list[Any] = [None]
     try:
-        document = msgspec.json.decode(line)
-        name, queries = document.get("id", ""), document.get("queries") or []
+        document = _object(_decoded(line), "a line")
+        name = document.get("id", "")
+        queries = _list(document.get("queries"), "queries")
+        _checked(document, SCENARIO_TYPES, "")
         scenario = Scenario.of(document, release_named(release))
     except Exception as error:
         for query in queries:
-            yield _failed(name, query.get("id"), release, error)
+            yield _failed(name, _id_of(query), release, error)
         return
-    for query in queries:
+    for at, query in enumerate(queries):
         try:
+            _checked(_object(query, f"queries[{at}]"), QUERY_TYPES, f"queries[{at}].")
             yield scenario.answer(query)
         except Exception as error:
-            yield _failed(name, query.get("id"), release, error)
+            yield _failed(name, _id_of(query), release, error)
+
+
+def _id_of(query: Any) -> Any:
+    return query.get("id") if isinstance(query, dict) else None
+
+
+def _decoded(line: bytes) -> Any:
+    """The JSON of a line. Raises DecodeError."""
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        if line.isascii() or _is_utf8(line):
+            raise DecodeError(f"a line: {error}") from error
+        raise DecodeError("a line: it is not UTF-8 text") from error
+    except UnicodeDecodeError as error:
+        raise DecodeError("a line: it is not UTF-8 text") from error
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise DecodeError(f"{what}: must be an object, not {describe(value)}")
+    return value
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if value is not None and not isinstance(value, list):
+        raise DecodeError(f"{what}: must be a list, not {describe(value)}")
+    return value or []
+
+
+def _checked(given: Mapping[str, Any], types: Mapping[str, tuple[type, str]], where: str) -> None:
+    """Raises DecodeError with every member of the wrong type; null counts as absent."""
+    wrong = [
+        f"{where}{key}: must be {name}, not {describe(given[key])}"
+        for key, (kind, name) in types.items()
+        if given.get(key) is not None and not isinstance(given[key], kind)
+    ]
+    gates = given.get("featureGates") if "featureGates" in types else None
+    if isinstance(gates, dict):
+        wrong += (
+            f"featureGates{step(gate)}: must be true or false, not {describe(value)}"
+            for gate, value in gates.items()
+            if not isinstance(value, bool)
+        )
+    if wrong:
+        raise DecodeError(wrong)
 
 
 def _failed(scenario: Any, query: Any, release: str, error: Exception) -> dict[str, Any]:
-    known = isinstance(error, KubeSchedulerError | msgspec.DecodeError)
-    text = str(error) if known else "".join(traceback.format_exception(error)[-2:]).strip()
+    if isinstance(error, KubeSchedulerError):
+        text = str(error)
+    elif isinstance(error, RecursionError):
+        text = "nested too deeply to be read"
+    elif isinstance(error, MemoryError):
+        text = "there is not enough memory for this"
+    else:
+        text = "a fault in kubescheduler: this could not be answered; please report it with the line"
     return {"scenario": scenario, "query": query, "release": release, **_nothing(), "error": text}

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
 
 from clusterstate.errors import DecodeError
+from clusterstate.manifests.fields import INT64, describe
+from kubescheduler.sources.files import TooLongError, read_file
 
 EXTENSIONS = (".csv", ".csv.gz")
 
@@ -21,6 +23,10 @@ POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos", 
 
 GPU, GPU_MODEL = "nvidia.com/gpu", "gpu-model"
 NAMESPACE = "default"
+_LARGEST = INT64.stop // 2**30
+"""Of an amount in a trace: in bytes or thousandths it has to fit into 64 bits."""
+LATEST = 1e11
+"""Seconds, some 3,000 years."""
 ZONES = 3
 """Nodes are spread over so many zones, by row."""
 REGION = "r"
@@ -129,12 +135,17 @@ def _node(row: Mapping[str, str], index: int) -> Manifest:
 def _rows(path: str, columns: Sequence[str], what: str) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, row) of a CSV that has the columns. Raises DecodeError."""
     try:
-        data = Path(path).read_bytes()
-        text = (gzip.decompress(data) if path.endswith(".gz") else data).decode("utf-8-sig")
+        text = read_file(path).decode()
     except FileNotFoundError:
         raise DecodeError(f"{path}: no such file; check the path") from None
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise DecodeError(f"{path}: cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DecodeError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+    except TooLongError as error:
+        raise DecodeError(f"{path}: {error}") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DecodeError(f"{path}: cannot be unpacked; it is damaged, or no gzip") from error
+    except OSError as error:
+        raise DecodeError(f"{path}: cannot be read: {error.strerror}") from error
     reader = csv.DictReader(io.StringIO(text), restval="", strict=True)
     try:
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
@@ -154,10 +165,14 @@ def _number(row: Mapping[str, str], column: str, where: str, problems: list[str]
     text = row[column]
     try:
         value = int(text or 0) if whole else float(text)
+        most = _LARGEST if whole else LATEST
     except ValueError:
-        problems.append(f'{where}: {column}: "{text}" is no {"whole " * whole}number')
+        problems.append(f"{where}: {column}: {describe(text)} is no {'whole ' * whole}number")
         return 0.0
     if not 0 <= value < float("inf"):
-        problems.append(f"{where}: {column}: {text} is not a number from 0 on")
+        problems.append(f"{where}: {column}: {describe(text)} is not a number from 0 on")
+        return 0.0
+    if value > most:
+        problems.append(f"{where}: {column}: {describe(text)} is more than {most}")
         return 0.0
     return value

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import attrs
 
 from clusterstate.manifests.defaulting import default_manifest
+from clusterstate.manifests.fields import describe
 from clusterstate.objects import ClusterObject, Node, Pod
 
 ARRIVES_AFTER = "kubescheduler/arrives-after"
@@ -18,6 +19,11 @@ DURATION = "kubescheduler/duration"
 
 ON_BINDING, ON_FINISH = "binding", "finish"
 """When the next pod of a chain comes: once the one before it is bound, or has finished."""
+
+LONGEST = 100 * 366 * 86400.0
+"""Seconds; no duration is longer."""
+MOMENTS = 3.25e10
+"""Seconds before and after 1970 that a timestamp may be: some 1,030 years."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|[smhd])")
@@ -76,10 +82,14 @@ def seconds_of(text: str) -> float:
     """``90``, ``90s``, ``1h30m``, ``2d`` in seconds. Raises ValueError for anything else."""
     parts = _PART.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f'"{text}" is no duration; write seconds, or parts such as 1h30m or 2d')
-    return float(text)
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    elif _NUMBER.fullmatch(text):
+        seconds = float(text)
+    else:
+        raise ValueError(f"{describe(text)} is no duration; write seconds, or parts such as 1h30m or 2d")
+    if seconds > LONGEST:
+        raise ValueError(f"{describe(text)} is more than 100 years")
+    return seconds
 
 
 def timestamp(epoch: float, seconds: float) -> str:

@@ -13,12 +13,14 @@ import msgspec
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on
 from clusterstate.manifests.documents import Item, Manifest
+from clusterstate.manifests.fields import describe
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.simulation.openb_trace import pod_manifest, read_trace_pods, service_manifests
 from kubescheduler.simulation.pod_templates import Replicas, is_controller, replicas_of
 from kubescheduler.simulation.workload import (
     ARRIVES_AFTER,
     DURATION,
+    MOMENTS,
     Arrival,
     Chain,
     NodeArrival,
@@ -28,6 +30,7 @@ from kubescheduler.simulation.workload import (
     seconds_of,
 )
 from kubescheduler.sources.cluster_input import Filling
+from kubescheduler.sources.limits import exceeded, limit
 
 
 @attrs.frozen
@@ -63,6 +66,7 @@ class WorkloadReader:
         self._pods: list[tuple[Pod, Times, str]] = []
         self._chains: dict[str, tuple[str, list[tuple[Pod, Times]]]] = {}
         self._traces: list[Arrival] = []
+        self._made = 0
 
     @property
     def notes(self) -> list[str]:
@@ -115,6 +119,13 @@ class WorkloadReader:
         first = self._decoded(decoder, Item(item.source, replicas.pod))
         if not isinstance(first, Pod):
             return
+        self._made += replicas.count
+        if self._made > limit("pods"):
+            name = identity(str(manifest["kind"]), manifest)
+            self._problems.append(
+                f"{item.source}: {name}: {replicas.count:,} pods, with those before {exceeded('pods')}"
+            )
+            return
         times = self._times(item, first, manifest.get("metadata"))
         chain = f"{manifest['kind']} {first.metadata.namespace}/{replicas.name}" if replicas.chain_on else ""
         pods = [first, *(renamed(first, f"{replicas.name}-{index}") for index in range(1, replicas.count))]
@@ -149,10 +160,16 @@ class WorkloadReader:
         if text is None:
             return None
         try:
-            return datetime.fromisoformat(str(text)).timestamp()
-        except ValueError:
-            self._problems.append(f'{where}: metadata.{key}: "{text}" is no time; write it as 2020-01-31T12:00:00Z')
+            moment = datetime.fromisoformat(str(text)).timestamp()
+        except (ValueError, OverflowError):
+            self._problems.append(
+                f"{where}: metadata.{key}: {describe(text)} is no time; write it as 2020-01-31T12:00:00Z"
+            )
             return None
+        if abs(moment) > MOMENTS:
+            self._problems.append(f"{where}: metadata.{key}: {describe(text)} is more than a thousand years away")
+            return None
+        return moment
 
     # --- traces and the whole ----------------------------------------------------------------
 

@@ -90,8 +90,10 @@ def read_cluster(
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
     """
     with _no_collection():
-        items, problems = read_items(paths, stdin)
+        notes: list[str] = []
+        items, problems = read_items(paths, stdin, notes)
         found = _decoded(items, problems, filling if defaulting else None, keep_manifests, progress, ())
+    found = attrs.evolve(found, notes=[*notes, *found.notes])
     return found if keep_items else attrs.evolve(found, items=[])
 
 
@@ -214,6 +216,9 @@ class _Reading:
                 self._unknown[error.name] += 1
             except DecodeError as error:
                 self._problems += error.problems
+            except RecursionError:
+                item = self._items[index]
+                self._problems.append(f"{item.source}: {item.place}: nested too deeply to be read")
             self._done += 1
             if self._progress is not None and not self._done % PROGRESS_STEP:
                 self._progress(self._done, len(self._items))

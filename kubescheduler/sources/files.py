@@ -11,6 +11,7 @@ from typing import IO
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.documents import Item, split, split_json
+from kubescheduler.sources.limits import exceeded, limit
 
 EXTENSIONS = (".json", ".yaml", ".yml")
 COMPRESSED = ".gz"
@@ -29,15 +30,17 @@ def check_place(option: str, target: Path) -> None:
         raise InputError(f"{option}: there is no folder {target.parent}; make it first")
 
 
-def read_items(paths: Sequence[str], stdin: IO[bytes] | None) -> tuple[list[Item], list[str]]:
-    """Every object of every path, in order, and every fault met on the way."""
+def read_items(
+    paths: Sequence[str], stdin: IO[bytes] | None, notes: list[str] | None = None
+) -> tuple[list[Item], list[str]]:
+    """Every object of every path, in order, and every fault met on the way. notes: see ``parse_yaml``."""
     items: list[Item] = []
     problems: list[str] = []
     for path in paths:
         try:
             for source, data in _contents(path, stdin, problems):
-                items += items_in(source, data, problems)
-        except (OSError, EOFError, zlib.error) as error:
+                items += items_in(source, data, problems, notes)
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             problems.append(_reason(path, error))
     return items, problems
 
@@ -48,7 +51,7 @@ def _contents(path: str, stdin: IO[bytes] | None, problems: list[str]) -> Iterat
         if stdin is None:
             problems.append(f"{STDIN}: there is no standard input to read; name a file or a folder")
         else:
-            yield STDIN_NAME, _plain(stdin.read())
+            yield STDIN_NAME, read_bytes(stdin)
     elif os.path.isdir(path):
         names = list(_folder(path))
         if not names:
@@ -73,12 +76,39 @@ def _folder(path: str) -> Iterator[str]:
 
 def _file(path: str, problems: list[str]) -> Iterator[tuple[str, bytes]]:
     try:
-        yield path, _plain(Path(path).read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
+        data = read_file(path)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         problems.append(_reason(path, error))
+        return
+    yield path, data
+
+
+def read_file(path: str | Path) -> bytes:
+    """What is in a file, unpacked if it is gzip. Raises OSError, EOFError, zlib.error, or ValueError over the limit."""
+    with open(path, "rb") as file:
+        return read_bytes(file)
+
+
+def read_bytes(stream: IO[bytes]) -> bytes:
+    """The same of a stream; it is read no further than the limit goes."""
+    most = limit("size")
+    data = stream.read(most + 1)
+    if data.startswith(_GZIP):
+        data = _unpacked(data, most)
+    if len(data) > most:
+        raise TooLongError(exceeded("size"))
+    return data.removeprefix(_BOM)
+
+
+class TooLongError(ValueError):
+    """A file is longer than the limit."""
 
 
 def _reason(path: str, error: Exception) -> str:
+    if isinstance(error, TooLongError):
+        return f"{path}: {error}"
+    if isinstance(error, ValueError):
+        return f"{path}: this is no name of a file"
     if isinstance(error, FileNotFoundError):
         return f"{path}: no such file or folder; check the path, or use - for standard input"
     if isinstance(error, OSError) and error.strerror:
@@ -86,55 +116,52 @@ def _reason(path: str, error: Exception) -> str:
     return f"{path}: cannot be unpacked: {error}"
 
 
-def _plain(data: bytes) -> bytes:
-    if data.startswith(_GZIP):
-        data = _unpacked(data)
-    return data.removeprefix(_BOM)
-
-
-def _unpacked(data: bytes) -> bytes:
-    """Unpacks gzip without holding the result twice, as ``gzip.decompress`` does."""
+def _unpacked(data: bytes, most: int) -> bytes:
+    """Unpacks gzip, one byte more than the limit at most, without holding the result twice."""
     import gzip
-    import shutil
 
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-        shutil.copyfileobj(packed, out, 1 << 20)
+        while out.tell() <= most and (part := packed.read(min(1 << 20, most + 1 - out.tell()))):
+            out.write(part)
     return out.getvalue()
 
 
-def items_in(source: str, data: bytes, problems: list[str]) -> list[Item]:
-    """Every object of a JSON or YAML text; what is wrong with it goes to ``problems``. source: its name in errors."""
+def items_in(source: str, data: bytes, problems: list[str], notes: list[str] | None = None) -> list[Item]:
+    """Every object of a JSON or YAML text; what is wrong with it goes to ``problems``.
+
+    source: its name in errors. notes: see ``parse_yaml``.
+    """
     try:
-        return _json_or_yaml(source, data)
+        return _json_or_yaml(source, data, notes)
     except DecodeError as error:
         problems += error.problems
         return []
 
 
-def _json_or_yaml(source: str, data: bytes) -> list[Item]:
+def _json_or_yaml(source: str, data: bytes, notes: list[str] | None) -> list[Item]:
     """JSON when the name or the first character says so; a document that is no JSON may still be YAML."""
     if not data or data.isspace():
         raise DecodeError(f"{source}: no objects in it: it is empty")
     named_json = source.removesuffix(COMPRESSED).endswith(".json")
     if not named_json and data.lstrip()[:1] not in (b"{", b"["):
-        return _yaml(source, data)
+        return _yaml(source, data, notes)
     try:
         return split_json(source, data)
     except DecodeError:
         if named_json:
             raise
         try:
-            return _yaml(source, data)
+            return _yaml(source, data, notes)
         except DecodeError:
             pass
         raise
 
 
-def _yaml(source: str, data: bytes) -> list[Item]:
+def _yaml(source: str, data: bytes, notes: list[str] | None) -> list[Item]:
     from kubescheduler.sources.yaml_stream import parse_yaml
 
-    documents = parse_yaml(source, data)
+    documents = parse_yaml(source, data, notes=notes)
     if not documents:
         raise DecodeError(f"{source}: no objects in it")
     several = len(documents) > 1

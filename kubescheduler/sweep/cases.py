@@ -13,6 +13,7 @@ import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.sources.limits import exceeded, limit
 from kubescheduler.sweep.case_files import digest_of, is_manifest, manifests
 
 FORMAT = "kubescheduler sweep 1"
@@ -169,6 +170,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
             raise InputError(f"--seeds {text}: {part} is no whole number and no range; write 0..9 or 1,5,7") from None
         if high < low:
             raise InputError(f"--seeds {text}: {part} is empty; write the smaller number first")
+        if len(seeds) + high - low >= limit("seeds"):
+            raise InputError(f"--seeds {text}: {exceeded('seeds')}")
         seeds += range(low, high + 1)
     if not seeds:
         raise InputError("--seeds: there is none; write 0..9 or 1,5,7, or leave it out")

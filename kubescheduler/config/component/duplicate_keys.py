@@ -48,12 +48,16 @@ def _in_yaml(text: str) -> Iterable[tuple[Path, str]]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for node in yaml.compose_all(text, Loader=loader):
-        yield from _in_node(node, ())
+        yield from _in_node(node, (), set())
 
 
-def _in_node(node: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _in_node(node: Any, path: Path, seen: set[int]) -> Iterator[tuple[Path, str]]:
+    """Every repeated key, in a value that several aliases refer to once."""
     import yaml
 
+    if id(node) in seen:
+        return
+    seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         lines: dict[str, int] = {}
         for key, item in node.value:
@@ -61,7 +65,7 @@ def _in_node(node: Any, path: Path) -> Iterator[tuple[Path, str]]:
             if name in lines:
                 yield (*path, name), f", in lines {lines[name]} and {line}"
             lines[name] = line
-            yield from _in_node(item, (*path, name))
+            yield from _in_node(item, (*path, name), seen)
     elif isinstance(node, yaml.SequenceNode):
         for at, item in enumerate(node.value):
-            yield from _in_node(item, (*path, at))
+            yield from _in_node(item, (*path, at), seen)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import attrs
 
 from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, DecodeError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
@@ -125,13 +125,18 @@ def decode_into(args: Any, record: type[T]) -> T:
 
 def _document(args: Unknown) -> Any:
     import msgspec
-    import yaml
+
+    from kubescheduler.sources.yaml_stream import parse_yaml
 
     if args.content_type not in (JSON, YAML):
         raise ConfigError(f"not supported content type {args.content_type}")
     try:
-        return msgspec.json.decode(args.raw) if args.content_type == JSON else yaml.safe_load(args.raw)
-    except (msgspec.DecodeError, yaml.YAMLError) as error:
+        return (
+            msgspec.json.decode(args.raw)
+            if args.content_type == JSON
+            else next(iter(parse_yaml("args", args.raw)), None)
+        )
+    except (msgspec.DecodeError, DecodeError) as error:
         raise ConfigError(str(error)) from error
 
 

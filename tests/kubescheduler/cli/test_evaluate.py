@@ -58,16 +58,40 @@ def test_a_sequence_is_one_run(kubescheduler: Run) -> None:
         (scenario("x", query("y", provider="DefaultProvder")), ['"DefaultProvder"']),
         (scenario("x", query("y", policy={"kind": "Policy", "apiVersion": "v2"})), ['"v2"']),
         (scenario("x", query("y", provider="DefaultProvider", policy={})), ["only one"]),
+        ("5", ["a line: must be an object, not 5"]),
+        ('"abc"', ['a line: must be an object, not "abc"']),
+        ("[null]", ["a line: must be an object, not a list"]),
+        ('{"queries": [5]}', ["queries[0]: must be an object, not 5"]),
+        ('{"queries": 5}', ["queries: must be a list, not 5"]),
+        (
+            '{"queries": [{"pod": 5, "provider": {}}]}',
+            ["queries[0].pod: must be an object", "].provider: must be text"],
+        ),
+        ('{"cluster": [], "featureGates": {"A": 1}, "queries": [{}]}', ["cluster: must be", "featureGates.A: must be"]),
+        ("[" * 100_000, ["nested too deeply"]),
     ],
-    ids=["no JSON", "no scenario", "bad cluster", "bad pod", "bad provider", "bad policy", "two configurations"],
+    ids=[
+        *("no JSON", "no scenario", "bad cluster", "bad pod", "bad provider", "bad policy", "two configurations"),
+        *("a number", "a text", "a list", "a number as query", "a number as queries", "types of a query"),
+        *("types of a line", "nesting"),
+    ],
 )
 def test_faults_do_not_end_it(kubescheduler: Run, line: str, parts: list[str]) -> None:
     """A bad line or query is answered with its error, and what follows is answered as ever."""
     bad, good = results(kubescheduler, line, scenario("b", query("p")))
     assert bad["error"]
     assert all(part in bad["error"] for part in parts)
+    assert not any(word in bad["error"] for word in ("Error", "NoneType", ".py", "object has no"))
     assert (bad["fits"], bad["best"], bad["release"]) == ([], [], "1.16")
     assert (good["scenario"], good["best"], good["error"]) == ("b", ["n1"], None)
+
+
+def test_a_line_that_is_not_utf_8(kubescheduler: Run) -> None:
+    """It is answered with its error in words of ours, and the next line as ever."""
+    lines = b'{"id": "\xff"}\n' + scenario("b", query("p")).encode()
+    bad, good = map(json.loads, kubescheduler("evaluate", stdin=lines).out.splitlines())
+    assert bad["error"] == "a line: it is not UTF-8 text"
+    assert (good["scenario"], good["best"]) == ("b", ["n1"])
 
 
 def test_answers_come_at_once(folder: Path) -> None:

@@ -102,8 +102,9 @@ def test_registry_lists_them(folder: Path, kubescheduler: Run) -> None:
     assert ["default-scheduler", "score", "WantedDisk", "3"] in lines
 
 
-def test_entry_points(folder: Path, schedule: Run) -> None:
+def test_entry_points(folder: Path, schedule: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package's plugins are known without being named."""
+    monkeypatch.syspath_prepend(folder)
     info = folder / "plugin_disks-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin-disks\nVersion: 1\n")

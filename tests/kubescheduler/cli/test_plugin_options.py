@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubescheduler.cli.conftest import Outcome, Run, pod
+from tests.kubescheduler.cli.conftest import Outcome, Run, in_a_process, pod
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
 
@@ -93,8 +93,9 @@ def test_registry_lists_them(kubescheduler: Run) -> None:
     assert ["provider", "Workshop"] in outcome.lines
 
 
-def test_entry_points(folder: Path, schedule: Run) -> None:
+def test_entry_points(folder: Path, schedule: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package is loaded without being named."""
+    monkeypatch.syspath_prepend(folder)
     info = folder / "plugin_workshop-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin-workshop\nVersion: 1\n")
@@ -107,10 +108,47 @@ def test_entry_points(folder: Path, schedule: Run) -> None:
     assert outcome.err.startswith("error: entry point workshop = plugin_workshop:registr: AttributeError: ")
 
 
-def test_settings_name_plugins(folder: Path, schedule: Run) -> None:
-    """A settings file names plugins in a list, or just one."""
+def test_settings_name_plugins(folder: Path, kubescheduler: Run) -> None:
+    """A settings file that was named on the command line names plugins in a list, or just one."""
+    command = ("--settings", "kubescheduler.toml", "schedule", "cluster.yaml", "--pod", "hdd.yaml")
     for plugins in ('"plugin_workshop:register"', '["plugin_workshop:register"]'):
         (folder / "kubescheduler.toml").write_text(
             f'[schedule]\nplugin = {plugins}\nalgorithm-provider = "Workshop"\noutput = "name"\n'
         )
-        assert schedule("--pod", "hdd.yaml") == Outcome(0, "default/archive n2\n", "")
+        assert kubescheduler(*command) == Outcome(0, "default/archive n2\n", "")
+
+
+@pytest.mark.parametrize("table", ["", "[schedule]\n"], ids=["for all commands", "for one"])
+def test_settings_that_were_only_found_run_no_code(folder: Path, schedule: Run, table: str) -> None:
+    """A plugin in a settings file that nobody named is refused, and the message says how to allow it."""
+    (folder / "plugin_trap.py").write_text("open('trapped', 'w')\ndef register(): pass\n")
+    (folder / "kubescheduler.toml").write_text(f'{table}plugin = "plugin_trap:register"\n')
+    outcome = schedule("--pod", "hdd.yaml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "to allow it: --settings kubescheduler.toml" in outcome.err
+    assert not (folder / "trapped").exists()
+
+
+NAMES = ("yaml", "toml", "tomllib", "gzip", "msgspec", "urllib3", "numpy", "click", "attrs", "json", "rich")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--policy-config-file", "policy.toml", "--plugin", "plugin_workshop:register")],
+    ids=["no plugin", "a plugin"],
+)
+def test_modules_of_the_folder_do_not_run(folder: Path, arguments: tuple[str, ...]) -> None:
+    """Files beside the cluster that are called like modules are not imported, with --plugin neither."""
+    for name in NAMES:
+        (folder / f"{name}.py").write_text("open('trapped', 'w')\n")
+    (folder / "policy.toml").write_text('apiVersion = "v1"\n[[predicates]]\nname = "FitsDisk"\n')
+    outcome = in_a_process("schedule", "cluster.yaml", "--pod", "pod.yaml", *arguments, cwd=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert not (folder / "trapped").exists()
+
+
+def test_safe_path(folder: Path) -> None:
+    """With PYTHONSAFEPATH, as with python -P, all starts as ever, and --plugin finds its module."""
+    arguments = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--plugin", "plugin_workshop:register")
+    outcome = in_a_process(*arguments, cwd=folder, env={"PYTHONSAFEPATH": "1"})
+    assert (outcome.status, outcome.err) == (0, "")

@@ -112,7 +112,7 @@ def test_empty_lists_are_fine(tmp_path: Path) -> None:
         ("a.yaml", b"a: \xff\xfe\n", "invalid"),
         ("a.yaml", "? [1]\n: 2\n", "line 1, column 3: a key must be text, not a list or object"),
         ("a.yaml", "a: *x\n", "line 1, column 4: found undefined alias"),
-        ("a.yaml", "a: &x [*x]\n", "nested too deeply to be read"),
+        ("a.yaml", "a: &x [*x]\n", "an alias below refers to the very value that it is part of"),
         ("a.yaml", "hello\n", 'must be a Kubernetes object, not "hello"'),
         ("a.yaml", f"{NODE}---\n5\n---\n- 6\n", "document 2: must be a Kubernetes object, not 5"),
         ("a.yaml", f"{NODE}---\nmetadata: {{}}\n", "document 2: kind: missing; an object needs apiVersion and kind"),

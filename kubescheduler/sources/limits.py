@@ -1,0 +1,76 @@
+"""Limits on what is read, so that a hostile or broken file ends with a message and not with the machine's memory.
+
+Each can be raised: ``kubescheduler --limit depth=500 …``, or ``KUBESCHEDULER_LIMITS=depth=500,seeds=50000``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import attrs
+
+from clusterstate.errors import InputError
+
+VARIABLE = "KUBESCHEDULER_LIMITS"
+"""The environment variable; workers of a sweep inherit it."""
+
+
+@attrs.frozen
+class Limit:
+    """What is limited, and how far."""
+
+    default: int
+    what: str
+    """What is counted, for messages and the help."""
+    most: int = 2**60
+    """How far it can be raised."""
+
+
+LIMITS: Mapping[str, Limit] = {
+    "depth": Limit(100, "levels of lists and objects in one another", 400),
+    "aliases": Limit(1_000_000, "values that the aliases of a YAML document stand for"),
+    "size": Limit(512 * 2**20, "bytes of a file, unpacked"),
+    "pods": Limit(200_000, "pods that the controllers of a workload make"),
+    "seeds": Limit(10_000, "seeds of a sweep"),
+}
+
+
+def limit(name: str) -> int:
+    """How far ``name`` goes. Raises InputError when the environment variable cannot be read."""
+    return _changed(os.environ.get(VARIABLE, "")).get(name, LIMITS[name].default)
+
+
+@contextmanager
+def changed_limits(text: str) -> Iterator[None]:
+    """Other limits for this process and those it starts: ``depth=500,seeds=50000``. Raises InputError."""
+    before = os.environ.get(VARIABLE)
+    both = _changed(before or "") | _changed(text)
+    os.environ[VARIABLE] = ",".join(f"{name}={value}" for name, value in both.items())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
+
+
+def exceeded(name: str) -> str:
+    """The end of a message about a limit: how far it goes, and how to raise it."""
+    return f"more than {limit(name):,} {LIMITS[name].what}; to allow more: kubescheduler --limit {name}=NUMBER …"
+
+
+def _changed(text: str) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        name, _, number = part.partition("=")
+        if name not in LIMITS:
+            raise InputError(f"--limit {part}: there is no such limit; there are {', '.join(LIMITS)}")
+        if not number.isdecimal() or len(number) > 18:
+            raise InputError(f"--limit {part}: write it as {name}=NUMBER")
+        if int(number) > LIMITS[name].most:
+            raise InputError(f"--limit {part}: the most is {LIMITS[name].most}")
+        out[name] = int(number)
+    return out

@@ -1,0 +1,29 @@
+"""Limits on what is read, and how they are raised."""
+
+from __future__ import annotations
+
+import pytest
+
+from clusterstate.errors import InputError
+from kubescheduler.sources.limits import VARIABLE, changed_limits, exceeded, limit
+
+
+def test_they_are_raised_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment's own values stay where the option says nothing, and all come back afterwards."""
+    monkeypatch.setenv(VARIABLE, "seeds=5,depth=50")
+    with changed_limits("depth=60"):
+        assert (limit("seeds"), limit("depth"), limit("pods")) == (5, 60, 200_000)
+    assert limit("depth") == 50
+
+
+@pytest.mark.parametrize("text", ["depth", "depth=", "depth=-1", "depht=5", "depth=1e3", "depth=401", "=5"])
+def test_faulty_ones(text: str) -> None:
+    """A name nobody knows, no number, or more than a process can bear is refused."""
+    with pytest.raises(InputError, match="--limit"), changed_limits(text):
+        pass
+
+
+def test_the_message_says_how_to_raise_it() -> None:
+    """What goes over a limit says how far it went, and the option."""
+    assert exceeded("pods").startswith("more than 200,000 pods")
+    assert exceeded("pods").endswith("kubescheduler --limit pods=NUMBER …")
