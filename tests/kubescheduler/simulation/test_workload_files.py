@@ -242,7 +242,9 @@ def test_pods_of_a_trace(tmp_path: Path) -> None:
         (PODS.replace("1500", "many"), ['line 2: cpu_milli: "many" is no whole number', 'line 4: cpu_milli: "many"']),
         (PODS.replace("110,,", "soon,,"), ['line 3: creation_time: "soon" is no number']),
         (PODS.replace("100,250", "100,50"), ["line 2: deletion_time: 50 is before creation_time"]),
-        (PODS.replace("100,250", "-1,inf"), ["creation_time: -1 is not a number", "deletion_time: inf is not"]),
+        (PODS.replace("100,250", "-1,inf"), ['creation_time: "-1" is not a number', 'deletion_time: "inf" is not']),
+        (PODS.replace("1500", "9" * 19), ["line 2: cpu_milli: ", "is more than"]),
+        (PODS.replace("100,250", "100,1e12"), ['line 2: deletion_time: "1e12" is more than']),
         (PODS.replace("c,1500", "a,1500"), ["Pod default/a: it is 2 times in the workload"]),
         (PODS.replace("\na,", "\nA_,"), []),
     ],
@@ -278,3 +280,34 @@ def test_renamed_pods_are_other_pods() -> None:
     pod = make_pod("a")
     assert renamed(pod, "b").metadata.name == "b"
     assert renamed(pod, "b").metadata.uid != renamed(pod, "c").metadata.uid
+
+
+@pytest.mark.parametrize("data", [b"not gzip", gzip.compress(b"name,cpu_milli\n" * 99)[:-9]], ids=["no CSV", "cut off"])
+def test_damaged_traces(tmp_path: Path, data: bytes) -> None:
+    """A compressed trace that cannot be unpacked, or holds something else, is refused with its name."""
+    (tmp_path / "pods.csv.gz").write_bytes(data)
+    with pytest.raises(DecodeError, match=r"pods\.csv\.gz: (no column|cannot be unpacked)"):
+        read_workload([str(tmp_path / "pods.csv.gz")], [])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "problem"),
+    [
+        ("", "replicas: 1000000", "Deployment web: 1,000,000 pods, with those before more than 200,000 pods"),
+        (", annotations: {kubescheduler/arrives-after: 9999999999999d}", "", "is more than 100 years"),
+        (", creationTimestamp: '0001-01-01T00:00:00'", "", "metadata.creationTimestamp: "),
+        (", creationTimestamp: '9999-12-31T23:59:59Z'", "", "is more than a thousand years away"),
+    ],
+    ids=["replicas", "arrives-after", "year 1", "year 9999"],
+)
+def test_numbers_past_all_bounds(tmp_path: Path, metadata: str, spec: str, problem: str) -> None:
+    """A million replicas, and times past the clock, are refused with file, object and key."""
+    template = "{spec: {containers: [{name: c}]}}"
+    (tmp_path / "d.yaml").write_text(
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web{metadata}}}\n"
+        f"spec:\n  template: {template}\n  {spec}\n"
+    )
+    with pytest.raises(DecodeError) as caught:
+        read_workload([str(tmp_path / "d.yaml")], [])
+    assert problem in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'd.yaml'}: ")

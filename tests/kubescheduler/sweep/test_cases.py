@@ -236,3 +236,9 @@ def test_grids_of_another_shape(grid: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as error:
         grid_of(grid)
     assert error.value.problems == (problem,)
+
+
+def test_too_many_seeds() -> None:
+    """A range of a billion is refused before it is made, with the option to raise the limit."""
+    with pytest.raises(InputError, match="more than 10,000 seeds of a sweep; to allow more: kubescheduler --limit"):
+        parse_seeds("0..1000000000")
