@@ -6,15 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clusterstate.devices.device_values import (
-    Domains,
-    NotEvaluatedError,
-    Quantity,
-    ValueFault,
-    Version,
-    quantity,
-    version,
-)
+from clusterstate.devices.device_values import Domains, ValueFault
 from clusterstate.objects.resource import Device
 
 Term = Callable[[str, Device], Any]
@@ -42,7 +34,7 @@ def sequence(terms: Sequence[Term]) -> Term:
 
 def _truth(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueFault("no such overload: a condition is not true or false")
+        raise ValueFault("no such overload")
     return value
 
 
@@ -80,7 +72,14 @@ def _joined(left: Term, right: Term, *, decisive: bool) -> Term:
 
 def same(left: Any, right: Any) -> bool:
     """Equality that keeps 1 and true apart."""
+    if _are_numbers(left, right):
+        return bool(left == right)
     return type(left) is type(right) and bool(left == right)
+
+
+def _are_numbers(*values: Any) -> bool:
+    """Whole numbers and floating-point ones compare with each other."""
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def comparison(sign: str, left: Term, right: Term) -> Term:
@@ -97,19 +96,19 @@ def _compare(sign: str, left: Any, right: Any) -> bool:
         return _contains(right, left)
     if sign in ("==", "!="):
         return same(left, right) == (sign == "==")
-    if type(left) is not type(right) or not isinstance(left, int | str):
-        raise ValueFault(f"no such overload: {sign} of these types")
+    if not _are_numbers(left, right) and (type(left) is not type(right) or not isinstance(left, bool | str)):
+        raise ValueFault("no such overload")
     return _ORDERS[sign](left, right)
 
 
 def _contains(container: Any, value: Any) -> bool:
     if isinstance(container, Domains):
-        return bool(container.domain(value))
+        return value in container.domains()
     if isinstance(container, list):
         return any(same(value, entry) for entry in container)
     if isinstance(container, dict):
         return value in container
-    raise ValueFault("no such overload: in")
+    raise ValueFault("no such overload")
 
 
 def index(term: Term, key: Term) -> Term:
@@ -119,8 +118,10 @@ def index(term: Term, key: Term) -> Term:
         container, name = term(driver, device), key(driver, device)
         if isinstance(container, Domains) and isinstance(name, str):
             return container.domain(name)
+        if isinstance(container, list):
+            return _at(container, name)
         if not isinstance(container, dict):
-            raise NotEvaluatedError(f"the member {name} is not known")
+            raise ValueFault("no such overload")
         if name not in container:
             raise ValueFault(f"no such key: {name}")
         return container[name]
@@ -128,62 +129,23 @@ def index(term: Term, key: Term) -> Term:
     return found
 
 
-# --- functions and methods -----------------------------------------------------------------
+def _at(elements: list[Any], position: Any) -> Any:
+    if not isinstance(position, int) or isinstance(position, bool):
+        raise ValueFault("no such overload")
+    if not 0 <= position < len(elements):
+        raise ValueFault(f"index out of bounds: {position}")
+    return elements[position]
 
 
-def function(name: str, argument: Term) -> Term:
-    """``has``, ``quantity`` or ``semver`` of one argument."""
-    if name == "has":
-        return _has(argument)
-    convert = _CONVERSIONS.get(name)
-    if convert is None:
-        raise NotEvaluatedError(f"the function {name} is not known")
+def presence(term: Term, name: str) -> Term:
+    """``has(term.name)``."""
 
-    def term(driver: str, device: Device) -> Any:
-        value = argument(driver, device)
-        if not isinstance(value, str):
-            raise ValueFault(f"no such overload: {name}")
-        return convert(value)
+    def found(driver: str, device: Device) -> bool:
+        container = term(driver, device)
+        if isinstance(container, Domains):
+            return name in container.domains()
+        if not isinstance(container, dict):
+            raise ValueFault("no such overload")
+        return name in container
 
-    return term
-
-
-_CONVERSIONS: dict[str, Callable[[str], Any]] = {"quantity": quantity, "semver": version}
-
-
-def _has(argument: Term) -> Term:
-    def term(driver: str, device: Device) -> bool:
-        try:
-            argument(driver, device)
-        except ValueFault:
-            return False
-        return True
-
-    return term
-
-
-def method(name: str, receiver: Term, arguments: Sequence[Term]) -> Term:
-    """``receiver.name(argument)``. Raises NotEvaluatedError for a method that is not supported."""
-    act = _METHODS.get(name)
-    if act is None or len(arguments) != 1:
-        raise NotEvaluatedError(f"the method {name} is not known with {len(arguments)} arguments")
-    kinds, apply = act
-
-    def term(driver: str, device: Device) -> Any:
-        left, right = receiver(driver, device), arguments[0](driver, device)
-        if type(left) is not type(right) or not isinstance(left, kinds):
-            raise ValueFault(f"no such overload: {name}")
-        return apply(left, right)
-
-    return term
-
-
-_AMOUNTS = (Quantity, Version)
-_METHODS: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
-    "compareTo": (_AMOUNTS, lambda left, right: (left > right) - (left < right)),
-    "isGreaterThan": (_AMOUNTS, operator.gt),
-    "isLessThan": (_AMOUNTS, operator.lt),
-    "startsWith": (str, str.startswith),
-    "endsWith": (str, str.endswith),
-    "contains": (str, lambda left, right: right in left),
-}
+    return found

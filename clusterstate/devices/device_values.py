@@ -83,6 +83,10 @@ class Domains:
     values: Mapping[str, Any]
     read: Callable[[Any], Any]
 
+    def domains(self) -> list[str]:
+        """The domains that have names, in order."""
+        return sorted({key.rpartition("/")[0] or self.driver for key in self.values})
+
     def domain(self, domain: str) -> dict[str, Any]:
         """The values of one domain, by name without the domain."""
         found = {}
@@ -151,6 +155,7 @@ _TYPE_NAMES: tuple[tuple[Any, str], ...] = (
     (int, "int"),
     (float, "double"),
     (str, "string"),
+    (type(None), "null_type"),
     (list, "list"),
     (dict, "map"),
     (Domains, "map"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from clusterstate.api_names import is_extended_resource
 from clusterstate.changes import Reads
@@ -108,16 +108,3 @@ def _request_name(containers: Sequence[Container], at: int, resource: str) -> st
 def is_extended(claim: ResourceClaim) -> bool:
     """Whether a claim stands for extended resources."""
     return claim.metadata.annotations.items() >= EXTENDED_CLAIM.items()
-
-
-def leftover_claim(pod_name: str, pod_uid: str, claims: Collection[ResourceClaim]) -> ResourceClaim | None:
-    """The claim for extended resources that an earlier attempt to bind a pod left.
-
-    Upstream: 1.36 findExtendedResourceClaim.
-    """
-    for claim in claims:
-        if is_extended(claim):
-            for owner in claim.metadata.owner_references:
-                if owner.controller and (owner.name, owner.uid) == (pod_name, pod_uid):
-                    return claim
-    return None
