@@ -28,6 +28,7 @@ FIELDS: dict[str, str] = {
     "hard_pod_affinity_symmetric_weight": "hard_pod_affinity_symmetric_weight",
     "failure_domains": "failure_domains",
     "percentage_of_nodes_to_score": "percentage_of_nodes_to_score",
+    "strict": "strict",
 }
 """Option → the field of ``EngineSpec`` that it fills."""
 
@@ -148,6 +149,9 @@ _SELECTION = (
     ),
     click.option(
         "--use-legacy-policy-config", is_flag=True, help="The policy file goes before the ConfigMap.  [1.16, 1.20]"
+    ),
+    click.option(
+        "--strict", is_flag=True, help="Refuse keys that the release ignores: unknown ones, and ones set twice."
     ),
     click.option(
         "--config", metavar="FILE", type=FILE, help="A KubeSchedulerConfiguration: YAML, JSON or TOML.  [1.20, 1.36]"

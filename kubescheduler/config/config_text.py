@@ -24,7 +24,22 @@ _TOML_LINE = re.compile(r"""\s*(\[{1,2}\s*["'A-Za-z_][\w."' -]*\]{1,2}|[\w.-]+\s
 _TOML_TOKEN = re.compile(r""""{3}.*?"{3}|\'{3}.*?\'{3}|"(?:\\.|[^"\\])*"|\'[^\']*\'|#[^\n]*|[][]""", re.DOTALL)
 
 
-def parse_document(text: str, name: str, file_format: str | None = None) -> dict[str, Any]:
+class ParsedDocument(dict[str, Any]):
+    """A document, which remembers its text to say which keys that sets twice."""
+
+    def __init__(self, content: Mapping[str, Any], text: str, file_format: str) -> None:
+        super().__init__(content)
+        self._text = text
+        self._format = file_format
+
+    def set_twice(self) -> tuple[str, ...]:
+        """``path: set twice`` for every key that the text sets more than once; the document has the last."""
+        from kubescheduler.config.duplicate_keys import duplicate_keys
+
+        return tuple(duplicate_keys(self._text, self._format))
+
+
+def parse_document(text: str, name: str, file_format: str | None = None) -> ParsedDocument:
     """The document in ``text``; empty text is an empty document.
 
     The format (JSON, YAML, TOML) is known from the ending of ``name``, otherwise from the text itself. Raises
@@ -32,17 +47,17 @@ def parse_document(text: str, name: str, file_format: str | None = None) -> dict
     """
     file_format = file_format or document_format(text, name)
     if not text.strip():
-        return {}
+        return ParsedDocument({}, "", "TOML")
     parse = {"JSON": _parse_json, "YAML": _parse_yaml, "TOML": _parse_toml}[file_format]
     try:
         document = _plain(parse(text, name), limit("depth"))
     except RecursionError as error:
         raise ConfigError(f"{name}: nested too deeply: {exceeded('depth')}") from error
     if document is None:
-        return {}
+        return ParsedDocument({}, "", "TOML")
     if not isinstance(document, dict):
         raise ConfigError(f"{name}: expected a mapping of keys to values, found {_kind(document)}")
-    return document
+    return ParsedDocument(document, text, file_format)
 
 
 def document_format(text: str, name: str) -> str:
@@ -50,7 +65,7 @@ def document_format(text: str, name: str) -> str:
     return _FORMATS.get(Path(name).suffix.lower()) or _sniff(text)
 
 
-def read_document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> ParsedDocument:
     """``parse_document`` of a file. Raises ConfigError also when the file cannot be read."""
     return parse_document(read_text(path), str(path))
 
@@ -72,7 +87,7 @@ def read_text(path: Path) -> str:
 # --- policies ------------------------------------------------------------------------------
 
 
-def read_policy_file(path: Path) -> dict[str, Any]:
+def read_policy_file(path: Path) -> ParsedDocument:
     """The document of ``--policy-config-file``; errors begin as release 1.16 begins them."""
     if not path.exists():
         raise ConfigError(f"missing policy config file {path}")
@@ -83,7 +98,7 @@ def read_policy_file(path: Path) -> dict[str, Any]:
     return _policy(text, str(path))
 
 
-def read_policy_configmap(path: Path) -> dict[str, Any]:
+def read_policy_configmap(path: Path) -> ParsedDocument:
     """The document under ``policy.cfg`` of a ConfigMap manifest; errors begin as release 1.16 begins them."""
     try:
         manifest = read_document(path)
@@ -92,7 +107,7 @@ def read_policy_configmap(path: Path) -> dict[str, Any]:
     return configmap_policy(manifest, str(path))
 
 
-def configmap_policy(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+def configmap_policy(manifest: Mapping[str, Any], name: str) -> ParsedDocument:
     """The policy document that a ConfigMap holds as text."""
     if manifest.get("kind") != "ConfigMap":
         raise ConfigError(f"{name}: expected a ConfigMap, found kind {manifest.get('kind')}")
@@ -105,7 +120,7 @@ def configmap_policy(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
     return _policy(text, f"{name}[{POLICY_KEY}]")
 
 
-def _policy(text: str, name: str) -> dict[str, Any]:
+def _policy(text: str, name: str) -> ParsedDocument:
     try:
         return parse_document(text, name)
     except ConfigError as error:

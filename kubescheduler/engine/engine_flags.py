@@ -45,6 +45,8 @@ class EngineFlags:
     """The policy file goes before the ConfigMap."""
     max_pd_volumes: int | None = None
     """The environment's KUBE_MAX_PD_VOLS; None when it is not a positive integer."""
+    strict: bool = False
+    """Keys that the release ignores are faults."""
     plugins: tuple[PluginOption, ...] = ()
     """Custom plugins; releases with plugins only."""
     policy: Mapping[str, Any] | None = None

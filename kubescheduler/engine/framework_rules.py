@@ -41,7 +41,12 @@ class CheckPolicy(Protocol):
     """See checked_policy_config_1_20."""
 
     def __call__(
-        self, document: Mapping[str, Any], feature_gates: Mapping[str, bool], *, notice: Callable[[str], None]
+        self,
+        document: Mapping[str, Any],
+        feature_gates: Mapping[str, bool],
+        *,
+        notice: Callable[[str], None],
+        strict: bool = False,
     ) -> SchedulerConfig: ...
 
 

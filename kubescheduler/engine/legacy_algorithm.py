@@ -11,6 +11,7 @@ from algorithmprovider.registry import Registry, nearest
 from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.config.policy.unread_keys import checked_policy
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.engine.custom_entries import with_custom_entries
 from kubescheduler.engine.engine_flags import EngineFlags
@@ -60,18 +61,34 @@ def algorithm_from_provider(flags: EngineFlags, name: str) -> Algorithm:
     return _assemble(flags, known, provider.predicates, weights, Policy())
 
 
+def policy_problems_of(flags: EngineFlags, policy: Policy) -> list[str]:
+    """Every problem of a decoded policy as ``path: message``."""
+    rules = flags.record.legacy_rules
+    known = rules.registry(flags.gates)
+    return rules.problems(
+        policy,
+        known.fit_predicates,
+        known.priorities,
+        hard_weight=flags.hard_weight,
+        defaults=_default_weights(known),
+    )
+
+
+def _default_weights(known: Registry) -> dict[str, int]:
+    """The priorities of the default provider with their weights, by name."""
+    return {name: known.priorities[name].weight for name in sorted(known.provider(DEFAULT_PROVIDER).priorities)}
+
+
 def algorithm_from_policy(flags: EngineFlags, policy: Policy, *, every_problem: bool = False) -> Algorithm:
     """Upstream: CreateFromConfig. Raises ConfigError with the release's own text, or with every problem."""
     rules = flags.record.legacy_rules
     known = rules.registry(flags.gates)
-    default = known.provider(DEFAULT_PROVIDER)
-    defaults = {name: known.priorities[name].weight for name in sorted(default.priorities)}
+    default, defaults = known.provider(DEFAULT_PROVIDER), _default_weights(known)
     settings: dict[str, Any] = {"hard_weight": flags.hard_weight, "defaults": defaults}
-    if every_problem:
-        if problems := rules.problems(policy, known.fit_predicates, known.priorities, **settings):
-            raise ConfigError(problems)
-    else:
+    if not every_problem:
         rules.check(policy, known.fit_predicates, known.priorities, **settings)
+    elif problems := policy_problems_of(flags, policy):
+        raise ConfigError(problems)
     if error := rules.failure_domains_error(flags.failure_domains):
         raise ConfigError(rules.from_policy + error)
     known = with_custom_entries(known, policy)
@@ -120,9 +137,8 @@ def algorithm_from_document(
     flags: EngineFlags, document: Mapping[str, Any], source: str, notice: Callable[[str], None]
 ) -> Algorithm:
     """The algorithm of a policy's document. Raises ConfigError with every problem; ``source`` names it there."""
-    rules = flags.record.legacy_rules
     try:
-        policy = rules.parse(document, strict=True)
+        policy = policy_of_document(flags, document)
         for note in policy.notes:
             notice(f"{source}: {note}")
         algorithm = algorithm_from_policy(flags, policy, every_problem=True)
@@ -131,6 +147,16 @@ def algorithm_from_document(
     for predicate in algorithm.idle:
         notice(f"{source}: predicate {predicate.name} never runs: release {flags.release} has no place for that name")
     return algorithm
+
+
+def policy_of_document(flags: EngineFlags, document: Mapping[str, Any]) -> Policy:
+    """The policy of a document, checked. Raises ConfigError with every problem, of decoding and of what is decoded."""
+    rules = flags.record.legacy_rules
+
+    def read() -> Policy:
+        return rules.parse(document, strict=flags.strict, every_problem=True)
+
+    return checked_policy(read, lambda policy: policy_problems_of(flags, policy))
 
 
 def _assemble(

@@ -20,9 +20,12 @@ from kubescheduler.queue.priority_queue_1_16 import Clock
 
 
 class Parse(Protocol):
-    """Decodes a policy's document; strict: raises with every fault and its path."""
+    """Decodes a policy's document.
 
-    def __call__(self, document: Mapping[str, Any], *, strict: bool) -> Policy: ...
+    every_problem: raises with every fault and its path. strict: so too, and keys that the release ignores are faults.
+    """
+
+    def __call__(self, document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy: ...
 
 
 class Check(Protocol):

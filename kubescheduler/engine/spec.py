@@ -182,7 +182,7 @@ def _config_of_source(spec: EngineSpec, policies: PolicyRules, notice: Notice) -
             refuse_policy_beside(parse_document(read_text(Path(spec.config_file)), spec.config_file))
         place = source.policy_configmap or source.policy_file or "policy"
         try:
-            return policies.check(policy, gates, notice=notice)
+            return policies.check(policy, gates, notice=notice, strict=spec.strict)
         except ConfigError as error:
             raise ConfigError(f"{place}: {problem}" for problem in error.problems) from error
     provider = source.provider or DEFAULT_PROVIDER

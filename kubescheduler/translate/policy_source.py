@@ -15,6 +15,7 @@ from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20, profile_for_provider_1_20
 from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.config.policy.unread_keys import checked_policy
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
@@ -147,13 +148,16 @@ def policy_source(
 def _source_1_20(
     document: Mapping[str, Any], release: str, feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
 ) -> Source:
-    policy = parse_policy_1_20(document, strict=True)
-    problems = policy_problems_1_20(policy)
-    if hard_weight is not None and (error := hard_weight_error_1_20(hard_weight)):
-        problems.append(error)
-    if problems:
-        raise ConfigError(problems)
-    notes = tuple(_passed_over(text) for text in policy_notes_1_20(policy, feature_gates))
+
+    def read() -> Policy:
+        return parse_policy_1_20(document, strict=False, every_problem=True)
+
+    def problems_of(policy: Policy) -> list[str]:
+        error = None if hard_weight is None else hard_weight_error_1_20(hard_weight)
+        return [*policy_problems_1_20(policy), *([error] if error else [])]
+
+    policy = checked_policy(read, problems_of)
+    notes = tuple(_passed_over(text) for text in (*policy.notes, *policy_notes_1_20(policy, feature_gates)))
     items = selected_1_20(policy, DEFAULT_PROVIDER)
     hard = _hard_weight(policy, hard_weight)
     return Source(release, name, policy, None, *items, *hard, notes, selector_spread=not feature_gates[GATE])
@@ -169,14 +173,15 @@ def _legacy_source(
 ) -> Source:
     rules = release_named(release).legacy_rules
     known = rules.registry(feature_gates)
-    policy = rules.parse(document, strict=True)
     predicates = {*known.fit_predicates, *rules.gated_predicates}
     priorities = {*known.priorities, *rules.gated_priorities}
     default = known.provider(DEFAULT_PROVIDER)
     weights = {key: known.priorities[key].weight for key in sorted(default.priorities)}
     flag = 1 if hard_weight is None else hard_weight
-    if problems := rules.problems(policy, predicates, priorities, hard_weight=flag, defaults=weights):
-        raise ConfigError(problems)
+    policy = checked_policy(
+        lambda: rules.parse(document, strict=False, every_problem=True),
+        lambda found: rules.problems(found, predicates, priorities, hard_weight=flag, defaults=weights),
+    )
     if not rules.absent_means_default:
         policy = attrs.evolve(policy, predicates=policy.predicates or (), priorities=policy.priorities or ())
     defaults = provider_items(known, DEFAULT_PROVIDER, f"default of {release}")

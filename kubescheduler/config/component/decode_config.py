@@ -14,7 +14,7 @@ from kubescheduler.config.component.decode_texts import strict_text, unknown_fie
 from kubescheduler.config.component.type_meta import without_type
 from kubescheduler.config.component.written_config import PluginConfig, Written
 from kubescheduler.config.go_decoding import GoDecoder, Path, UnknownKey, show_path
-from kubescheduler.config.policy.policy_1_16 import unknown_problem
+from kubescheduler.config.policy.unread_keys import unknown_problem
 from kubescheduler.framework.args.document_schema import Struct
 
 REMOVED = {

@@ -15,11 +15,10 @@ from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import version_notes
 from kubescheduler.config.component.construction_faults import construction_problems, unused_notes
 from kubescheduler.config.component.decode_config import DecodedConfig, read_written
-from kubescheduler.config.component.duplicate_keys import duplicate_keys
 from kubescheduler.config.component.type_meta import version_of
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.config.component.written_config import Written
-from kubescheduler.config.config_text import document_format, parse_document, read_text
+from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.framework.args.field_errors import FieldError, aggregate
 from kubescheduler.framework.contract.profile import SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PluginPoints
@@ -67,9 +66,8 @@ def read_component_config(
     """
     text, source = read_text(path), str(path)
     document = parse_document(text, source)
-    twice = duplicate_keys(text, document_format(text, source))
-    if twice:
-        raise ConfigError(f"{source}: {problem}" for problem in twice)
+    if twice := document.set_twice():
+        raise ConfigError(f"{source}: {problem}; keep one of them" for problem in twice)
     return component_config_from(
         document,
         form,

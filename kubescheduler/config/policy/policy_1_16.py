@@ -9,7 +9,7 @@ import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.go_decoding import Fault, GoDecoder, Path, UnknownKey, show_path
+from kubescheduler.config.go_decoding import Fault, GoDecoder, Path, UnknownKey
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,
     LabelsPresence,
@@ -25,6 +25,13 @@ from kubescheduler.config.policy.policy_model import (
     UtilizationPoint,
 )
 from kubescheduler.config.policy.policy_schema import POLICY
+from kubescheduler.config.policy.unread_keys import (
+    UnreadablePolicy,
+    ignored_notes,
+    twice_notes,
+    twice_problems,
+    unknown_problem,
+)
 
 __all__ = [
     "LabelPreference",
@@ -47,31 +54,36 @@ _TYPE_KEYS = ("kind", "apiversion")
 _INTERNAL_VERSIONS = ("", "/", "__internal")
 
 
-def parse_policy(document: Mapping[str, Any], *, strict: bool) -> Policy:
+def parse_policy(document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy:
     """Decodes a policy as release 1.16 does.
 
     Without apiVersion that release reads only the capitalised keys of its internal type, so an ordinary policy comes
-    out empty; ``Policy.notes`` then says so. Unknown keys are ignored, or faults when ``strict``.
+    out empty. Unknown keys are ignored, and of a key that is set twice the last one counts; ``Policy.notes`` says so.
+    strict: such keys are faults.
 
-    Raises ConfigError: when ``strict``, with every fault and its path; else with the release's own text
-    (``invalid policy: …``) for the first fault.
+    Raises ConfigError: when ``strict`` or ``every_problem``, with every fault and its path (UnreadablePolicy); else
+    with the release's own text (``invalid policy: …``) for the first fault.
     """
+    every_problem = every_problem or strict
     api_version, type_error = _check_type(document)
     if type_error is not None:
-        raise ConfigError(_type_problem(document, type_error) if strict else f"invalid policy: {type_error}")
+        raise ConfigError(_type_problem(document, type_error) if every_problem else f"invalid policy: {type_error}")
     decoder = GoDecoder(internal=api_version in _INTERNAL_VERSIONS)
     policy: Policy = decoder.decode(POLICY, document)
     ignored, unknown = _sort_unknown(decoder)
-    if strict and (decoder.faults or unknown):
-        raise ConfigError([*map(str, decoder.faults), *map(unknown_problem, unknown)])
-    if decoder.faults:
+    refused = [*map(unknown_problem, unknown), *twice_problems(document)] if strict else []
+    if decoder.faults and not every_problem:
         raise ConfigError(f"invalid policy: {_go_error(document, decoder.faults[0], decoder.internal)}")
-    return _with_notes(policy, ignored if decoder.internal else None)
+    notes = [_version_note(ignored)] if decoder.internal else []
+    notes += (*ignored_notes(unknown, "1.16"), *twice_notes(document, "1.16"))
+    policy = _narrowed(policy, notes)
+    if decoder.faults or refused:
+        raise UnreadablePolicy([*map(str, decoder.faults), *refused], policy, decoder.faults)
+    return policy
 
 
-def _with_notes(policy: Policy, ignored: list[str] | None) -> Policy:
-    """The policy with its weight narrowed to 32 bits. ``ignored``: keys not read for want of apiVersion, or None."""
-    notes = [] if ignored is None else [_version_note(ignored)]
+def _narrowed(policy: Policy, notes: list[str]) -> Policy:
+    """The policy with its weight narrowed to 32 bits, and the notes."""
     weight = policy.hard_pod_affinity_symmetric_weight
     narrowed = (weight + 2**31) % 2**32 - 2**31
     if narrowed != weight:
@@ -138,16 +150,6 @@ def _sort_unknown(decoder: GoDecoder) -> tuple[list[str], list[UnknownKey]]:
         else:
             unknown.append(key)
     return ignored, unknown
-
-
-def unknown_problem(key: UnknownKey) -> str:
-    """The message for an unknown key, with the known key that is meant, if one is near."""
-    from algorithmprovider.registry import nearest
-
-    name = str(key.path[-1])
-    exact = next((known for known in key.known if known.casefold() == name.casefold()), None)
-    hint = f"; did you mean {exact}?" if exact else nearest(name, key.known)
-    return f"{show_path(key.path)}: unknown key{hint or '; known are ' + ', '.join(key.known)}"
 
 
 def _go_error(document: Mapping[str, Any], fault: Fault, internal: bool) -> str:

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from kubescheduler.config.go_decoding import GoDecoder, UnknownKey
-from kubescheduler.config.policy.policy_1_16 import kind_and_version, unknown_problem
+from kubescheduler.config.policy.policy_1_16 import kind_and_version
 from kubescheduler.config.policy.policy_1_20_checks import check_policy_1_20, policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_decoding import fault_text, sorted_document, unknown_text
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_1_20_schema import POLICY_1_20
 from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.config.policy.unread_keys import (
+    UnreadablePolicy,
+    checked_policy,
+    ignored_notes,
+    set_twice,
+    twice_problems,
+    unknown_problem,
+)
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
 
 _SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"
@@ -43,15 +53,18 @@ def checked_policy_config_1_20(
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     notice: Callable[[str], None],
+    strict: bool = False,
 ) -> SchedulerConfig:
     """As ``policy_config_1_20``, for a person: raises ConfigError with every problem and its path.
 
-    ``notice`` is called with what the release silently ignores.
+    ``notice`` is called with what the release silently ignores. strict: the keys that it ignores are faults.
     """
-    policy = parse_policy_1_20(document, strict=True)
-    if problems := policy_problems_1_20(policy):
-        raise ConfigError(problems)
-    for note in policy_notes_1_20(policy, feature_gates):
+
+    def read() -> Policy:
+        return parse_policy_1_20(document, strict=strict, every_problem=True)
+
+    policy = checked_policy(read, policy_problems_1_20)
+    for note in (*policy.notes, *policy_notes_1_20(policy, feature_gates)):
         notice(note)
     return _config(policy, feature_gates, scheduler_name)
 
@@ -64,24 +77,34 @@ def _config(policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: s
 # --- decoding ------------------------------------------------------------------------------
 
 
-def parse_policy_1_20(document: Mapping[str, Any], *, strict: bool, text: str | None = None) -> Policy:
-    """Decodes a policy as release 1.20 does: keys in their exact case, unknown ones refused; in extenders neither.
+def parse_policy_1_20(
+    document: Mapping[str, Any], *, strict: bool, every_problem: bool = False, text: str | None = None
+) -> Policy:
+    """Decodes a policy as release 1.20 does: keys in their exact case, unknown and repeated ones refused.
 
+    In extenders case does not matter and unknown keys are ignored, with a note, or refused as well when ``strict``.
     Without apiVersion that release knows only the capitalised keys of its internal type.
 
-    Raises ConfigError: when ``strict``, with every fault and its path, unknown keys of extenders among them; else with
-    the release's own text (``invalid policy: …``) for the first fault.
+    Raises ConfigError: when ``strict`` or ``every_problem``, with every fault and its path (UnreadablePolicy); else
+    with the release's own text (``invalid policy: …``) for the first fault.
     """
+    every_problem = every_problem or strict
     version, type_error = _check_type(document)
     if type_error is not None:
-        raise ConfigError(_type_problem(document, type_error) if strict else f"invalid policy: {type_error}")
+        raise ConfigError(_type_problem(document, type_error) if every_problem else f"invalid policy: {type_error}")
     internal = version in _INTERNAL_VERSIONS
     decoder = GoDecoder(internal=internal)
     policy: Policy = decoder.decode(POLICY_1_20, document)
     unknown = [key for key in decoder.unknown if key.path not in _TYPE_PATHS]
-    if strict and (decoder.faults or unknown):
-        reported = [_version_problem(unknown)] if internal and unknown else [*map(unknown_problem, unknown)]
-        raise ConfigError([*map(str, decoder.faults), *reported])
+    passed_over = [] if strict else [key for key in unknown if _in_extender(key, internal)]
+    policy = attrs.evolve(policy, notes=tuple(ignored_notes(passed_over, "1.20")))
+    refused_keys = [key for key in unknown if key not in passed_over]
+    if every_problem and (decoder.faults or refused_keys or set_twice(document)):
+        version_fault = [_version_problem(refused_keys)] if internal and refused_keys else []
+        reported = [*(version_fault or map(unknown_problem, refused_keys)), *twice_problems(document)]
+        raise UnreadablePolicy([*map(str, decoder.faults), *reported], policy, decoder.faults)
+    if every_problem:
+        return policy
     if decoder.faults:
         raise ConfigError(f"invalid policy: {fault_text(document, decoder.faults[0])}")
     if refused := _refused_key(document, internal):
@@ -95,10 +118,13 @@ def _refused_key(document: Mapping[str, Any], internal: bool) -> UnknownKey | No
     decoder = GoDecoder(internal=internal)
     decoder.decode(POLICY_1_20, sorted_document(document))
     for key in decoder.unknown:
-        inside_extender = key.path[0] == "extenders" and len(key.path) > 1 and not internal
-        if not inside_extender and key.path not in _TYPE_PATHS:
+        if not _in_extender(key, internal) and key.path not in _TYPE_PATHS:
             return key
     return None
+
+
+def _in_extender(key: UnknownKey, internal: bool) -> bool:
+    return key.path[0] == "extenders" and len(key.path) > 1 and not internal
 
 
 def _written(document: Mapping[str, Any], text: str | None) -> str:

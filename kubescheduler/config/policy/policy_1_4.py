@@ -6,16 +6,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from clusterstate.api_names import go_quote, qualified_name_errors
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.go_decoding import GoDecoder
-from kubescheduler.config.policy.policy_1_16 import unknown_problem
 from kubescheduler.config.policy.policy_checks_1_16 import Problem, registration_problems
 from kubescheduler.config.policy.policy_model import (
     Policy,
 )
 from kubescheduler.config.policy.policy_schema import PREDICATE, new_extender, priority_entry
+from kubescheduler.config.policy.unread_keys import (
+    UnreadablePolicy,
+    ignored_notes,
+    twice_notes,
+    twice_problems,
+    unknown_problem,
+)
 from kubescheduler.extender.config import TLSConfig
 from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct
 
@@ -84,22 +92,26 @@ def read_policy_file_1_4(path: Path) -> dict[str, Any] | None:
         raise ConfigError(INVALID + problem for problem in error.problems) from error
 
 
-def parse_policy_1_4(document: Mapping[str, Any], *, strict: bool) -> Policy:
+def parse_policy_1_4(document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy:
     """Decodes a policy as release 1.4 does; absent lists are empty ones.
 
-    Raises ConfigError: when ``strict``, with every fault, unknown keys among them; else for the first fault.
+    Unknown keys are ignored, with a note, or faults when ``strict``. Raises ConfigError: when ``strict`` or
+    ``every_problem``, with every fault (UnreadablePolicy); else for the first fault.
     """
+    every_problem = every_problem or strict
     type_error = _type_error(document)
     if type_error is not None:
         hint = "; a policy begins with kind: Policy and apiVersion: v1"
-        raise ConfigError(f"kind: {type_error}{hint}" if strict else INVALID + type_error)
+        raise ConfigError(f"kind: {type_error}{hint}" if every_problem else INVALID + type_error)
     decoder = GoDecoder()
     policy: Policy = decoder.decode(POLICY_1_4, document)
     unknown = [key for key in decoder.unknown if key.path not in (("kind",), ("apiVersion",))]
-    if strict and (decoder.faults or unknown):
-        raise ConfigError([*map(str, decoder.faults), *map(unknown_problem, unknown)])
-    if decoder.faults:
+    refused = [*map(unknown_problem, unknown), *twice_problems(document)] if strict else []
+    if decoder.faults and not every_problem:
         raise ConfigError(f"{INVALID}{decoder.faults[0]}")
+    policy = attrs.evolve(policy, notes=(*ignored_notes(unknown, "1.4"), *twice_notes(document, "1.4")))
+    if decoder.faults or refused:
+        raise UnreadablePolicy([*map(str, decoder.faults), *refused], policy, decoder.faults)
     return policy
 
 

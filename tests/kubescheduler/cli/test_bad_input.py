@@ -150,7 +150,9 @@ KINDS: dict[str, Case] = {
         policy(predicates=[{"name": "X", "argument": TWO_ARGUMENTS}]),
     ),
     "an unknown field in a Policy": Case(
-        POLICY, (("policy.json: predicate: unknown key", "did you mean predicates?"),), policy(predicate=[])
+        (*POLICY, "--strict"),
+        (("policy.json: predicate: unknown key", "did you mean predicates?"),),
+        policy(predicate=[]),
     ),
     "a wrong apiVersion": Case(
         POLICY, (("policy.json: kind: ", '"v2"', "apiVersion: v1"),), policy() | policy(apiVersion="v2")

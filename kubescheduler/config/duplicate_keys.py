@@ -19,7 +19,10 @@ class _Pairs:
 
 
 def duplicate_keys(text: str, file_format: str) -> list[str]:
-    """A problem for every key that is set twice, with its path. The text is known to be valid JSON, YAML or TOML."""
+    """``path: set twice`` for every key that is, with the lines where those are known.
+
+    The text is known to be valid JSON, YAML or TOML.
+    """
     if file_format == "JSON":
         document = json.loads(text, object_pairs_hook=_Pairs)
         paths = [(path, "") for path in _in_json(document, ())]
@@ -27,7 +30,7 @@ def duplicate_keys(text: str, file_format: str) -> list[str]:
         paths = list(_in_yaml(text))
     else:
         paths = []  # refused by the parser
-    return [f"{show_path(path)}: set twice{where}; keep one of them" for path, where in paths]
+    return [f"{show_path(path)}: set twice{where}" for path, where in paths]
 
 
 def _in_json(value: Any, path: Path) -> Iterator[Path]:

@@ -1,0 +1,89 @@
+"""What of a policy a release does not read: unknown keys, keys set twice, values of a wrong type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.config_text import ParsedDocument
+from kubescheduler.config.go_decoding import Fault, Path, UnknownKey, show_path
+from kubescheduler.config.policy.policy_model import Policy
+
+
+class UnreadablePolicy(ConfigError):
+    """A policy with faults of decoding; ``policy`` is what could be read of it."""
+
+    def __init__(self, problems: Iterable[str], policy: Policy, faults: Iterable[Fault] = ()) -> None:
+        super().__init__(problems)
+        self.policy = policy
+        self.faulty = tuple(show_path(fault.path) for fault in faults)
+        """The paths of values of a wrong type."""
+
+
+def checked_policy(read: Callable[[], Policy], problems_of: Callable[[Policy], Iterable[str]]) -> Policy:
+    """The policy that ``read`` decodes, when neither decoding nor ``problems_of`` (``path: message``) finds a fault.
+
+    Raises ConfigError with the faults of both: one of decoding hides only what follows from it.
+    """
+    try:
+        policy = read()
+    except UnreadablePolicy as error:
+        later = [p for p in problems_of(error.policy) if not _follows(p.partition(": ")[0], error.faulty)]
+        raise ConfigError([*error.problems, *later]) from error
+    if problems := list(problems_of(policy)):
+        raise ConfigError(problems)
+    return policy
+
+
+def _follows(path: str, faulty: Iterable[str]) -> bool:
+    """Whether a problem at ``path`` only comes of a value that could not be read."""
+    return any(
+        path == other
+        or path.startswith((f"{other}.", f"{other}["))
+        or other == f"{path}.name"
+        or other.startswith(f"{path}.argument")
+        for other in faulty
+    )
+
+
+# --- keys ----------------------------------------------------------------------------------
+
+
+def unknown_problem(key: UnknownKey) -> str:
+    """The message for an unknown key, with the known key that is meant, if one is near."""
+    hint = _meant(key)
+    return f"{show_path(key.path)}: unknown key{hint or '; known are ' + ', '.join(key.known)}"
+
+
+def ignored_notes(unknown: Iterable[UnknownKey], release: str) -> Iterator[str]:
+    """What is said of keys that a release ignores, the same key in several entries once."""
+    alike: dict[Path, list[UnknownKey]] = {}
+    for key in unknown:
+        alike.setdefault(tuple("" if isinstance(step, int) else step for step in key.path), []).append(key)
+    for first, *more in alike.values():
+        also = f" (and in {len(more)} other entries)" if len(more) > 1 else " (and in another entry)" if more else ""
+        yield f"{show_path(first.path)}: unknown key{also}: release {release} ignores it{_meant(first)}"
+
+
+def twice_notes(document: Mapping[str, Any], release: str) -> tuple[str, ...]:
+    """What is said of keys that the document's text sets twice."""
+    return tuple(f"{place}; release {release} reads the last" for place in set_twice(document))
+
+
+def twice_problems(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same as faults."""
+    return tuple(f"{place}; keep one of them" for place in set_twice(document))
+
+
+def set_twice(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """``path: set twice`` for each key that the document's text repeats, with lines where they are known."""
+    return document.set_twice() if isinstance(document, ParsedDocument) else ()
+
+
+def _meant(key: UnknownKey) -> str:
+    from algorithmprovider.registry import nearest
+
+    name = str(key.path[-1])
+    exact = next((known for known in key.known if known.casefold() == name.casefold()), None)
+    return f"; did you mean {exact}?" if exact else nearest(name, key.known)
