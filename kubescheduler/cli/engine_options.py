@@ -81,19 +81,10 @@ class EngineOptions:
         from pathlib import Path
 
         from clusterstate.errors import InputError
-        from kubescheduler.config.component import write_component_config
-        from kubescheduler.engine.releases import framework_releases
-        from kubescheduler.engine.spec import no_notice
 
         assert self.write_config_to is not None
-        if self.release not in framework_releases():
-            raise InputError(
-                f"--write-config-to: release {self.release} has no component configuration; "
-                f"choose --release {' or '.join(framework_releases())}"
-            )
         spec = self.spec()
-        spec.engine(remark)
-        text = write_component_config(spec.component_config(no_notice), spec.record.framework_rules.component)
+        text = spec.written_config(remark)
         if self.write_config_to == "-":
             click.echo(text, nl=False)
             return
@@ -154,14 +145,14 @@ _SELECTION = (
         "--strict", is_flag=True, help="Refuse keys that the release ignores: unknown ones, and ones set twice."
     ),
     click.option(
-        "--config", metavar="FILE", type=FILE, help="A KubeSchedulerConfiguration: YAML, JSON or TOML.  [1.20, 1.36]"
+        "--config", metavar="FILE", type=FILE, help="A KubeSchedulerConfiguration: YAML, JSON or TOML.  [not in 1.4]"
     ),
     click.option(
         "--write-config-to",
         metavar="FILE",
         type=FILE,
         is_eager=True,
-        help="Only write the configuration with all defaults; - is standard output.  [1.20, 1.36]",
+        help="Only write the configuration with all defaults; - is standard output.  [not in 1.4]",
     ),
     FEATURE_GATES,
     click.option(

@@ -128,5 +128,7 @@ class Algorithm:
     """Whether a pod with preemptionPolicy Never does not preempt."""
     always_check_all_predicates: bool = False
     behaviour: LegacyBehaviour = BEHAVIOUR_1_16
+    scheduler_name: str | None = None
+    """Pods that name another scheduler are left alone; None: no pod is."""
     percentage_of_nodes_to_score: int = 100
     """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""

@@ -52,9 +52,10 @@ class GenericScheduler:
         """There are no plugins."""
         return False
 
-    def foreign(self, pod: Pod) -> str:  # noqa: ARG002
-        """Empty: a legacy release decides on every pod that it is given."""
-        return ""
+    def foreign(self, pod: Pod) -> str:
+        """Why a pod is left alone: it names another scheduler than a configuration says this one is; else empty."""
+        mine, named = self.algorithm.scheduler_name, pod.spec.scheduler_name or "default-scheduler"
+        return "" if mine is None or named == mine else f"the pod names scheduler {named}, and this one is {mine}"
 
     def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
         """The predicates under ``filter``, in the order they run."""
@@ -74,6 +75,8 @@ class GenericScheduler:
         predicates too. preempt: when nothing fits, also say what preemption would do. enqueued: without meaning
         here, no predicate holds pods back from the queue.
         """
+        if text := self.foreign(pod):
+            return self._left_alone(pod, text)
         decision = self._attempt(pod, thorough)
         preempt = preempt and self.algorithm.behaviour.preempts
         if not preempt or decision.host is not None or decision.error is not None:
@@ -83,6 +86,11 @@ class GenericScheduler:
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error))
         return attrs.evolve(decision, preemption=found, nominated=nominee_of(found))
+
+    def _left_alone(self, pod: Pod, text: str) -> Decision:
+        names, listed = self.cache.columns.published
+        total = self.cache.columns.node_count
+        return Decision(pod, self.algorithm.release, names, listed, total, error=text, tried=False)
 
     def _attempt(self, pod: Pod, thorough: bool) -> Decision:
         columns = self.cache.columns

@@ -11,6 +11,7 @@ import attrs
 from algorithmprovider.registry import Registry
 from clusterstate.cache import ClusterCache
 from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.core.legacy_behaviour import LegacyBehaviour
 from kubescheduler.cycle.cycle_rules import ReleaseCycles
 from kubescheduler.cycle.pod_queue import PodQueue
@@ -26,6 +27,12 @@ class Parse(Protocol):
     """
 
     def __call__(self, document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy: ...
+
+
+class ReadComponent(Protocol):
+    """Reads a component configuration's document; strict: keys that the release ignores are faults."""
+
+    def __call__(self, document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config: ...
 
 
 class Check(Protocol):
@@ -84,6 +91,8 @@ class LegacyRules:
     """The text for a provider's predicate that is not registered, with ``{}`` for its key."""
     unknown_priority: str
     """The same for a priority."""
+    read_component: ReadComponent | None
+    """How ``--config`` is read; None when there is no such flag."""
     absent_means_default: bool
     """A list that a policy leaves out is the default provider's."""
     config_maps: bool

@@ -16,6 +16,7 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
     policy_problems,
     total_weight_error,
 )
+from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_16
 from kubescheduler.engine.fine_scores import FINE_1_16
@@ -63,6 +64,7 @@ LEGACY_1_16 = LegacyRules(
     from_policy=FROM_POLICY,
     unknown_predicate='invalid predicate name "{}" specified - no corresponding function found',
     unknown_priority="invalid priority name {} specified - no corresponding function found",
+    read_component=read_v1alpha1,
     absent_means_default=True,
     config_maps=True,
     legacy_policy_flag=True,

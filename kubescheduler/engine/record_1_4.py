@@ -45,6 +45,7 @@ LEGACY_1_4 = LegacyRules(
     from_policy=FATAL,
     unknown_predicate='Invalid predicate name "{}" specified - no corresponding function found',
     unknown_priority="Invalid priority name {} specified - no corresponding function found",
+    read_component=None,
     absent_means_default=False,
     config_maps=False,
     legacy_policy_flag=False,

@@ -13,14 +13,22 @@ from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.config.component import component_config_from, default_config, read_component_config
+from kubescheduler.config.component import (
+    component_config_from,
+    default_config,
+    read_component_config,
+    write_component_config,
+)
 from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20, refuse_policy_beside
+from kubescheduler.config.v1alpha1.v1alpha1_writing import write_v1alpha1
+from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import Engine, LegacyEngine, framework_engine
 from kubescheduler.engine.framework_rules import PolicyRules
 from kubescheduler.engine.legacy_algorithm import algorithm_from_document, algorithm_from_files
-from kubescheduler.engine.releases import framework_releases, release_named
+from kubescheduler.engine.releases import release_named
+from kubescheduler.engine.v1alpha1_engine import component_of_flags, configured, flags_of, read_component
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import SchedulerConfig
@@ -98,6 +106,24 @@ class EngineSpec(EngineFlags):
         policies = self.record.framework_rules.policies
         return _config(self) if policies is None else _config_of_source(self, policies, notice)
 
+    def written_config(self, notice: Notice) -> str:
+        """The completed configuration as YAML, as ``--write-config-to`` writes it; whether it can be used is checked.
+
+        Raises ConfigError with every problem, and for a release that has no component configuration.
+        """
+        if self.record.framework is not None:
+            self.engine(notice)
+            return write_component_config(self.component_config(no_notice), self.record.framework_rules.component)
+        if self.record.legacy_rules.read_component is None:
+            raise ConfigError(f"--write-config-to: release {self.release} has no component configuration")
+        config = read_component(self)
+        if config is None:
+            self.engine(notice)
+            return write_v1alpha1(component_of_flags(self))
+        for note in config.notes:
+            notice(note)
+        return write_v1alpha1(config)
+
     def points(self) -> PluginPoints:
         """Where every plugin there is takes part. Raises ConfigError with every one of the user's that does nowhere."""
         services = Services(self.release, ClusterCache(self.release_view()))
@@ -142,11 +168,14 @@ def _own_points(option: PluginOption, services: Services) -> Collection[Point]:
 
 
 def _legacy_engine(spec: EngineSpec, notice: Notice) -> Engine:
-    if spec.config_file is not None or spec.component is not None:
-        raise ConfigError(
-            f"--config: release {spec.release} has no profiles; give it an --algorithm-provider or a "
-            f"--policy-config-file, or choose --release {' or '.join(framework_releases())}"
-        )
+    config = read_component(spec)
+    if config is not None:
+        spec = flags_of(spec, config, notice)
+    algorithm = _legacy_algorithm(spec, notice)
+    return LegacyEngine(algorithm if config is None else configured(algorithm, config), spec.release_view())
+
+
+def _legacy_algorithm(spec: EngineSpec, notice: Notice) -> Algorithm:
     policy_file, policy_configmap = spec.policy_file, spec.policy_configmap
     if spec.use_legacy_policy_config:
         if not spec.record.legacy_rules.legacy_policy_flag:
@@ -156,10 +185,8 @@ def _legacy_engine(spec: EngineSpec, notice: Notice) -> Engine:
         source = algorithm_source_1_20(policy_file=policy_file, use_legacy_policy_config=True)  # 1.16 does the same
         policy_file, policy_configmap = source.policy_file, None
     if spec.policy is not None:
-        algorithm = algorithm_from_document(spec, spec.policy, "policy", notice)
-    else:
-        algorithm = algorithm_from_files(spec, spec.provider, policy_file, policy_configmap, notice)
-    return LegacyEngine(algorithm, spec.release_view())
+        return algorithm_from_document(spec, spec.policy, "policy", notice)
+    return algorithm_from_files(spec, spec.provider, policy_file, policy_configmap, notice)
 
 
 # --- releases with plugins ------------------------------------------------------------------------

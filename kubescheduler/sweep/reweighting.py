@@ -16,6 +16,7 @@ from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, Pr
 from kubescheduler.engine.engines import Engine, LegacyEngine, framework_engine
 from kubescheduler.engine.legacy_algorithm import algorithm_from_policy, algorithm_from_provider
 from kubescheduler.engine.spec import EngineSpec, Notice, no_notice, prefix_of
+from kubescheduler.engine.v1alpha1_engine import configured, flags_of, read_component
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
@@ -51,8 +52,9 @@ def _check_names(weights: Weights, known: Collection[str], release: str, what: s
 
 
 def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
-    if spec.config_file is not None:
-        spec.engine(notice)  # says why not
+    config = read_component(spec)
+    if config is not None:
+        spec = flags_of(spec, config, notice)
     rules = spec.record.legacy_rules
     known = rules.registry(spec.gates)
     found = _policy_document(spec)
@@ -70,7 +72,7 @@ def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
     _check_names(weights, {*known.priorities, *(entry.name for entry in entries)}, spec.release, "priority")
     weighted = attrs.evolve(policy, priorities=_weighted(entries, weights))
     algorithm = _sourced(source, lambda: algorithm_from_policy(spec, weighted, every_problem=True))
-    return LegacyEngine(algorithm, spec.release_view())
+    return LegacyEngine(algorithm if config is None else configured(algorithm, config), spec.release_view())
 
 
 def _policy_document(spec: EngineSpec) -> tuple[str, Mapping[str, Any]] | None:

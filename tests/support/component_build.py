@@ -10,6 +10,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.format_1_36 import FORMAT_V1BETA
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile, SchedulerConfig
@@ -17,8 +18,10 @@ from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile
 GROUP = "kubescheduler.config.k8s.io"
 
 
-def format_of(release: str) -> ComponentFormat:
-    """How a release reads, checks and writes configurations."""
+def format_of(release: str, version: str = "") -> ComponentFormat:
+    """How a release reads, checks and writes configurations; with a beta version, how migration reads those."""
+    if version in ("v1beta2", "v1beta3"):
+        return FORMAT_V1BETA
     return release_named(release).framework_rules.component
 
 
@@ -31,7 +34,9 @@ def document(release: str, version: str = "", **keys: Any) -> dict[str, Any]:
 
 
 def read(release: str, *, version: str = "", all_problems: bool = False, **keys: Any) -> SchedulerConfig:
-    return component_config_from(document(release, version, **keys), format_of(release), all_problems=all_problems)
+    return component_config_from(
+        document(release, version, **keys), format_of(release, version), all_problems=all_problems
+    )
 
 
 def error(release: str, *, version: str = "", **keys: Any) -> str:

@@ -41,7 +41,7 @@ class ComponentFormat:
     versions: tuple[str, ...]
     """The apiVersions that it reads."""
     elsewhere: Mapping[str, str]
-    """apiVersion that it does not read → the release that does."""
+    """apiVersion that it does not read → what to do with such a document."""
     scheme: str
     """Where it says its types are registered."""
     registered: frozenset[tuple[str, str]]

@@ -34,8 +34,8 @@ def complete(written: Written, release: str) -> SchedulerConfig:
         pod_initial_backoff_seconds=_or(written.pod_initial_backoff_seconds, 1),
         pod_max_backoff_seconds=_or(written.pod_max_backoff_seconds, 10),
         parallelism=_or(written.parallelism, 16),
-        leader_election=LeaderElection(**_said(written.leader_election)),
-        client_connection=ClientConnection(**_said(written.client_connection)),
+        leader_election=LeaderElection(**said_values(written.leader_election)),
+        client_connection=ClientConnection(**said_values(written.client_connection)),
         enable_profiling=profiling,
         enable_contention_profiling=profiling if contention is None else contention,
         healthz_bind_address=bind_address(written.healthz_bind_address),
@@ -48,7 +48,7 @@ def _or(value: int | None, default: int) -> int:
     return default if value is None else value
 
 
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+def said_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that are no zero values; whether to elect a leader counts when it is false, too."""
     return {name: value for name, value in values.items() if value or isinstance(value, bool)}
 

@@ -25,7 +25,9 @@ from kubescheduler.framework.contract.profile import Enabled, PluginSet
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
-V1BETA1, V1BETA2, V1BETA3, V1 = (f"{GROUP}/{version}" for version in ("v1beta1", "v1beta2", "v1beta3", "v1"))
+V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = (
+    f"{GROUP}/{version}" for version in ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
+)
 
 _POINTS = tuple(point.value for point in POINTS_1_20)
 MEMBERS = {
@@ -51,7 +53,7 @@ def _disabled(name: str = "", weight: int = 0) -> str:  # noqa: ARG001  the type
 
 _PLUGIN_FIELDS = (Field("name", "name", TEXT), Field("weight", "weight", INT32))
 
-_PLUGIN_SET = Struct(
+PLUGIN_SET = Struct(
     "PluginSet",
     PluginSet,
     (
@@ -60,7 +62,7 @@ _PLUGIN_SET = Struct(
     ),
 )
 
-_LEADER_ELECTION = Struct(
+LEADER_ELECTION = Struct(
     "LeaderElectionConfiguration",
     _given,
     (
@@ -74,7 +76,7 @@ _LEADER_ELECTION = Struct(
     ),
 )
 
-_CLIENT_CONNECTION = Struct(
+CLIENT_CONNECTION = Struct(
     "ClientConnectionConfiguration",
     _given,
     (
@@ -111,7 +113,7 @@ def _profile(version: str) -> Struct:
         Field(
             "plugins",
             "plugins",
-            Struct("Plugins", _given, tuple(Field(member, member, _PLUGIN_SET) for member in MEMBERS[version])),
+            Struct("Plugins", _given, tuple(Field(member, member, PLUGIN_SET) for member in MEMBERS[version])),
         ),
         Field(
             "pluginConfig",
@@ -128,8 +130,8 @@ def _profile(version: str) -> Struct:
 def _configuration(version: str) -> Struct:
     fields = (
         Field("parallelism", "parallelism", INT32),
-        Field("leaderElection", "leader_election", _LEADER_ELECTION),
-        Field("clientConnection", "client_connection", _CLIENT_CONNECTION),
+        Field("leaderElection", "leader_election", LEADER_ELECTION),
+        Field("clientConnection", "client_connection", CLIENT_CONNECTION),
         *(_ADDRESSES if version in (V1BETA1, V1BETA2) else ()),
         Field("enableProfiling", "enable_profiling", BOOL),
         Field("enableContentionProfiling", "enable_contention_profiling", BOOL),

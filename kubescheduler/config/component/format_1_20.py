@@ -9,7 +9,7 @@ from typing import Any
 from algorithmprovider.registry import nearest
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_checks_1_20 import validate_1_20
-from kubescheduler.config.component.config_schema import V1, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.decode_texts import unknown_text_1_20
 from kubescheduler.config.component.managed_extenders import FIT, ignored_resources
 from kubescheduler.config.component.profiles_1_20 import finish_1_20, provider_error
@@ -94,7 +94,11 @@ FORMAT_1_20 = ComponentFormat(
     release="1.20",
     native=V1BETA1,
     versions=(V1BETA1,),
-    elsewhere=dict.fromkeys((V1, V1BETA3, V1BETA2), "1.36"),
+    elsewhere={
+        V1: "that is for --release 1.36",
+        V1ALPHA1: "that is for --release 1.16",
+        **dict.fromkeys((V1ALPHA2, V1BETA2, V1BETA3), "1.20 reads v1beta1"),
+    },
     scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
     registered=frozenset({("v1", "Policy")}),
     plugins=PLUGINS_1_20,

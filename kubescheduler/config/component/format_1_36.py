@@ -1,13 +1,15 @@
-"""How release 1.36 reads, checks and writes configurations: v1, and v1beta2 and v1beta3 as the last one that did."""
+"""How release 1.36 reads, checks and writes configurations: v1."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import attrs
+
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_checks_1_36 import validate_1_36
-from kubescheduler.config.component.config_schema import V1, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import GONE, version_errors
 from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
 from kubescheduler.config.component.written_config import ALL, MULTI_POINT, Written, WrittenProfile
@@ -54,11 +56,13 @@ def written_args_1_36(profile: Profile, _: Sequence[Any]) -> Iterable[tuple[str,
     return profile.plugin_config
 
 
+MIGRATE = "1.36 reads v1; kubescheduler migrate makes it from this"
+
 FORMAT_1_36 = ComponentFormat(
     release="1.36",
     native=V1,
-    versions=(V1, V1BETA3, V1BETA2),
-    elsewhere={V1BETA1: "1.20"},
+    versions=(V1,),
+    elsewhere=dict.fromkeys((V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3), MIGRATE),
     scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
     registered=frozenset(),
     plugins=PLUGINS_1_36,
@@ -74,3 +78,6 @@ FORMAT_1_36 = ComponentFormat(
     written_sets=written_sets_1_36,
     written_args=written_args_1_36,
 )
+
+FORMAT_V1BETA = attrs.evolve(FORMAT_1_36, versions=(V1BETA3, V1BETA2), elsewhere={})
+"""v1beta2 and v1beta3 as the last releases that read them meant them, with the plugins of 1.36: for migration."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,7 +29,7 @@ def version_of(document: Mapping[str, Any], form: ComponentFormat, *, all_proble
         return str(document["apiVersion"])
     if not all_problems:
         raise ConfigError(error)
-    raise ConfigError(_problems(document, form) or error)
+    raise ConfigError(type_problems(document, form.release, form.versions, form.elsewhere) or error)
 
 
 def is_registered(version: str, kind: str, form: ComponentFormat) -> bool:
@@ -80,20 +80,24 @@ def _error(document: Mapping[str, Any], form: ComponentFormat) -> str | None:
     return f"couldn't decode as {KIND}, got {group_version}, Kind={kind}: "
 
 
-def _problems(document: Mapping[str, Any], form: ComponentFormat) -> list[str]:
-    """What to write instead."""
+def type_problems(
+    document: Mapping[str, Any], release: str, versions: Sequence[str], elsewhere: Mapping[str, str]
+) -> list[str]:
+    """What is wrong with kind and apiVersion for a release that reads ``versions``, and what to do.
+
+    elsewhere: apiVersion → what to do with a document of it.
+    """
     kind, version = document.get("kind"), document.get("apiVersion")
-    wanted = f"a configuration of release {form.release} begins with apiVersion: {form.native} and kind: {KIND}"
+    wanted = f"a configuration of release {release} begins with apiVersion: {versions[0]} and kind: {KIND}"
     if isinstance(kind, str) and kind in _OTHER_DOCUMENTS:
         return [f"kind: {kind} is no {KIND}; {_OTHER_DOCUMENTS[kind]}"]
     problems = []
     if kind != KIND:
         hint = nearest(str(kind), [KIND]) or f"; {wanted}"
         problems.append(f"kind: {'it is missing' if kind is None else f'{kind} is no {KIND}'}{hint}")
-    if version not in form.versions:
-        other = form.elsewhere.get(str(version))
-        hint = f"; that is for --release {other}" if other else f"; write {form.native}"
-        found = "it is missing" if version is None else f"release {form.release} does not read {version}"
+    if version not in versions:
+        hint = f"; {elsewhere.get(str(version), f'write {versions[0]}')}"
+        found = "it is missing" if version is None else f"release {release} does not read {version}"
         problems.append(f"apiVersion: {found}{hint}")
     return problems
 

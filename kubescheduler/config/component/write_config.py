@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
 from clusterstate.manifests.encode_parts import present
@@ -11,24 +12,24 @@ from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.contract.go_durations import format_duration
-from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import (
+    ClientConnection,
+    Enabled,
+    LeaderElection,
+    PluginSet,
+    Profile,
+    SchedulerConfig,
+)
 
 
 def component_document(config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:
     """The configuration with everything said; reading it gives the same configuration."""
-    client = config.client_connection
     fields = {
         "apiVersion": form.native,
         "kind": KIND,
         "parallelism": config.parallelism,
-        "leaderElection": _election(config.leader_election),
-        "clientConnection": {
-            "kubeconfig": client.kubeconfig,
-            "acceptContentTypes": client.accept_content_types,
-            "contentType": client.content_type,
-            "qps": int(client.qps) if client.qps == int(client.qps) else client.qps,
-            "burst": client.burst,
-        },
+        "leaderElection": written_election(config.leader_election),
+        "clientConnection": written_client(config.client_connection),
         "healthzBindAddress": None,
         "metricsBindAddress": None,
         "enableProfiling": config.enable_profiling,
@@ -45,15 +46,31 @@ def component_document(config: SchedulerConfig, form: ComponentFormat) -> dict[s
 
 def write_component_config(config: SchedulerConfig, form: ComponentFormat) -> str:
     """``component_document`` as YAML, keys in order."""
+    return document_yaml(component_document(config, form))
+
+
+def document_yaml(document: Mapping[str, Any]) -> str:
+    """A document as YAML, keys in order."""
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    document = component_document(config, form)
-    text: str = yaml.dump(document, Dumper=dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
+    text: str = yaml.dump(dict(document), Dumper=dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
     return text
 
 
-def _election(election: LeaderElection) -> dict[str, Any]:
+def written_client(client: ClientConnection) -> dict[str, Any]:
+    """``clientConnection``."""
+    return {
+        "kubeconfig": client.kubeconfig,
+        "acceptContentTypes": client.accept_content_types,
+        "contentType": client.content_type,
+        "qps": int(client.qps) if client.qps == int(client.qps) else client.qps,
+        "burst": client.burst,
+    }
+
+
+def written_election(election: LeaderElection) -> dict[str, Any]:
+    """``leaderElection``, with durations as Go writes them."""
     return {
         "leaderElect": election.leader_elect,
         "leaseDuration": format_duration(election.lease_duration_ns),

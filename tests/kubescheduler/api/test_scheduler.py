@@ -72,7 +72,12 @@ def test_a_configuration_in_python(as_text: bool) -> None:
     ("release", "arguments", "texts"),
     [
         pytest.param("1.16", {"provider": "DefaultProvidr"}, ["did you mean DefaultProvider"], id="provider"),
-        pytest.param("1.16", {"config": CONFIG}, ["--config: release 1.16 has no profiles"], id="config"),
+        pytest.param(
+            "1.16",
+            {"config": CONFIG},
+            ["config: apiVersion: release 1.16 does not read kubescheduler.config.k8s.io/v1; "],
+            id="config",
+        ),
         pytest.param("1.36", {"policy": POLICY}, ["--policy-config-file: release 1.36 has none"], id="policy"),
         pytest.param("1.16", {"tie_break": "last"}, ["tie_break: 'last' is not known"], id="tie"),
         pytest.param("1.16", {"gates": {"Nope": True}}, ["Nope"], id="gate"),

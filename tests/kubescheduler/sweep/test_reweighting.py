@@ -143,7 +143,11 @@ def test_profiles(tmp_path: Path) -> None:
         ("release=1.16", "LeastRequested", "weights.LeastRequested: release 1.16 has no priority of that name; did"),
         ("release=1.36", "NodeResourcesFit2", "weights.NodeResourcesFit2: release 1.36 has no Score plugin of that"),
         ("release=1.20", "NodeResourcesFit", "weights.NodeResourcesFit: release 1.20 has no Score plugin of that name"),
-        ("release=1.16,config=c.yaml", "LeastRequestedPriority", "--config: release 1.16 has no profiles"),
+        (
+            "release=1.4,config=c.yaml",
+            "LeastRequestedPriority",
+            "--config: release 1.4 reads no component configuration",
+        ),
     ],
     ids=["priority", "plugin", "filters-only", "no-profiles"],
 )

@@ -124,7 +124,7 @@ def test_a_bad_policy(tmp_path: Path, snapshot: str) -> None:
     ("spec", "text"),
     [
         ("release=1.16,policy={}/gone.json", "missing policy config file {}/gone.json"),
-        ("release=1.16,config={}/gone.yaml", "has no profiles"),
+        ("release=1.4,config={}/gone.yaml", "reads no component configuration"),
         ("release=1.36,provider=DefaultProvider", "unknown flag: --algorithm-provider"),
         ("release=1.16,provider=Nope", '"Nope"'),
     ],

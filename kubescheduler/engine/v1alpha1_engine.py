@@ -1,0 +1,149 @@
+"""What release 1.16 does with a component configuration: the flags that say the same, and what no flag says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.config_text import parse_document, read_document, read_text
+from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
+from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
+from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
+from kubescheduler.engine.releases import framework_releases
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Flags = TypeVar("Flags", bound=EngineFlags)
+
+UNUSED = {
+    "--algorithm-provider": "provider",
+    "--hard-pod-affinity-symmetric-weight": "hard_pod_affinity_symmetric_weight",
+}
+"""Flags that have no effect beside ``--config`` → field."""
+
+
+def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
+    """What ``--config`` says; None without it.
+
+    Raises ConfigError with every fault, and for a release without the flag.
+    """
+    if flags.config_file is None and flags.component is None:
+        return None
+    read = flags.record.legacy_rules.read_component
+    if read is None:
+        raise ConfigError(
+            f"--config: release {flags.release} reads no component configuration; give it an --algorithm-provider or "
+            f"a --policy-config-file, or choose --release 1.16, {' or '.join(framework_releases())}"
+        )
+    name = flags.config_file or "config"
+    document = flags.component
+    if document is None:
+        document = parse_document(read_text(Path(name)), name)
+    try:
+        return read(document, strict=flags.strict)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
+
+
+def flags_of(flags: Flags, config: V1Alpha1Config, notice: Callable[[str], None]) -> Flags:
+    """The flags that say what the configuration does. Raises ConfigError for a policy that is nowhere.
+
+    A policy is looked for where the configuration says, and beside the configuration; ``--policy-config-file`` and
+    ``--policy-configmap`` stand for what it names in a cluster or on another machine.
+    """
+    name = flags.config_file or "config"
+    for note in config.notes:
+        notice(f"{name}: {note}")
+    for flag, field in UNUSED.items():
+        if getattr(flags, field) is not None:
+            notice(f"{flag} has no effect beside --config")
+    percentage = flags.percentage_of_nodes_to_score
+    if percentage == ALL_NODES and config.percentage_of_nodes_to_score:
+        percentage = config.percentage_of_nodes_to_score
+    return attrs.evolve(
+        flags,
+        provider=config.provider,
+        policy_file=_policy_file(flags, config, notice),
+        policy_configmap=_policy_configmap(flags, config),
+        use_legacy_policy_config=False,
+        hard_pod_affinity_symmetric_weight=config.hard_pod_affinity_symmetric_weight,
+        percentage_of_nodes_to_score=percentage,
+        config_file=None,
+        component=None,
+    )
+
+
+def _policy_file(flags: EngineFlags, config: V1Alpha1Config, notice: Callable[[str], None]) -> str | None:
+    path = config.policy_file
+    if path is None:
+        if flags.policy_file is not None:
+            notice("--policy-config-file has no effect beside --config, whose algorithmSource names no file")
+        return None
+    beside = Path(flags.config_file or ".").parent / Path(path).name
+    if flags.policy_file is not None:
+        notice(f"--policy-config-file {flags.policy_file} stands for {path}, which algorithmSource names")
+        return flags.policy_file
+    if not Path(path).exists() and beside.exists():
+        notice(f"{beside} stands for {path}, which algorithmSource names")
+        return str(beside)
+    if not Path(path).exists():
+        raise ConfigError(
+            f"missing policy config file {path}: algorithmSource.policy.file names it; "
+            "give the policy with --policy-config-file FILE"
+        )
+    return path
+
+
+def _policy_configmap(flags: EngineFlags, config: V1Alpha1Config) -> str | None:
+    wanted = config.policy_configmap
+    if wanted is None:
+        return None
+    place = f"{wanted.namespace}/{wanted.name}"
+    if flags.policy_configmap is None:
+        raise ConfigError(
+            f"couldn't get policy config map {place}: algorithmSource.policy.configMap names it; "
+            "give its manifest with --policy-configmap FILE"
+        )
+    metadata = read_document(Path(flags.policy_configmap)).get("metadata") or {}
+    found = metadata.get("name", wanted.name), metadata.get("namespace", wanted.namespace)
+    if found != (wanted.name, wanted.namespace):
+        raise ConfigError(
+            f"{flags.policy_configmap}: algorithmSource names ConfigMap {place}, this is {found[1]}/{found[0]}"
+        )
+    return flags.policy_configmap
+
+
+def configured(algorithm: Algorithm, config: V1Alpha1Config) -> Algorithm:
+    """The algorithm with what only a configuration can say."""
+    behaviour = algorithm.behaviour
+    if config.disable_preemption:
+        behaviour = attrs.evolve(behaviour, preempts=False)
+    return attrs.evolve(algorithm, behaviour=behaviour, scheduler_name=config.scheduler_name)
+
+
+def component_of_flags(flags: EngineFlags) -> V1Alpha1Config:
+    """What flags say without ``--config``, as ``--write-config-to`` writes it."""
+    source = algorithm_source_1_20(  # 1.16 does the same
+        provider=flags.provider,
+        policy_file=flags.policy_file,
+        policy_configmap=flags.policy_configmap,
+        use_legacy_policy_config=flags.use_legacy_policy_config,
+    )
+    configmap = None
+    if source.policy_configmap is not None:
+        metadata = read_document(Path(source.policy_configmap)).get("metadata") or {}
+        configmap = ConfigMapName(metadata.get("namespace", "kube-system"), metadata.get("name", ""))
+    percentage = flags.percentage_of_nodes_to_score
+    return V1Alpha1Config(
+        provider=source.provider,
+        policy_file=source.policy_file,
+        policy_configmap=configmap,
+        hard_pod_affinity_symmetric_weight=flags.hard_weight,
+        percentage_of_nodes_to_score=0 if percentage == ALL_NODES else percentage,
+    )
