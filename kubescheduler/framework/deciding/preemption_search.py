@@ -23,6 +23,7 @@ from kubescheduler.core.preemption_candidates import Candidates, Costs, Pick, ch
 from kubescheduler.core.preemption_trials import Attempt as Trials
 from kubescheduler.core.preemption_trials import trials
 from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.deciding.disruption_budgets import violating
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 
@@ -51,6 +52,8 @@ class Search:
     cache: ClusterCache
     roster: Roster
     extenders: Sequence[Extender]
+    samples: bool = False
+    """Nodes are sampled as upstream does it, candidates too; otherwise every node is tried."""
 
     def trials(self) -> Trials:
         return Trials(self.pod, self.filtering.state.info, self.filtering.checks(), self.cache, self.roster)
@@ -99,7 +102,9 @@ def potential_1_36(codes: IntArray) -> Mask:
     return out
 
 
-def preempt(search: Search, rules: PreemptionRules) -> tuple[Preemption, Status]:
+def preempt(
+    search: Search, rules: PreemptionRules, sampling: CandidateSampling | None = None
+) -> tuple[Preemption, Status]:
     """What preemption would do, and the status the plugin ends in. Changes nothing.
 
     Raises SchedulingError when an extender that is not ignorable fails. Upstream: 1.20 and 1.36 DefaultPreemption.
@@ -114,6 +119,9 @@ def preempt(search: Search, rules: PreemptionRules) -> tuple[Preemption, Status]
         nominated = (pod,) if pod.nominated_node_name else ()
         return Preemption(cleared=nominated), _refused(rules, functools.partial(_nobody, search, rows))
     found, faults = _search(search, rows, rules)
+    if sampling is not None:
+        order = np.array([cache.columns.row_of[name] for name in cache.tree.listed()], np.int64)
+        found = sampling.sample(found, order[np.isin(order, rows)].tolist())
     if not found:
         if faults:
             raise SchedulingError(f"preemption: {joined(faults)}")

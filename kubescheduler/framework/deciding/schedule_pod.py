@@ -192,8 +192,15 @@ class Deciding:
         scheduler = self.scheduler
         assert self.found.filtering is not None
         extenders = scheduler.compiled.algorithm.extenders
+        algorithm = scheduler.compiled.algorithm
         search = Search(
-            self.pod, decision, self.found.filtering, scheduler.cache, scheduler.roster.refresh(), extenders
+            self.pod,
+            decision,
+            self.found.filtering,
+            scheduler.cache,
+            scheduler.roster.refresh(),
+            extenders,
+            samples=algorithm.percentage_of_nodes_to_score < 100 and not self.thorough,
         )
         plugins = scheduler.frame.at(Point.POST_FILTER)
         self._note_pre_filters()

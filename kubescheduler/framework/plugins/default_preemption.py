@@ -14,6 +14,7 @@ from kubescheduler.framework.args.document_schema import INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.deciding.eviction import Evictions, evict_1_20
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_20,
@@ -46,7 +47,7 @@ class DefaultPreemptionArgs:
 class DefaultPreemption:
     """PostFilter over columns: ``search`` says what would be done and changes nothing, ``evict`` does it.
 
-    args: how many candidates are enough; they bound upstream's sampling, here every node is tried.
+    args: how many candidates are enough, where nodes are sampled; otherwise every node is tried.
     Upstream: 1.20 DefaultPreemption.
     """
 
@@ -58,7 +59,10 @@ class DefaultPreemption:
 
     def search(self, search: Search) -> tuple[Preemption, Status]:
         """Raises SchedulingError when an extender that is not ignorable fails."""
-        return preempt(search, self.rules)
+        args, rng = self.args, self.handle.rng
+        percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
+        sampling = CandidateSampling(percentage, absolute, rng.randrange) if search.samples else None
+        return preempt(search, self.rules, sampling)
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:
         """Takes the victims of the chosen node away for the pod."""

@@ -1,0 +1,82 @@
+"""How many candidates preemption looks at where nodes are sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+import pytest
+
+from algorithmprovider import release_view
+from clusterstate.cache import ClusterCache
+from kubescheduler.core.preemption_candidates import Candidates
+from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from tests.support.build import make_pod
+from tests.support.deciders import deciding
+from tests.support.preempting import node, pod, wants
+from tests.support.rich_worlds import in_tree
+
+
+def candidates(violating: str) -> Candidates:
+    """Nodes 0, 1, …: ``-`` is no candidate, ``v`` violates a budget, ``f`` does not."""
+    rows = [row for row, sort in enumerate(violating) if sort != "-"]
+    protected = np.array([[violating[row] == "v" for row in rows]], np.bool_)
+    return Candidates(
+        names=tuple(f"n{row}" for row in range(len(violating))),
+        rows=np.array(rows),
+        kinds=np.arange(len(rows)),
+        victims=np.ones((1, len(rows)), np.bool_),
+        protected=protected,
+        priorities=np.zeros((1, len(rows)), np.int64),
+        pods=[[make_pod("p")] for _ in violating],
+    )
+
+
+CASES = {
+    "all are wanted": ("ffff", 100, 1, 0, [0, 1, 2, 3]),
+    "as many as the percentage": ("ffff", 50, 1, 0, [0, 1]),
+    "as many as the number": ("ffff", 1, 3, 0, [0, 1, 2]),
+    "not more than there are": ("ffff", 1, 100, 0, [0, 1, 2, 3]),
+    "around the end": ("ffff", 1, 2, 3, [3, 0]),
+    "past those that are none": ("-f-f", 1, 1, 2, [3]),
+    "until one violates nothing": ("vvfv", 1, 1, 0, [2, 0]),
+    "those that violate nothing first": ("vfff", 1, 3, 0, [1, 2, 0]),
+    "none that violates nothing": ("vvv", 1, 2, 0, [0, 1]),
+    "no candidate": ("---", 1, 2, 0, []),
+}
+
+
+@pytest.mark.parametrize(("sorts", "percentage", "absolute", "start", "expected"), CASES.values(), ids=CASES.keys())
+def test_sampled_candidates(sorts: str, percentage: int, absolute: int, start: int, expected: Sequence[int]) -> None:
+    """Nodes are tried from a random one on until enough are found, one of them without violations."""
+    sampling = CandidateSampling(percentage, absolute, lambda _: start)
+    found = sampling.sample(candidates(sorts), range(len(sorts)))
+    assert found.rows.tolist() == expected
+    assert [int(found.kinds[at]) for at in range(len(found))] == [
+        [row for row, sort in enumerate(sorts) if sort != "-"].index(row) for row in expected
+    ]
+
+
+def test_nowhere_to_look() -> None:
+    """Nothing is drawn then."""
+    nothing = candidates("")
+    assert CandidateSampling(10, 100, lambda n: 1 // n).sample(nothing, ()) is nothing
+
+
+@pytest.mark.parametrize(("percentage", "candidates_found"), [(100, 3), (50, 1)])
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_it_is_asked_for_with_the_sampling_of_nodes(release: str, percentage: int, candidates_found: int) -> None:
+    """Otherwise every node is a candidate."""
+    handle = FrameworkHandle(Services(release, ClusterCache(release_view(release))), "p")
+    made = in_tree(release)
+    usual = made["DefaultPreemption"]
+    assert isinstance(usual, DefaultPreemption)
+    preemption = attrs.evolve(usual, args=DefaultPreemptionArgs(1, 1), handle=handle)
+    cluster = [thing for at in ("n0", "n1", "n2") for thing in (node(at), pod(f"low-{at}", at, cpu=3000))]
+    scheduler = deciding(release, made["NodeResourcesFit"], preemption, cluster=cluster, percentage=percentage)
+    found = scheduler.schedule(wants(), preempt=True).preemption
+    assert found is not None
+    assert len(found.candidates) == candidates_found
