@@ -1,12 +1,10 @@
-"""Which ones: registry maps, registration functions, named providers and release tables."""
+"""Which ones: registry maps, registration functions, and named providers of the releases that have them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import importlib
+from collections.abc import Mapping
 
-import attrs
-
-from algorithmprovider import release_1_4, release_1_16
 from algorithmprovider.pernode import NodeInfo
 from algorithmprovider.registration import (
     FIT_PREDICATES,
@@ -20,12 +18,9 @@ from algorithmprovider.registration import (
     register_priority_config_factory,
     register_priority_function,
 )
-from algorithmprovider.registry import Provider, Registry, nearest
+from algorithmprovider.registry import Provider, Registry, ReleaseRegistry, nearest
 from clusterstate.errors import RegistryError
-from clusterstate.gated_view_1_36 import gated_pod_key_1_36
-from clusterstate.release_names import DEFAULT_RELEASE
-from clusterstate.release_view import ReleaseView
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
+from clusterstate.release_names import DEFAULT_RELEASE, LEGACY_RELEASES
 
 __all__ = [
     "DEFAULT_PROVIDER",
@@ -48,51 +43,15 @@ __all__ = [
     "register_priority_config_factory",
     "register_priority_function",
     "registry",
-    "release_view",
-    "view_1_20",
-    "view_1_36",
 ]
 
 DEFAULT_PROVIDER = "DefaultProvider"
 
-REGISTRIES: dict[str, tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]] = {
-    "1.4": (release_1_4.registry, release_1_4.FEATURE_GATES),
-    "1.16": (release_1_16.registry, release_1_16.FEATURE_GATES),
-}
-"""Release that decides by predicates and priorities → (its registry under given feature gates, their defaults)."""
-
-
-def view_1_20(_: Mapping[str, bool]) -> ReleaseView:
-    """How 1.20 reads objects, whatever the feature gates."""
-    return VIEW_1_20
-
-
-def view_1_36(gates: Mapping[str, bool]) -> ReleaseView:
-    """How 1.36 reads objects under these feature gates."""
-    return attrs.evolve(VIEW_1_36, pod_key=gated_pod_key_1_36(gates))
-
-
-VIEWS: dict[str, Callable[[Mapping[str, bool]], ReleaseView]] = {
-    "1.4": release_1_4.release_view,
-    "1.16": release_1_16.release_view,
-    "1.20": view_1_20,
-    "1.36": view_1_36,
-}
-"""Release → how it reads objects under given feature gates."""
-
-
-def release_view(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> ReleaseView:
-    """How a release reads objects, for the cluster's cache. ``feature_gates`` override the defaults."""
-    if release not in VIEWS:
-        raise _unknown(release, VIEWS)
-    gates = REGISTRIES[release][1] if release in REGISTRIES else {}
-    return VIEWS[release]({**gates, **(feature_gates or {})})
-
 
 def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Registry:
     """A release's registry, with what users registered on top. ``feature_gates`` override the defaults."""
-    build, gates = _known(release)
-    built = build({**gates, **(feature_gates or {})})
+    rules = _rules_of(release)
+    built = rules.build({**rules.feature_gates, **(feature_gates or {})})
     for name, factory in FIT_PREDICATES.items():
         built.add_predicate(name, factory)
     built.priorities.update(PRIORITY_CONFIGS)
@@ -100,14 +59,14 @@ def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] |
     return built
 
 
-def _known(release: str) -> tuple[Callable[[Mapping[str, bool]], Registry], Mapping[str, bool]]:
-    if release not in REGISTRIES:
-        raise _unknown(release, REGISTRIES)
-    return REGISTRIES[release]
-
-
-def _unknown(release: str, known: Collection[str]) -> RegistryError:
-    return RegistryError(f"release {release} is not known; known are {', '.join(known)}{nearest(release, known)}")
+def _rules_of(release: str) -> ReleaseRegistry:
+    """What the module of a release that decides by predicates and priorities registers."""
+    if release not in LEGACY_RELEASES:
+        known = ", ".join(LEGACY_RELEASES)
+        raise RegistryError(f"release {release} is not known; known are {known}{nearest(release, LEGACY_RELEASES)}")
+    module = importlib.import_module(f"algorithmprovider.release_{release.replace('.', '_')}")
+    rules: ReleaseRegistry = module.REGISTRY
+    return rules
 
 
 def get_algorithm_provider(name: str, release: str = DEFAULT_RELEASE) -> Provider:

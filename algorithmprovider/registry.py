@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
@@ -80,6 +80,16 @@ class Registry:
         if provider is None:
             raise RegistryError(f'plugin "{name}" has not been registered{nearest(name, self.providers)}')
         return provider
+
+
+@attrs.frozen
+class ReleaseRegistry:
+    """What one release registers; the ``REGISTRY`` of its module."""
+
+    build: Callable[[Mapping[str, bool]], Registry]
+    """The registry under given feature gates."""
+    feature_gates: Mapping[str, bool]
+    """The gates that ``build`` reads, with their defaults."""
 
 
 def valid_name(name: str) -> str:

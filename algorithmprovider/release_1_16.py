@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
-
-from algorithmprovider.registry import Provider, Registry
-from clusterstate.release_view import ReleaseView
-from clusterstate.usage import account_1_16_with_overhead
-from clusterstate.view_records import VIEW_1_16
+from algorithmprovider.registry import Provider, Registry, ReleaseRegistry
 from predicates import FIT_PREDICATES, conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
 from priorities import PRIORITIES
 
@@ -133,11 +128,6 @@ UNRESOLVABLE: frozenset[str] = frozenset(
 """Reasons that taking pods away cannot mend. Upstream: 1.16 unresolvablePredicateFailureErrors."""
 
 
-def release_view(gates: Mapping[str, bool]) -> ReleaseView:
-    """How 1.16 sees objects under these feature gates."""
-    return attrs.evolve(VIEW_1_16, accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW_1_16
-
-
 def registry(gates: Mapping[str, bool]) -> Registry:
     """What 1.16 registers under these feature gates. Upstream: 1.16 defaults.ApplyFeatureGates."""
     predicates, in_providers = set(PREDICATES), set(DEFAULT_PREDICATES)
@@ -169,3 +159,6 @@ def registry(gates: Mapping[str, bool]) -> Registry:
         mandatory=mandatory,
         unresolvable=UNRESOLVABLE,
     )
+
+
+REGISTRY = ReleaseRegistry(registry, FEATURE_GATES)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from algorithmprovider.registry import Arguments, Provider, Registry
-from clusterstate.release_view import ReleaseView
-from clusterstate.view_records import VIEW_1_4
+from algorithmprovider.registry import Arguments, Provider, Registry, ReleaseRegistry
 from predicates import FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
@@ -71,6 +69,4 @@ def registry(_: Mapping[str, bool]) -> Registry:
     )
 
 
-def release_view(_: Mapping[str, bool]) -> ReleaseView:
-    """How 1.4 sees objects."""
-    return VIEW_1_4
+REGISTRY = ReleaseRegistry(registry, FEATURE_GATES)

@@ -1,9 +1,12 @@
-"""The releases' views of objects, one record each."""
+"""The releases' views of objects, one record each, and what feature gates make of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
+from clusterstate.gated_view_1_36 import gated_pod_key_1_36
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.nodetree import zone_key, zone_key_stable
 from clusterstate.objects import Node, Pod
@@ -12,7 +15,7 @@ from clusterstate.podinfo import pod_key
 from clusterstate.release_view import ReleaseView
 from clusterstate.topology.pod_affinity import affinity_uses
 from clusterstate.topology.pod_affinity_1_4 import affinity_uses_1_4
-from clusterstate.usage import account_1_4, account_1_16, tracked_1_4, tracked_1_16
+from clusterstate.usage import account_1_4, account_1_16, account_1_16_with_overhead, tracked_1_4, tracked_1_16
 from clusterstate.usage_framework import account_1_20, account_1_36
 
 
@@ -47,3 +50,23 @@ VIEW_1_4 = ReleaseView(
 )
 VIEW_1_20 = attrs.evolve(VIEW_1_16, accounting=account_1_20, zone_key=zone_key_stable)
 VIEW_1_36 = attrs.evolve(VIEW_1_20, accounting=account_1_36, pod_key=pod_key_1_36)
+
+
+def view_1_4(_: Mapping[str, bool]) -> ReleaseView:
+    """How 1.4 reads objects; it has no feature gates that matter."""
+    return VIEW_1_4
+
+
+def view_1_16(gates: Mapping[str, bool]) -> ReleaseView:
+    """How 1.16 reads objects under these feature gates."""
+    return attrs.evolve(VIEW_1_16, accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW_1_16
+
+
+def view_1_20(_: Mapping[str, bool]) -> ReleaseView:
+    """How 1.20 reads objects, whatever the feature gates."""
+    return VIEW_1_20
+
+
+def view_1_36(gates: Mapping[str, bool]) -> ReleaseView:
+    """How 1.36 reads objects under these feature gates."""
+    return attrs.evolve(VIEW_1_36, pod_key=gated_pod_key_1_36(gates))

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from algorithmprovider import registry
-from clusterstate.release_names import RELEASE_NAMES
+from clusterstate.release_names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from docs.generate import rule_texts
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
@@ -30,7 +30,7 @@ from docs.generate.reference_tables import (
     tables,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.releases import RELEASES, framework_releases
+from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason
 from kubescheduler.framework.profiles.in_tree_plugins import args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
@@ -39,7 +39,7 @@ from tests.conftest import vectors_dir
 from tests.support.build import cache_of
 from tests.support.component_build import format_of
 
-IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in framework_releases()}
+IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
 """Release → its plugins."""
 
 DOCUMENTS = documents()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,23 +25,6 @@ class OneOf(_Choice):
             near = nearest(str(value), self.choices)
             self.fail(f"{value!r} is not one of {', '.join(self.choices)}{near}", param, ctx)
         return value
-
-
-class OneOfLater(OneOf):
-    """A choice whose values are looked up when they are needed, so that defining the command imports little."""
-
-    def __init__(self, known: Callable[[], Sequence[str]]) -> None:
-        self._known = known
-        super().__init__(())
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """What there is."""
-        return tuple(self._known())
-
-    @choices.setter
-    def choices(self, _: Sequence[str]) -> None:
-        """Click sets them when the type is made; here they come later."""
 
 
 FILE = click.Path()

@@ -7,25 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
-from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf, OneOfLater
+from clusterstate.release_names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, POLICY_RELEASES
+from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf
 
 if TYPE_CHECKING:
     from kubescheduler.translate.translating import Source, Translation
-
-
-def _policy_releases() -> list[str]:
-    """Where a policy can come from."""
-    from kubescheduler.engine.releases import policy_releases
-
-    return policy_releases()
-
-
-def _framework_releases() -> list[str]:
-    """What a configuration can be for."""
-    from kubescheduler.engine.releases import framework_releases
-
-    return framework_releases()
 
 
 @click.command(
@@ -37,15 +23,15 @@ def _framework_releases() -> list[str]:
 @click.option(
     "--from",
     "from_release",
-    type=OneOfLater(_policy_releases),
+    type=OneOf(POLICY_RELEASES),
     default=DEFAULT_RELEASE,
     show_default=True,
     help="The release whose reading of the policy counts.",
 )
 @click.option(
     "--to",
-    type=OneOfLater(_framework_releases),
-    default=RELEASE_NAMES[-1],
+    type=OneOf(FRAMEWORK_RELEASES),
+    default=FRAMEWORK_RELEASES[-1],
     show_default=True,
     help="For which release.",
 )

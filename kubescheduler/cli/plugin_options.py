@@ -86,11 +86,11 @@ def _makes_a_plugin(name: str) -> bool:
 
 def no_plugins() -> str:
     """Where predicates and priorities decide, and what to do instead."""
-    from kubescheduler.engine.releases import framework_releases, legacy_releases
+    from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 
     return (
-        f"predicates and priorities decide in releases {' and '.join(legacy_releases())}: name a function that "
-        f"registers some, or choose --release {' or '.join(framework_releases())}"
+        f"predicates and priorities decide in releases {' and '.join(LEGACY_RELEASES)}: name a function that "
+        f"registers some, or choose --release {' or '.join(FRAMEWORK_RELEASES)}"
     )
 
 

@@ -63,8 +63,9 @@ def _text(document: dict[str, Any], output: str) -> str:
 def _algorithms(engine: EngineOptions) -> Registry:
     """Raises ConfigError for options that choose among what is listed anyway."""
     from clusterstate.errors import ConfigError
+    from clusterstate.release_names import FRAMEWORK_RELEASES
     from kubescheduler.cli.plugin_options import load_plugins
-    from kubescheduler.engine.releases import RELEASES, framework_releases
+    from kubescheduler.engine.releases import RELEASES
 
     flags = {
         "--algorithm-provider": engine.said["provider"],
@@ -74,7 +75,7 @@ def _algorithms(engine: EngineOptions) -> Registry:
     }
     given = [flag for flag, value in flags.items() if value is not None]
     if given:
-        others = " or ".join(framework_releases())
+        others = " or ".join(FRAMEWORK_RELEASES)
         text = f"release {engine.release} lists all that there is; leave this out, or choose --release {others}"
         raise ConfigError(f"{flag}: {text}" for flag in given)
     load_plugins(engine.plugin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from clusterstate.api_names import is_extended_resource, qualified_name_errors
-from clusterstate.name_errors import worded_1_20
+from clusterstate.selectors.name_errors import worded_1_20
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.field_errors import FieldError, invalid
 

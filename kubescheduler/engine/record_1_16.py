@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from algorithmprovider import registry, release_1_16
+from algorithmprovider import registry
+from clusterstate.view_records import view_1_16
 from kubescheduler.config.config_text import read_policy_file
 from kubescheduler.config.gates import GATES_1_16
 from kubescheduler.config.policy.policy_1_16 import parse_policy
@@ -82,7 +83,7 @@ LEGACY_1_16 = LegacyRules(
 RELEASE = Release(
     name="1.16",
     gates=GATES_1_16,
-    view=release_1_16.release_view,
+    view=view_1_16,
     filling=FILLING_1_16,
     top_score=10,
     legacy=LEGACY_1_16,

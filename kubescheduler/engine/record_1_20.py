@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from algorithmprovider import view_1_20
+from clusterstate.view_records import view_1_20
 from kubescheduler.config.component.format_1_20 import FORMAT_1_20
 from kubescheduler.config.gates import GATES_1_20
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20

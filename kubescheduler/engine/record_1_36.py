@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from algorithmprovider import view_1_36
+from clusterstate.view_records import view_1_36
 from kubescheduler.config.component.format_1_36 import FORMAT_1_36
 from kubescheduler.config.gates import GATES_1_36
 from kubescheduler.cycle.cycle_rules import CYCLE_1_36

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from algorithmprovider import registry, release_1_4
+from algorithmprovider import registry
 from clusterstate.manifests.defaulting import default_manifest_1_4
+from clusterstate.view_records import view_1_4
 from kubescheduler.config.gates import GATES_1_4
 from kubescheduler.config.policy.policy_1_4 import (
     FATAL,
@@ -63,7 +64,7 @@ LEGACY_1_4 = LegacyRules(
 RELEASE = Release(
     name="1.4",
     gates=GATES_1_4,
-    view=release_1_4.release_view,
+    view=view_1_4,
     filling=FILLING_1_4,
     top_score=10,
     decoding=default_manifest_1_4,

@@ -42,21 +42,6 @@ def release_named(name: str) -> Release:
     return RELEASES[name]
 
 
-def framework_releases() -> list[str]:
-    """The names of the releases that decide by plugins in profiles, oldest first."""
-    return [name for name, record in RELEASES.items() if record.framework is not None]
-
-
-def legacy_releases() -> list[str]:
-    """The names of the releases that decide by predicates and priorities, oldest first."""
-    return [name for name, record in RELEASES.items() if record.legacy is not None]
-
-
-def policy_releases() -> list[str]:
-    """The names of the releases that read policies, oldest first."""
-    return [name for name, record in RELEASES.items() if record.reads_policies]
-
-
 def newest(names: Iterable[str]) -> Release:
     """The record of the newest of these releases: every release reads what a newer one writes."""
     return RELEASES[max(names, key=RELEASE_NAMES.index)]

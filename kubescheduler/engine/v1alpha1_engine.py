@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from clusterstate.errors import ConfigError
+from clusterstate.release_names import FRAMEWORK_RELEASES
 from kubescheduler.config.config_text import parse_document, read_document, read_text
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
-from kubescheduler.engine.releases import framework_releases
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -39,7 +39,7 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
     if read is None:
         raise ConfigError(
             f"--config: release {flags.release} reads no component configuration; give it an --algorithm-provider or "
-            f"a --policy-config-file, or choose --release 1.16, {' or '.join(framework_releases())}"
+            f"a --policy-config-file, or choose --release 1.16, {' or '.join(FRAMEWORK_RELEASES)}"
         )
     name = flags.config_file or "config"
     document = flags.component

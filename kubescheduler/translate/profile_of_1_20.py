@@ -25,7 +25,6 @@ from kubescheduler.translate.scoring_strategy import role_of
 from kubescheduler.translate.spreading import GATE, LIST, SYSTEM
 from kubescheduler.translate.translation_model import Emphasis, Role, WeightedScore
 
-RELEASE = "1.20"
 ROLES: dict[str, Role] = {
     "NodeResourcesMostAllocated": Role.PACKS,
     "NodeResourcesLeastAllocated": Role.SPREADS,

@@ -22,7 +22,7 @@ from kubescheduler.translate.origins import Origins, origins
 from kubescheduler.translate.policy_extenders import extender_notes, extenders_said
 from kubescheduler.translate.policy_mending import mended
 from kubescheduler.translate.policy_source import Source
-from kubescheduler.translate.profile_of_1_20 import RELEASE, emphasis_before, profile_1_20, profile_emphasis
+from kubescheduler.translate.profile_of_1_20 import emphasis_before, profile_1_20, profile_emphasis
 from kubescheduler.translate.spreading import (
     GATE_OFF,
     LIST,
@@ -48,7 +48,7 @@ class _Written:
     """Plugin → why it differs from what 1.20 makes of the policy."""
 
 
-def translate_1_20(source: Source, *, keep_emphasis: bool = False) -> Translation:
+def translate_1_20(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
     """The configuration for 1.20. keep_emphasis: with the weights that keep packing on top.
 
     Raises ConfigError for a policy that cannot be mended so that 1.20 takes it.
@@ -65,15 +65,15 @@ def translate_1_20(source: Source, *, keep_emphasis: bool = False) -> Translatio
         notes += _gate_notes(written.profile)
     if source.policy.always_check_all_predicates:
         notes.append(ALL_CHECKS)
-    notes += [*extender_notes(extenders, source.record, release_named(RELEASE)), *verdict.notes]
+    notes += [*extender_notes(extenders, source.record, release_named(to)), *verdict.notes]
     if keep_emphasis:
         written, kept_note = _kept(written, verdict.suggestion)
         notes.append(kept_note)
     return Translation(
         source=source.name,
         from_release=source.release,
-        release=RELEASE,
-        document=_document(source, written),
+        release=to,
+        document=_document(source, to, written),
         notes=grouped(notes),
         before=before,
         after=profile_emphasis(written.profile, extenders),
@@ -160,16 +160,16 @@ def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, N
 # --- document ------------------------------------------------------------------------------
 
 
-def _document(source: Source, written: _Written) -> Said:
+def _document(source: Source, to: str, written: _Written) -> Said:
     profile: dict[str, Any] = {
-        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, "default of 1.20"),
+        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
         "plugins": {point.value: members for point in POINTS_1_20 if (members := _set(written, point))},
     }
     if config := list(_config(source, written)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": Said(V1BETA1, "the version that 1.20 reads"),
-        "kind": Said(KIND, "the version that 1.20 reads"),
+        "apiVersion": Said(V1BETA1, f"the version that {to} reads"),
+        "kind": Said(KIND, f"the version that {to} reads"),
         "profiles": [profile],
     }
     if source.policy.extenders:

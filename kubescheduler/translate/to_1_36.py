@@ -44,7 +44,6 @@ from kubescheduler.translate.translation_model import (
     origin,
 )
 
-RELEASE = "1.36"
 ALWAYS = "always added"
 NEEDED = ("SchedulingGates", "PrioritySort", "DefaultPreemption", "DefaultBinder")
 NEW = {
@@ -54,7 +53,7 @@ NEW = {
 KEPT = "--keep-emphasis: {} instead of {}"
 
 
-def translate_1_36(source: Source, *, keep_emphasis: bool = False) -> Translation:
+def translate_1_36(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
     """The configuration for 1.36. keep_emphasis: with the weights that keep packing on top."""
     filters, scores = filters_1_36(source), scores_1_36(source)
     before = emphasis_before(source)
@@ -64,7 +63,7 @@ def translate_1_36(source: Source, *, keep_emphasis: bool = False) -> Translatio
     if source.policy.always_check_all_predicates:
         notes.append(ALL_CHECKS)
     notes += [
-        *extender_notes(source.policy.extenders, source.record, release_named(RELEASE)),
+        *extender_notes(source.policy.extenders, source.record, release_named(to)),
         DETAILS_1_36,
         *defaults_notes(before, after),
         *verdict.notes,
@@ -75,8 +74,8 @@ def translate_1_36(source: Source, *, keep_emphasis: bool = False) -> Translatio
     return Translation(
         source=source.name,
         from_release=source.release,
-        release=RELEASE,
-        document=_document(source, filters, scores),
+        release=to,
+        document=_document(source, to, filters, scores),
         notes=grouped(notes),
         before=before,
         after=_emphasis(scores, source),
@@ -121,16 +120,16 @@ def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
 # --- document ------------------------------------------------------------------------------
 
 
-def _document(source: Source, filters: Filters, scores: Scores) -> Said:
+def _document(source: Source, to: str, filters: Filters, scores: Scores) -> Said:
     profile: dict[str, Any] = {
-        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, "default of 1.36"),
+        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
         "plugins": _plugins(filters, scores),
     }
     if config := list(_plugin_config(source, filters, scores)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": Said(V1, "the version that 1.36 reads"),
-        "kind": Said(KIND, "the version that 1.36 reads"),
+        "apiVersion": Said(V1, f"the version that {to} reads"),
+        "kind": Said(KIND, f"the version that {to} reads"),
         "profiles": [profile],
     }
     if source.policy.extenders:

@@ -43,7 +43,7 @@ __all__ = [
 
 
 class _Translate(Protocol):
-    def __call__(self, source: Source, *, keep_emphasis: bool = False) -> Translation: ...
+    def __call__(self, source: Source, to: str, *, keep_emphasis: bool = False) -> Translation: ...
 
 
 TARGETS: dict[str, _Translate] = {V1BETA1: translate_1_20, V1: translate_1_36}
@@ -57,7 +57,7 @@ def translate(source: Source, to: str, *, keep_emphasis: bool = False) -> Transl
     for a policy that the target cannot take in any form; a document that is returned is one that the target accepts.
     """
     form = release_named(to).framework_rules.component
-    translation = TARGETS[form.native](source, keep_emphasis=keep_emphasis)
+    translation = TARGETS[form.native](source, to, keep_emphasis=keep_emphasis)
     try:
         component_config_from(translation.plain(), form, all_problems=True)
     except ConfigError as error:

@@ -7,7 +7,6 @@ from typing import Any
 import attrs
 import pytest
 
-from algorithmprovider import release_view
 from clusterstate.gated_view_1_36 import ComparingToleration, gated_pod_key_1_36
 from clusterstate.objects import (
     Container,
@@ -21,6 +20,7 @@ from clusterstate.objects import (
 )
 from clusterstate.pod_view_1_36 import pod_key_1_36
 from clusterstate.selectors.matching import tolerates
+from kubescheduler.engine.releases import release_named
 from tests.support.build import make_pod
 
 
@@ -47,7 +47,7 @@ def test_pod_level_resources() -> None:
     """Without the gate, or without that for resizing them, they or their grants do not count."""
     pod = make_pod(containers=(Container("c"),), resources=FrozenMap({"cpu": 100}))
     granted = attrs.evolve(pod, grants=PodGrants(FrozenMap(), Grant(FrozenMap({"cpu": 500}))))
-    usage = release_view("1.36").accounting
+    usage = release_named("1.36").default_view.accounting
     assert usage(spec_of(granted)).used["cpu"] == 500
     assert usage(spec_of(granted, InPlacePodLevelResourcesVerticalScaling=False)).used["cpu"] == 100
     assert "cpu" not in usage(spec_of(granted, PodLevelResources=False)).used

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
+from kubescheduler.engine.releases import release_named
 from predicates import FIT_PREDICATES, FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.refusal_evidence import (
@@ -80,7 +80,7 @@ def test_law_evidence_decides_the_verdict(release: str, world: World, pod: Pod) 
 def test_law_evidence_of_nodes_and_their_pods(release: str, world: Any, fields: Any) -> None:
     """The same in clusters that are richer in taints, conditions, labels and ports."""
     nodes, pods, services = world
-    cache = ClusterCache.of([*nodes, *pods, *services], release_view(release))
+    cache = ClusterCache.of([*nodes, *pods, *services], release_named(release).default_view)
     info, snapshot = cache.info(make_pod("in", **fields)), cache.snapshot()
     for check in CHECKS[release].values():
         hold_to_evidence(check, info, snapshot)

@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node, Pod
@@ -39,7 +38,9 @@ def deciding(
     run_all: bool = False,
 ) -> FrameworkScheduler:
     """A scheduler of one profile with these plugins at every point where they take part."""
-    services = Services(release, ClusterCache.of(cluster, release_view(release)), extenders=tuple(extenders))
+    services = Services(
+        release, ClusterCache.of(cluster, release_named(release).default_view), extenders=tuple(extenders)
+    )
     made = frame(release, *plugins, services=services, weights=weights, run_all_filters=run_all)
     return FrameworkScheduler(
         made, services.cache, release_named(release).framework_rules.deciding, tuple(extenders), tie_break, percentage

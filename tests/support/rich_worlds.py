@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import (
     CSI,
@@ -45,9 +44,10 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from clusterstate.release_names import FRAMEWORK_RELEASES
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.releases import framework_releases, release_named
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
@@ -62,7 +62,7 @@ from tests.support.devices import make_class as device_class
 from tests.support.frames import frame
 from tests.support.storage import BOUND, IMMEDIATE, claiming, make_claim, make_class, make_volume
 
-RELEASES = tuple(framework_releases())
+RELEASES = tuple(FRAMEWORK_RELEASES)
 IN_TREE = {release: release_named(release).framework_rules.plugins for release in RELEASES}
 """Release → its plugins."""
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -233,7 +233,7 @@ class World:
 
     def cache(self, release: str) -> ClusterCache:
         """Every release sees the same."""
-        return ClusterCache.of([*self.others, *self.nodes, *self.pods], release_view(release))
+        return ClusterCache.of([*self.others, *self.nodes, *self.pods], release_named(release).default_view)
 
 
 def started(pod: Pod, second: int) -> Pod:
@@ -264,7 +264,7 @@ GATED = frozenset(name for plugins in IN_TREE.values() for name, plugin in plugi
 
 def in_tree(release: str, services: Services | None = None) -> dict[str, Plugin]:
     """Every plugin of a release by its name."""
-    handle = FrameworkHandle(services or Services(release, ClusterCache(release_view(release))), "p")
+    handle = FrameworkHandle(services or Services(release, ClusterCache(release_named(release).default_view)), "p")
     return {name: make(ARGS.get(name), handle) for name, make in factories(IN_TREE[release]).items()}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.api_names import go_quote
-from clusterstate.name_errors import worded_1_36
+from clusterstate.selectors.name_errors import worded_1_36
 from kubescheduler.config.component.config_checks import (
     client_errors,
     lease_errors,

@@ -12,8 +12,8 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.extended_resources import delegated_resources
 from clusterstate.manifests.encode_parts import present
-from clusterstate.name_errors import worded_1_20, worded_1_36
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubescheduler.framework.args.args_type import ArgsType

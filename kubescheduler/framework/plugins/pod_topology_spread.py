@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from clusterstate.manifests.encode_pod import encode_spread_constraint
-from clusterstate.name_errors import worded_1_20, worded_1_36
 from clusterstate.objects import NO_LABELS, Labels, LabelSelector, Pod, Requirement, TopologySpreadConstraint
+from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
+from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pod_records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
 from kubescheduler.simulation.simulation import Simulation
@@ -45,7 +45,7 @@ def run(
     workload: Workload, *, release: str = "1.16", rests: bool = True, reuses: bool = True, **options: Any
 ) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
-    cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_view(release))
+    cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_named(release).default_view)
     scheduler = EngineSpec(release).engine(print).scheduler(cache)
     simulation = Simulation(scheduler, workload, **options)
     simulation._known.reuses &= reuses
@@ -124,7 +124,7 @@ def test_arrivals_alone_are_decided_and_bound_in_queue_order(workload: Workload,
     pods = workload.pods()
     report = run(Workload(tuple(Arrival(pod) for pod in pods)), release=release)
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
-    cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_view(release))
+    cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_named(release).default_view)
     scheduler = EngineSpec(release).engine(print).scheduler(cache)
     hosts: dict[str, str] = {}
     for pod in pods if release == "1.4" else sorted(pods, key=lambda pod: -pod.priority):

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.class_state import ProfileState
@@ -73,7 +73,7 @@ def again(cache: ClusterCache, release: str) -> ClusterCache:
     tables = attrs.asdict(cache.objects, recurse=False).values()
     nodes = [node for node in cache.columns.nodes if node is not None]
     return ClusterCache.of(
-        [*(o for table in tables for o in table.values()), *nodes, *cache.pods()], release_view(release)
+        [*(o for table in tables for o in table.values()), *nodes, *cache.pods()], release_named(release).default_view
     )
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import (
     Container,
@@ -23,6 +22,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from clusterstate.objects.resource import DeviceAsk
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.adapters import column_score
@@ -73,7 +73,7 @@ ARGS: dict[str, list[Any]] = {
 
 def made(release: str, name: str, args: Any) -> PriorityConfig | None:
     """A plugin's column rules for Score; None: it has no Score."""
-    handle = FrameworkHandle(Services(release, ClusterCache(release_view(release))), "p")
+    handle = FrameworkHandle(Services(release, ClusterCache(release_named(release).default_view)), "p")
     plugin = IN_TREE[release][name].make(args, handle)
     return column_score(plugin) if Point.SCORE in points_of(plugin) else None
 
@@ -158,7 +158,7 @@ def test_storage_by_how_full_it_would_be() -> None:
             CSIStorageCapacity(ObjectMeta("k", "x"), "late", LabelSelector(labels({"host": "b"})), 9000, None),
             CSIStorageCapacity(ObjectMeta("l", "x"), "fast", LabelSelector(labels({"host": "b"})), 4000, None),
         ],
-        release_view(release),
+        release_named(release).default_view,
     )
     services = Services(release, cache, feature_gates={"StorageCapacityScoring": True})
     config = column_score(IN_TREE[release]["VolumeBinding"].make(None, FrameworkHandle(services, "p")))
@@ -179,7 +179,7 @@ def test_balance_of_three_resources() -> None:
     allocatable = resources(cpu=4000, memory=8 << 30, **{"example.com/gpu": 7})
     nodes = [make_node("a", allocatable=allocatable), make_node("b")]
     wanted = resources(cpu=1000, memory=1 << 30, **{"example.com/gpu": 2})
-    cache = ClusterCache.of([*nodes, make_pod("r", node="a", requests=wanted)], release_view("1.36"))
+    cache = ClusterCache.of([*nodes, make_pod("r", node="a", requests=wanted)], release_named("1.36").default_view)
     info = cache.snapshot().info(make_pod(containers=(Container("c", requests=wanted),)))
     found = explained(config, "1.36", info, cache.snapshot())
     assert found[0].formula is not None
