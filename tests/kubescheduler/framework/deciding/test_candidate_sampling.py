@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 import pytest
 
-from algorithmprovider import release_view
 from clusterstate.cache import ClusterCache
 from kubescheduler.core.preemption_candidates import Candidates
+from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
@@ -70,7 +70,7 @@ def test_nowhere_to_look() -> None:
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_it_is_asked_for_with_the_sampling_of_nodes(release: str, percentage: int, candidates_found: int) -> None:
     """Otherwise every node is a candidate."""
-    handle = FrameworkHandle(Services(release, ClusterCache(release_view(release))), "p")
+    handle = FrameworkHandle(Services(release, ClusterCache(release_named(release).default_view)), "p")
     made = in_tree(release)
     usual = made["DefaultPreemption"]
     assert isinstance(usual, DefaultPreemption)
