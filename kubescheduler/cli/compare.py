@@ -27,7 +27,8 @@ SPEC = "KEY=VALUE,…"
 
 @click.command(
     short_help="Say which pods go elsewhere, and why.",
-    epilog="Exit status: 0 no pod goes elsewhere but for tolerated causes, 1 some does, 2 wrong input or usage.",
+    epilog="Exit status: 0 nothing differs but for tolerated causes, 1 something does, 2 wrong input or usage, or an "
+    "error kept a pod from being compared.",
 )
 @click.argument("cluster", nargs=-1, required=True, type=FILE)
 @click.option(
@@ -88,7 +89,8 @@ def compare(
     (separated by ;), hard-pod-affinity-symmetric-weight and percentage-of-nodes-to-score.
 
     Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
-    removed-priority, normalisation, extender-scaling, tie-break, earlier-choices, not-tried, error.
+    removed-priority, normalisation, extender-scaling, own-constraints, tie-break, could-have-been, earlier-choices,
+    different-reasons, different-victims, not-tried; and error, which is no answer and cannot be tolerated.
 
     \b
     Examples:
@@ -123,7 +125,7 @@ def compare(
         found = run(objects, pods[:limit], specs[0], specs[1:], progress=tell, **asked)
     for piece in rendered_comparison(found, output, tolerated):
         click.echo(piece, nl=False)
-    return int(found.differs(tolerated))
+    return 2 if found.errors else int(found.differs(tolerated))
 
 
 def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: bool) -> None:
@@ -170,19 +172,14 @@ def engines_of(old: str, new: Sequence[str], plugins: Sequence[str] = ()) -> lis
 
 def causes(text: str) -> frozenset[Cause]:
     """Of ``tie-break,score-resolution``. Raises ConfigError with every name that is none."""
-    from algorithmprovider.registry import nearest
     from clusterstate.errors import ConfigError
-    from kubescheduler.comparison.comparing import Cause
+    from kubescheduler.comparison.outcomes import Cause
+    from kubescheduler.comparison.tolerance import faults_of_tolerated
 
-    known = {str(cause): cause for cause in Cause if cause is not Cause.SAME}
     names = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ConfigError(
-            f"--tolerate: {name} is no cause{nearest(name, known) or '; causes are ' + ', '.join(known)}"
-            for name in unknown
-        )
-    return frozenset(known[name] for name in names)
+    if faults := list(faults_of_tolerated(names)):
+        raise ConfigError(f"--tolerate: {fault}" for fault in faults)
+    return frozenset(map(Cause, names))
 
 
 def _inputs(

@@ -46,18 +46,30 @@ def _document(comparison: Comparison, output: str) -> str:
 
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], *, wide: bool) -> Iterator[str]:
-    moved = comparison.moved
-    count = len(comparison.pods)
-    pods, go = "pod" if len(moved) == count == 1 else "pods", "goes" if len(moved) == 1 else "go"
-    yield f"{len(moved)} of {count} {pods} {go} elsewhere ({IN_TOTAL[comparison.mode]})."
-    if not moved:
+    from kubescheduler.comparison.headline import headline
+
+    yield f"{headline(comparison)} ({IN_TOTAL[comparison.mode]})."
+    yield from _errors(comparison)
+    if not comparison.pods:
         return
-    yield table([_header(comparison, wide=wide), *(_row(pod, wide=wide) for pod in moved)])
-    yield table(_causes(comparison, tolerated))
+    if comparison.differing:
+        yield table([_header(comparison, wide=wide), *(_row(pod, wide=wide) for pod in comparison.differing)])
+        yield table(_causes(comparison, tolerated))
     yield table(_effects(comparison))
     services = _services(comparison)
     if len(services) > 1:
         yield table(services)
+
+
+def _errors(comparison: Comparison) -> Iterator[str]:
+    """What kept pods from being compared, each text once."""
+    from collections import Counter
+
+    from kubescheduler.comparison.comparing import Cause
+
+    texts = Counter(change.text for pod in comparison.pods for change in pod.changes if change.cause is Cause.ERROR)
+    if texts:
+        yield "\n".join(f"error of {count} {'pod' if count == 1 else 'pods'}: {text}" for text, count in texts.items())
 
 
 # --- pods and causes -----------------------------------------------------------------------

@@ -24,7 +24,7 @@ SHOWN = 5
 
 @click.command(
     short_help="Run many clusters with many configurations.",
-    epilog="Exit status: 0 every case has its row, 1 some row has an error, 2 wrong input or usage.",
+    epilog="Exit status: 0 every case has its row, 2 some row has an error, or wrong input or usage.",
 )
 @click.argument("snapshots", nargs=-1, required=True, type=FILE)
 @click.option(
@@ -218,4 +218,4 @@ def _report(summary: SweepSummary, out: str) -> int:
         remark(f"{times} failed: {error}")
     if len(errors) > SHOWN:
         remark(f"there are {len(errors) - SHOWN} more errors; see the error column of {out}")
-    return 1 if summary.failed else 0
+    return 2 if summary.failed else 0

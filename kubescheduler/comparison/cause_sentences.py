@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import attrs
 
@@ -17,14 +17,51 @@ VERBS: Mapping[Cause, str] = {
     Cause.REMOVED_PRIORITY: "priorities were removed",
     Cause.NORMALISATION: "scores are normalised differently",
     Cause.EXTENDER_SCALING: "extenders weigh more or less",
+    Cause.OWN_CONSTRAINTS: "the pod's own topologySpreadConstraints switch default spreading off",
 }
 """What is the case at the step that decides."""
+
+STEPS_NAMED: Mapping[Cause, str] = {
+    Cause.EARLIER_CHOICES: "earlier choices",
+    Cause.SCORE_RESOLUTION: "finer or coarser scores",
+    Cause.CHANGED_WEIGHT: "changed weights",
+    Cause.CHANGED_FORMULA: "changed formulas",
+    Cause.ADDED_PRIORITY: "added priorities",
+    Cause.REMOVED_PRIORITY: "removed priorities",
+    Cause.NORMALISATION: "normalisation",
+    Cause.EXTENDER_SCALING: "extenders",
+    Cause.OWN_CONSTRAINTS: "the pod's own topologySpreadConstraints, which switch default spreading off",
+}
+"""A step as a noun."""
 
 REFUSED: Mapping[Cause, str] = {
     Cause.FILTERED_NOW: "{host} is refused now",
     Cause.NO_LONGER_FILTERED: "{host} was refused before",
     Cause.EARLIER_CHOICES: "{host} is refused on one of the clusters, where earlier pods run elsewhere",
 }
+
+
+@attrs.frozen
+class VictimChoice:
+    """What one scheduler evicts for a pod."""
+
+    node: str | None = None
+    """Where; None: it evicts nothing."""
+    victims: frozenset[str] = frozenset()
+    """The keys of the pods that leave."""
+
+    def __str__(self) -> str:
+        if self.node is None:
+            return "evicts nothing"
+        return f"evicts {', '.join(sorted(self.victims)) or 'nothing'} from {self.node}"
+
+
+NO_VICTIMS = VictimChoice()
+
+
+def victims_sentence(old: VictimChoice, new: VictimChoice) -> str:
+    """Without a full stop."""
+    return f"the old scheduler {old}, the new one {new}"
 
 
 @attrs.frozen
@@ -37,7 +74,14 @@ class CauseFacts:
     other: str | None = None
     """The old host, if both were scored."""
     differences: tuple[int, int] = (0, 0)
-    step: Step | None = None
+    decisive: Step | None = None
+    """The step at which the new host overtakes the old one."""
+    largest: Step | None = None
+    """The step by which it gains most."""
+    unequal: frozenset[str] = frozenset()
+    """The priorities that tell the two nodes apart under one of the schedulers at least; no other is named."""
+    ties: int = 0
+    """How many nodes the old scheduler had to choose from by chance, if the new host was one of them; else 0."""
     reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
 
@@ -47,11 +91,25 @@ def cause_sentence(what: CauseFacts) -> str:
         reasons = "; ".join(f"{check}: {', '.join(texts)}" for check, texts in what.reasons.items())
         return f"{REFUSED[what.cause].format(host=what.host)}: {reasons}"
     was, now = map(_lead, what.differences)
-    why = "its name comes first"
-    if what.cause is not Cause.TIE_BREAK:
-        names = () if what.step is None else what.step.names[:MOST_NAMES]
-        why = f"{VERBS[what.cause]} ({', '.join(names)})"
-    return f"{what.host} was {was} and is {now} against {what.other}: {why}"
+    chance = f" (the old scheduler takes any of {what.ties} equal nodes, this one too)" if what.ties else ""
+    return f"{what.host} was {was} and is {now} against {what.other}{chance}: {_why(what)}"
+
+
+def _why(what: CauseFacts) -> str:
+    """The decisive step; the largest before it, where that is another."""
+    decisive, largest = what.decisive, what.largest
+    if decisive is None or not what.differences[1]:
+        return "its name comes first"
+    if largest is None or largest.cause is decisive.cause:
+        return VERBS[decisive.cause] + "".join(f" ({names})" for names in _names(decisive, what))
+    then = next(_names(decisive, what), STEPS_NAMED[decisive.cause])
+    return f"mainly {STEPS_NAMED[largest.cause]} ({largest.by:+d}), then {then}"
+
+
+def _names(step: Step, what: CauseFacts) -> Iterator[str]:
+    """The first priorities that tell the nodes apart, in one text; nothing if none does."""
+    if names := [name for name in step.names if name in what.unequal][:MOST_NAMES]:
+        yield ", ".join(names)
 
 
 MOST_NAMES = 2

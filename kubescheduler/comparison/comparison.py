@@ -34,9 +34,19 @@ class Comparison(ComparisonViews):
         return tuple(pod for pod in self.pods if pod.moved)
 
     @property
+    def differing(self) -> tuple[PodComparison, ...]:
+        """The pods of which some new column is not the same; those that go elsewhere are among them."""
+        return tuple(pod for pod in self.pods if pod.differs)
+
+    @property
+    def errors(self) -> tuple[PodComparison, ...]:
+        """The pods that could not be compared with some new column."""
+        return tuple(pod for pod in self.pods if pod.error)
+
+    @property
     def same(self) -> bool:
-        """Whether every pod goes where it went."""
-        return not self.moved
+        """Whether every pod was compared and nothing differs."""
+        return not self.differing
 
     @property
     def summary(self) -> tuple[dict[Cause, int], ...]:
@@ -46,8 +56,9 @@ class Comparison(ComparisonViews):
         )
 
     def differs(self, tolerated: frozenset[Cause] = frozenset()) -> bool:
-        """Whether some pod goes elsewhere for a cause that is not tolerated."""
-        return any(cause not in tolerated for pod in self.moved for cause in pod.causes if cause is not Cause.SAME)
+        """Whether some pod has a cause that is not tolerated; an error is never tolerated."""
+        passes = (tolerated | {Cause.SAME}) - {Cause.ERROR}
+        return any(cause not in passes for pod in self.pods for cause in pod.causes)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data, as ``-o json`` shows it."""
@@ -59,6 +70,8 @@ class Comparison(ComparisonViews):
             "same": self.same,
             "compared": len(self.pods),
             "moved": len(self.moved),
+            "differing": len(self.differing),
+            "errors": len(self.errors),
             "summary": [
                 {"column": name, "causes": {str(cause): count for cause, count in counts.items()}}
                 for name, counts in zip(self.names[1:], self.summary, strict=True)

@@ -23,6 +23,10 @@ class Cause(StrEnum):
     EXTENDER_SCALING = "extender-scaling"
     TIE_BREAK = "tie-break"
     EARLIER_CHOICES = "earlier-choices"
+    OWN_CONSTRAINTS = "own-constraints"
+    COULD_HAVE_BEEN = "could-have-been"
+    DIFFERENT_REASONS = "different-reasons"
+    DIFFERENT_VICTIMS = "different-victims"
     NOT_TRIED = "not-tried"
     ERROR = "error"
 
@@ -40,10 +44,20 @@ MEANINGS: dict[Cause, str] = {
     Cause.EXTENDER_SCALING: "extenders weigh more or less against the rest",
     Cause.TIE_BREAK: "both hosts have the same total; the name decides",
     Cause.EARLIER_CHOICES: "earlier pods had already gone elsewhere, so the clusters differ",
+    Cause.OWN_CONSTRAINTS: "the pod's own topologySpreadConstraints switch default spreading off",
+    Cause.COULD_HAVE_BEEN: "the new host was among the old scheduler's equal best, of which it takes any",
+    Cause.DIFFERENT_REASONS: "no node before and now, but refused for different reasons",
+    Cause.DIFFERENT_VICTIMS: "room is made by evicting different pods",
     Cause.NOT_TRIED: "one of the two leaves the pod to another scheduler, or holds it back",
-    Cause.ERROR: "an error ended one of the two attempts",
+    Cause.ERROR: "an error ended an attempt, or an extender did not answer: nothing was compared",
 }
 """One line each, for people."""
+
+NO_MOVES = frozenset({Cause.SAME, Cause.COULD_HAVE_BEEN, Cause.DIFFERENT_REASONS, Cause.DIFFERENT_VICTIMS, Cause.ERROR})
+"""Causes of pods that do not go elsewhere: their node is the same, or none, or chance, or nothing was compared."""
+
+TOLERABLE = tuple(cause for cause in Cause if cause not in (Cause.SAME, Cause.ERROR))
+"""What ``--tolerate`` takes. An error is no difference that could be accepted: nothing was compared."""
 
 INDEPENDENT, SEQUENCE = "independent", "sequence"
 MODES = (INDEPENDENT, SEQUENCE)
@@ -94,6 +108,11 @@ class Contribution:
     """The same under the new engine."""
 
     @property
+    def old_names(self) -> tuple[str, ...]:
+        """The single priorities of ``old_name``."""
+        return () if self.old_name is None else tuple(self.old_name.split(" + "))
+
+    @property
     def name(self) -> str:
         """``LeastRequestedPriority -> NodeResourcesFit``."""
         names = dict.fromkeys(name for name in (self.old_name, self.new_name) if name is not None)
@@ -138,7 +157,7 @@ class HostChange:
     @property
     def moved(self) -> bool:
         """Whether the pod goes elsewhere."""
-        return self.cause is not Cause.SAME
+        return self.cause not in NO_MOVES
 
 
 @attrs.frozen
@@ -164,4 +183,14 @@ class PodComparison:
     @property
     def moved(self) -> bool:
         """Whether it goes elsewhere in some new column."""
+        return any(change.moved for change in self.changes)
+
+    @property
+    def differs(self) -> bool:
+        """Whether some new column is not the same, or could not be compared."""
         return self.cause is not Cause.SAME
+
+    @property
+    def error(self) -> bool:
+        """Whether some new column could not be compared."""
+        return Cause.ERROR in self.causes

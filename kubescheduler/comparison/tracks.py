@@ -10,6 +10,7 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.comparison.cause_sentences import VictimChoice
 from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
@@ -28,6 +29,11 @@ class TrackedDecision:
     decision: Decision
     victims: tuple[Pod, ...] = ()
     node: str | None = None
+
+    @property
+    def room(self) -> VictimChoice:
+        """What makes room for the pod."""
+        return VictimChoice(self.node, frozenset(pod.key for pod in self.victims))
 
 
 @attrs.define(eq=False)
@@ -150,17 +156,18 @@ class Run:
     def _change(self, pod: Pod, at: int, before: TrackedDecision, after: TrackedDecision) -> HostChange:
         lane = self._lanes[at]
         old, new = Judgement(self._old.scheduler, before.decision), Judgement(lane.track.scheduler, after.decision)
+        room = before.room, after.room
         if lane.shadow is None:
-            return explained(old, new)
+            return explained(old, new, room=room)
         lane.shadow.evict(after.victims)
         victims = [{pod.key for pod in found.victims} for found in (before, after)]
         self._apart[at] |= victims[0] != victims[1]
         moved = before.decision.host != after.decision.host
         shadow = None
-        if self._apart[at] and moved:
+        if self._apart[at] and (moved or after.decision.host is None):
             shadow = Judgement(lane.shadow.scheduler, lane.shadow.decided(pod, preempt=False))
         self._apart[at] |= moved
-        return explained(old, new, shadow)
+        return explained(old, new, shadow, room)
 
     def _outcome(self, track: Track, found: TrackedDecision) -> Outcome:
         decision = found.decision

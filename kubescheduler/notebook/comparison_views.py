@@ -44,6 +44,10 @@ class ComparedPod(Protocol):
         """Whether it goes elsewhere in some column."""
 
     @property
+    def differs(self) -> bool:
+        """Whether it is not the same in some column, or could not be compared."""
+
+    @property
     def outcomes(self) -> Sequence[Placed]:
         """By column, the old one first."""
 
@@ -96,9 +100,11 @@ def comparison_columns(compared: ComparedColumns) -> Columns:
 
 def comparison_html(compared: ComparedColumns) -> str:
     """A small static page of a comparison."""
-    moved = [pod for pod in compared.pods if pod.moved]
-    total = len(compared.pods)
-    title = f"{len(moved)} of {total} {'pod goes' if total == 1 else 'pods go'} elsewhere"
+    moved = [pod for pod in compared.pods if pod.differs]
+    total, elsewhere = len(compared.pods), sum(pod.moved for pod in compared.pods)
+    title = f"{elsewhere} of {total} {'pod goes' if total == 1 else 'pods go'} elsewhere"
+    if besides := len(moved) - elsewhere:
+        title += f", {besides} more {'differs' if besides == 1 else 'differ'} or could not be compared"
     title += f" ({' → '.join(compared.names)})"
     rows = [
         [pod.pod, *(outcome.host or "no node" for outcome in pod.outcomes), *_whys(pod.changes)]

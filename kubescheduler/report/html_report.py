@@ -15,6 +15,7 @@ from html import escape
 from importlib.resources import files
 
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import INDEPENDENT, SEQUENCE, Cause
 from kubescheduler.report.html_data import embedded, payload
 from kubescheduler.report.html_effects import histograms, nodes_moved, numbers, services
@@ -69,8 +70,7 @@ def _digest(text: str) -> str:
 
 
 def _title(comparison: Comparison) -> str:
-    moved, pods = len(comparison.moved), len(comparison.pods)
-    return f"{' → '.join(comparison.names)}: {moved:,} of {pods:,} {'pod' if pods == 1 else 'pods'} elsewhere"
+    return f"{' → '.join(comparison.names)}: {headline(comparison)}"
 
 
 def _heading(comparison: Comparison) -> str:

@@ -26,6 +26,9 @@ def _facts(comparison: Comparison, column: int) -> Iterator[Fact]:
     pods = comparison.pods
     moved = sum(pod.changes[column].moved for pod in pods)
     hosts = [(pod.outcomes[0].host, pod.outcomes[column + 1].host) for pod in pods]
+    chance = sum(pod.changes[column].cause is Cause.COULD_HAVE_BEEN for pod in pods)
+    refused = sum(pod.changes[column].cause is Cause.DIFFERENT_REASONS for pod in pods)
+    evicting = sum(pod.changes[column].cause is Cause.DIFFERENT_VICTIMS for pod in pods)
     lost = sum(old is not None and new is None for old, new in hosts)
     found = sum(old is None and new is not None for old, new in hosts)
     old, new = comparison.effects[0], comparison.effects[column + 1]
@@ -36,11 +39,17 @@ def _facts(comparison: Comparison, column: int) -> Iterator[Fact]:
         f"{sum(host is None for host, _ in hosts):,} → {sum(host is None for _, host in hosts):,}",
         f"{lost:,} newly without, {found:,} newly placed" if lost or found else "",
     )
+    if chance:
+        yield "could have been", f"{chance:,}", "on one of the old scheduler's equal best"
+    if refused:
+        yield "refused otherwise", f"{refused:,}", "no node before and now, for different reasons"
+    if evicting:
+        yield "evict other pods", f"{evicting:,}", ""
     yield "nodes used", f"{old.nodes_used:,} → {new.nodes_used:,}", f"of {len(new.nodes):,}"
     if old.evicted or new.evicted:
         yield "pods evicted", f"{old.evicted:,} → {new.evicted:,}", ""
     if errors := sum(pod.changes[column].cause is Cause.ERROR for pod in pods):
-        yield "errors", f"{errors:,}", "attempts that an error ended"
+        yield "not compared", f"{errors:,}", "an error ended an attempt"
 
 
 def causes(comparison: Comparison, column: int, tolerated: Collection[Cause] = ()) -> str:

@@ -15,17 +15,13 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def junit(comparison: Comparison, tolerated: Collection[Cause] = ()) -> Iterator[str]:
-    """The document in pieces. A pod that goes elsewhere is a failure, or an error if an attempt ended in one.
+    """The document in pieces. What differs is a failure, what could not be compared an error.
 
     tolerated: causes that pass; the case then says what it tolerates.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kubescheduler compare">\n'
     for at, name in enumerate(comparison.names[1:]):
-        bad = [
-            pod.changes[at].cause
-            for pod in comparison.pods
-            if pod.changes[at].moved and pod.changes[at].cause not in tolerated
-        ]
+        bad = [pod.changes[at].cause for pod in comparison.pods if not _passes(pod.changes[at], tolerated)]
         errors = bad.count(Cause.ERROR)
         counts = f'tests="{len(comparison.pods)}" failures="{len(bad) - errors}" errors="{errors}"'
         yield f"  <testsuite name={_quoted(f'{comparison.names[0]} and {name}')} {counts}>\n"
@@ -39,16 +35,21 @@ def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collec
     change = pod.changes[at]
     namespace, _, name = pod.pod.rpartition("/")
     head = f"    <testcase classname={_quoted(namespace or 'default')} name={_quoted(name)}"
-    if not change.moved:
+    if change.cause is Cause.SAME:
         yield f"{head}/>\n"
         return
     text = _text(comparison, pod, at)
-    if change.cause in tolerated:
+    if _passes(change, tolerated):
         yield f"{head}>\n      <system-out>{text}</system-out>\n    </testcase>\n"
         return
     tag = "error" if change.cause is Cause.ERROR else "failure"
     message = _quoted(f"{_hosts(pod, at)}: {change.cause}")
     yield f'{head}>\n      <{tag} type="{change.cause}" message={message}>{text}</{tag}>\n    </testcase>\n'
+
+
+def _passes(change: HostChange, tolerated: Collection[Cause]) -> bool:
+    """An error never passes: nothing was compared."""
+    return change.cause is Cause.SAME or (change.cause in tolerated and change.cause is not Cause.ERROR)
 
 
 def _hosts(pod: PodComparison, at: int) -> str:

@@ -73,7 +73,7 @@
     const moved = rows.length - (counts.get(SAME) || 0);
     const causes = [...counts].sort((a, b) => b[1] - a[1]).map(([cause, count]) => new Option(`${cause} (${count})`, cause));
     byId("cause").replaceChildren(
-      new Option(`all that move (${moved})`, MOVED), new Option(`all pods (${rows.length})`, ALL), ...causes);
+      new Option(`all that differ (${moved})`, MOVED), new Option(`all pods (${rows.length})`, ALL), ...causes);
     if (!moved) byId("cause").options[1].defaultSelected = byId("cause").options[1].selected = true;
   }
 

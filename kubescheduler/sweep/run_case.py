@@ -18,6 +18,7 @@ from clusterstate.columns import Columns
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
+from kubescheduler.core.failed_attempts import failures
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engines import Engine, PodScheduler
 from kubescheduler.sweep.case_files import Contents, placed
@@ -145,16 +146,15 @@ def _place(pod: Pod, scheduler: PodScheduler, errors: list[str]) -> str | None:
     decision = scheduler.decide(pod)
     if decision.host is not None:
         scheduler.cache.assume_pod(pod, decision.host)
-    elif decision.error is not None and decision.tried:
-        errors.append(f"Pod {pod.key}: {decision.error}")
+    errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])
     return decision.host
 
 
 def _given_up(errors: list[str]) -> str:
-    """Attempts that ended in an error, not for want of room."""
+    """Attempts that ended in an error, not for want of room, or went on without an extender."""
     if not errors:
         return ""
-    return f"attempts given up: {len(errors)}, the first of {errors[0]}"
+    return f"attempts that failed: {len(errors)}, the first of {errors[0]}"
 
 
 # --- how full the cluster is -------------------------------------------------------------------

@@ -15,6 +15,7 @@ from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MODES, Cause
+from kubescheduler.comparison.tolerance import faults_of_tolerated
 from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.testing.arguments import attempt, spec_of, told
@@ -70,7 +71,7 @@ def to_compare(
     folders: where the names of files are looked for; by default the cluster's, else the working directory.
     """
     causes = [tolerate] if isinstance(tolerate, str) else list(tolerate)
-    problems = [*_unknown_mode(mode), *_unknown_causes(causes)]
+    problems = [*_unknown_mode(mode), *(f"tolerate: {fault}" for fault in faults_of_tolerated(causes))]
     found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()])
     if folders is None:
         folders = [Path.cwd()] if found is None else found.folders
@@ -100,12 +101,3 @@ def _unknown_mode(mode: str) -> list[str]:
     if mode in MODES:
         return []
     return [f"mode: {mode!r} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}"]
-
-
-def _unknown_causes(texts: Iterable[str]) -> list[str]:
-    known = [str(cause) for cause in Cause if cause is not Cause.SAME]
-    return [
-        f"tolerate: there is no cause {text!r}{nearest(str(text), known) or '; causes are ' + ', '.join(known)}"
-        for text in texts
-        if text not in known
-    ]

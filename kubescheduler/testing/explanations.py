@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision
@@ -71,9 +72,9 @@ def _terms(decision: Decision, expected: str, host: str, ahead: int) -> Iterator
 
 
 def told_difference(comparison: Comparison, titles: Sequence[str], tolerated: frozenset[Cause]) -> str:
-    """Which pods go elsewhere for a cause that is not tolerated, and why. titles: of the old and the new scheduler."""
-    shown = [pod for pod in comparison.moved if pod.cause not in tolerated]
-    lines = [f"{len(shown)} of {len(comparison.pods)} pods {'goes' if len(shown) == 1 else 'go'} elsewhere"]
+    """Which pods differ for a cause that is not tolerated, and why. titles: of the old and the new scheduler."""
+    shown = [pod for pod in comparison.differing if pod.cause not in tolerated]
+    lines = [headline(comparison)]
     lines += [f"  {side}: {title}" for side, title in zip(("old", "new"), titles, strict=True)]
     alike: dict[tuple[str, ...], list[str]] = {}
     for pod in shown:
@@ -83,10 +84,13 @@ def told_difference(comparison: Comparison, titles: Sequence[str], tolerated: fr
     lines += ["", *_causes(pod.cause for pod in shown)]
     if rest := sum(map(len, list(alike.values())[MOST_CHANGES:])):
         lines.append(f"{rest} of them {'is' if rest == 1 else 'are'} not explained here")
-    if others := len(comparison.moved) - len(shown):
-        lines.append(f"{others} more {'goes' if others == 1 else 'go'} elsewhere for causes that are tolerated")
-    causes = sorted({str(cause) for cause in (*tolerated, *(pod.cause for pod in shown))})
-    lines.append(f"to accept this: tolerate=[{', '.join(map(repr, causes))}]")
+    if others := len(comparison.differing) - len(shown):
+        lines.append(f"{others} of them {'differs' if others == 1 else 'differ'} for causes that are tolerated")
+    if comparison.errors:
+        lines.append("an error cannot be tolerated: nothing was compared")
+    else:
+        causes = sorted({str(cause) for cause in (*tolerated, *(pod.cause for pod in shown))})
+        lines.append(f"to accept this: tolerate=[{', '.join(map(repr, causes))}]")
     return "\n".join(lines)
 
 

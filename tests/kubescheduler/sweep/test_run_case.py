@@ -61,7 +61,10 @@ def test_an_empty_cluster(tmp_path: Path) -> None:
     """Without nodes there is nothing to share, and the release says so."""
     row = run_case(one_case(write(tmp_path / "cluster.json", pod("a")))).row
     assert (row["nodes"], row["cpu_mean"], row["cpu_max"], row["unschedulable"]) == (0, 0.0, 0.0, 1)
-    assert row["error"] == "attempts given up: 1, the first of Pod default/a: no nodes available to schedule pods"
+    assert (
+        row["error"]
+        == "attempts that failed: 1, the first of Pod default/a: gave up: no nodes available to schedule pods"
+    )
 
 
 def test_seconds_when_asked_for(snapshot: str) -> None:
@@ -142,7 +145,7 @@ def test_attempts_that_are_given_up(tmp_path: Path, snapshot: str) -> None:
     extender = {"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter"}
     policy.write_text(json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": [extender]}))
     row = run_case(one_case(snapshot, f"policy={policy}")).row
-    assert str(row["error"]).startswith("attempts given up: 2, the first of Pod default/a: ")
+    assert str(row["error"]).startswith("attempts that failed: 2, the first of Pod default/a: gave up: ")
     assert (row["pods"], row["scheduled"]) == (3, 0)
 
 

@@ -117,6 +117,17 @@ def test_pods_that_change_alike_are_told_together(shop: Project) -> None:
     assert len(message) == 13
 
 
+def test_two_errors_are_no_answer(shop: Project) -> None:
+    """Two schedulers whose extender does not answer compare nothing: the test fails, and cannot tolerate it."""
+    nobody = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter"}
+    shop.write("dead.json", {"kind": "Policy", "apiVersion": "v1", "extenders": [nobody]})
+    shop.write("pods.json", pod("web"))
+    old, new = '"policy=dead.json"', '"release=1.20,policy=dead.json"'
+    message = shop.message(f'def test(cluster):\n    assert_same_placements({old}, {new}, cluster, "pods.json")')
+    assert message[0] == "AssertionError: 0 of 1 pods go elsewhere, 1 could not be compared"
+    assert message[-1] == "an error cannot be tolerated: nothing was compared"
+
+
 def test_pods_of_the_cluster_may_be_pending_there(shop: Project) -> None:
     """Pods that are compared are taken out of the cluster if they wait in it."""
     shop.write("cluster.json", [*CLUSTER, pod("web")])
@@ -135,7 +146,7 @@ def test_every_fault_is_told_at_once(shop: Project) -> None:
     assert shop.message(body) == [
         "pytest.UsageError: kubescheduler: 6 faults",
         "- mode: 'sequense' is not known; known are independent, sequence; did you mean sequence?",
-        "- tolerate: there is no cause 'tiebreak'; did you mean tie-break?",
+        "- tolerate: tiebreak is no cause; did you mean tie-break?",
         f"- old: none.json: no such file or folder in {shop.path}",
         "- new: unknown flag: --algorithm-provider: release 1.36 has none; give it a KubeSchedulerConfiguration with "
         "--config (kubescheduler migrate makes one)",

@@ -1,0 +1,36 @@
+"""The result of a comparison in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import Cause
+
+
+def headline(comparison: Comparison) -> str:
+    """``2 of 9 pods go elsewhere, 1 is refused for different reasons``, without a full stop."""
+    moved, count = len(comparison.moved), len(comparison.pods)
+    first = (
+        f"{moved:,} of {count:,} {'pod' if moved == count == 1 else 'pods'} {'goes' if moved == 1 else 'go'} elsewhere"
+    )
+    return ", ".join([first, *_besides(comparison)])
+
+
+def _besides(comparison: Comparison) -> Iterator[str]:
+    still = [pod.causes for pod in comparison.pods if not pod.moved and not pod.error]
+    chance = sum(Cause.COULD_HAVE_BEEN in causes for causes in still)
+    if chance:
+        yield f"{chance:,} could have been there before"
+    refused = sum(Cause.DIFFERENT_REASONS in causes for causes in still)
+    evicting = sum(Cause.DIFFERENT_VICTIMS in causes for causes in still)
+    if refused:
+        yield f"{refused:,} {_be(refused)} refused for different reasons"
+    if evicting:
+        yield f"{evicting:,} {'evicts' if evicting == 1 else 'evict'} other pods"
+    if errors := len(comparison.errors):
+        yield f"{errors:,} could not be compared"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"

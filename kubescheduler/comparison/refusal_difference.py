@@ -1,0 +1,174 @@
+"""Whether two schedulers that both refuse a pod everywhere do so for the same reasons, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import Mask
+from kubescheduler.comparison.refusals import EXTENDERS, OTHERS
+from kubescheduler.core.decision import Decision
+
+RULE_OF_CHECK: Mapping[str, str] = {
+    "PodToleratesNodeTaints": "taints",
+    "TaintToleration": "taints",
+    "PodFitsHostPorts": "host ports",
+    "PodFitsPorts": "host ports",
+    "NodePorts": "host ports",
+    "HostName": "node name",
+    "NodeName": "node name",
+    "MatchNodeSelector": "node selector",
+    "NodeAffinity": "node selector",
+    "NoDiskConflict": "volume conflicts",
+    "VolumeRestrictions": "volume conflicts",
+    "MatchInterPodAffinity": "pod affinity",
+    "InterPodAffinity": "pod affinity",
+    "EvenPodsSpread": "topology spread",
+    "PodTopologySpread": "topology spread",
+    "CheckVolumeBinding": "volume binding",
+    "VolumeBinding": "volume binding",
+    "NoVolumeZoneConflict": "volume zones",
+    "VolumeZone": "volume zones",
+    "MaxEBSVolumeCount": "volume limits",
+    "MaxGCEPDVolumeCount": "volume limits",
+    "MaxAzureDiskVolumeCount": "volume limits",
+    "MaxCinderVolumeCount": "volume limits",
+    "MaxCSIVolumeCountPred": "volume limits",
+    "EBSLimits": "volume limits",
+    "GCEPDLimits": "volume limits",
+    "AzureDiskLimits": "volume limits",
+    "CinderLimits": "volume limits",
+    "NodeVolumeLimits": "volume limits",
+    "CheckNodeUnschedulable": "unschedulable nodes",
+    "NodeUnschedulable": "unschedulable nodes",
+    "CheckNodeLabelPresence": "node labels",
+    "NodeLabel": "node labels",
+    "CheckServiceAffinity": "service affinity",
+    "ServiceAffinity": "service affinity",
+}
+"""Predicate or Filter plugin → the rule that it stands for in every release."""
+
+RESOURCES = frozenset({"PodFitsResources", "NodeResourcesFit"})
+"""Checks whose reasons name the resource, alike in every release."""
+
+RULE_OF_REASON: Mapping[str, str] = {
+    "Too many pods": "Insufficient pods",
+    "PodFitsHostPorts": "host ports",
+    "HostName": "node name",
+    "MatchNodeSelector": "node selector",
+    "node(s) didn't have free ports for the requested pod ports": "host ports",
+    "node(s) didn't match the requested hostname": "node name",
+    "node(s) didn't match node selector": "node selector",
+}
+"""Reasons of GeneralPredicates, which stands for four rules, and those that a later release words differently."""
+
+GENERAL = "GeneralPredicates"
+
+
+@attrs.frozen
+class RefusalDifference:
+    """What refuses nodes on one side only."""
+
+    before: Mapping[str, int]
+    """Rule → how many nodes only the old scheduler refuses for it."""
+    now: Mapping[str, int]
+    """The same of the new scheduler."""
+
+    def reasons(self) -> dict[str, tuple[str, ...]]:
+        """``rule (before)`` and ``rule (now)`` → on how many nodes."""
+        sides = (("before", self.before), ("now", self.now))
+        return {f"{rule} ({side})": (_nodes(count),) for side, rules in sides for rule, count in rules.items()}
+
+    def sentence(self) -> str:
+        """Without a full stop."""
+        sides = (("only before", self.before), ("only now", self.now))
+        said = [
+            f"{when} {', '.join(f'{rule} on {_nodes(n)}' for rule, n in rules.items())}"
+            for when, rules in sides
+            if rules
+        ]
+        return f"no node before and now, but for different reasons: {'; '.join(said)}"
+
+
+def refusal_difference(old: Decision, new: Decision) -> RefusalDifference | None:
+    """What the refusals of two decisions on the same nodes differ by; None if every node is refused for the same rules.
+
+    A node that one side did not run its checks on, as the whole pod was rejected before, is alike if the rules that are
+    known have one in common.
+    """
+    names = sorted({*_listed(old), *_listed(new)}, key=str.encode)
+    place = {name: at for at, name in enumerate(names)}
+    before, whole_before = _masks(old, place)
+    now, whole_now = _masks(new, place)
+    known = whole_before & whole_now
+    common = np.zeros(len(names), np.bool_)
+    for rule in before.keys() & now.keys():
+        common |= before[rule] & now[rule]
+    aside = ~known & common
+    nothing = np.zeros(len(names), np.bool_)
+    rules = list(dict.fromkeys([*before, *now]))
+    only = [
+        {rule: count for rule in rules if (count := _only(one.get(rule, nothing), other.get(rule, nothing), aside))}
+        for one, other in ((before, now), (now, before))
+    ]
+    return RefusalDifference(*only) if any(only) else None
+
+
+def rule_of(check: str, reason: str) -> str:
+    """What a check refuses a node for, in words that do not depend on the release."""
+    if check in RULE_OF_CHECK:
+        return RULE_OF_CHECK[check]
+    if check in RESOURCES or check == GENERAL:
+        return RULE_OF_REASON.get(reason, reason)
+    return check
+
+
+def _only(one: Mask, other: Mask, aside: Mask) -> int:
+    return int((one & ~other & ~aside).sum())
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node" if count == 1 else f"{count} nodes"
+
+
+def _listed(decision: Decision) -> Iterable[str]:
+    return (decision.names[row] for row in np.flatnonzero(decision.listed).tolist())
+
+
+def _masks(decision: Decision, place: Mapping[str, int]) -> tuple[dict[str, Mask], Mask]:
+    """(rule → (n,) bool: the nodes it refuses; (n,) bool: the nodes that every check was run on).
+
+    place: node → where it is in these masks.
+    """
+    size = len(place)
+    rows = np.flatnonzero(decision.listed)
+    to = np.array([place[decision.names[row]] for row in rows.tolist()], np.int64)
+    masks: dict[str, Mask] = {}
+
+    def add(rule: str, there: Mask) -> None:
+        masks.setdefault(rule, np.zeros(size, np.bool_))[to[there]] = True
+
+    for check, verdict in decision.verdicts:
+        for reason, mask in verdict.items():
+            if mask[rows].any():
+                add(rule_of(check, str(reason)), mask[rows])
+    looked_at = decision.looked_at[rows]
+    if decision.absent is not None:
+        add(rule_of(decision.absent.plugin or OTHERS, ""), ~looked_at)
+    for rule, node in _by_name(decision):
+        if node in place:
+            masks.setdefault(rule, np.zeros(size, np.bool_))[place[node]] = True
+    whole = np.zeros(size, np.bool_)
+    whole[to[looked_at]] = True
+    return masks, whole
+
+
+def _by_name(decision: Decision) -> Iterator[tuple[str, str]]:
+    """(rule, node) of what is not said by checks over all nodes: nominated pods and extenders."""
+    for row, found in decision.with_nominated.items():
+        for check, reasons in found:
+            yield from ((rule_of(check, reason), decision.names[row]) for reason in reasons)
+    for trace in decision.extenders:
+        yield from ((EXTENDERS, node) for node in trace.failed or ())
