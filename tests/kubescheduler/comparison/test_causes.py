@@ -40,7 +40,7 @@ def policies(tmp_path: Path) -> Policies:
 
 def test_score_resolution(policies: Policies) -> None:
     """Rounding to 0-10 put one node ahead, 0-100 the other."""
-    cluster = [*TWO, pod("low", 500, 25 << 28, on="n1"), pod("high", 3300, 21 << 28, on="n2")]
+    cluster: list[ClusterObject] = [*TWO, pod("low", 500, 25 << 28, on="n1"), pod("high", 3300, 21 << 28, on="n2")]
     old, new = (
         policies.policy(release, LeastRequestedPriority=2, BalancedResourceAllocation=1) for release in ("1.16", "1.20")
     )
