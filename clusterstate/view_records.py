@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import attrs
 
-from clusterstate.gated_view_1_36 import gated_pod_key_1_36
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.nodetree import zone_key, zone_key_stable
 from clusterstate.objects import Node, Pod
-from clusterstate.pod_view_1_36 import pod_key_1_36
+from clusterstate.pod_view_1_36 import gated_pod_key_1_36, pod_key_1_36
 from clusterstate.podinfo import pod_key
 from clusterstate.release_view import ReleaseView
 from clusterstate.topology.pod_affinity import affinity_uses

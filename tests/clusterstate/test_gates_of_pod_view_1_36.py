@@ -7,7 +7,6 @@ from typing import Any
 import attrs
 import pytest
 
-from clusterstate.gated_view_1_36 import ComparingToleration, gated_pod_key_1_36
 from clusterstate.objects import (
     Container,
     FrozenMap,
@@ -18,7 +17,7 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from clusterstate.pod_view_1_36 import pod_key_1_36
+from clusterstate.pod_view_1_36 import ComparingToleration, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.selectors.matching import tolerates
 from kubescheduler.engine.releases import release_named
 from tests.support.build import make_pod
