@@ -77,8 +77,12 @@ class FilterResults:
             for row in np.flatnonzero(self.listed & ~self.looked_at).tolist():
                 out[self.names[row]] = self.absent
         for row, _, reasons, code in self.filter_failures():
-            before = out.get(self.names[row], Status())
-            out[self.names[row]] = Status(max(code, before.code), (*before.reasons, *reasons))
+            name = self.names[row]
+            before = out.get(name)
+            if before is None:
+                out[name] = Status(code, reasons)
+            else:
+                out[name] = Status(max(code, before.code), (*before.reasons, *reasons))
         for name, status in self.refused.items():
             if self.appends and name in out:
                 out[name] = Status(out[name].code, (*out[name].reasons, *status.reasons))
@@ -112,11 +116,12 @@ class FilterResults:
                     yield row, check, reasons, self.nominated_codes.get(row, Code.Unschedulable)
         left[list(self.with_nominated)] = False
         for check, verdict in self.verdicts:
-            codes = self._codes_by(check)
+            coded = check in self.unresolvable or check in self.pending
+            codes = self._codes_by(check).tolist() if coded else None
             for row, reasons in _by_row(verdict, left):
                 if not self.every_reason:
                     left[row] = False
-                yield row, check, reasons, Code(int(codes[row]))
+                yield row, check, reasons, Code.Unschedulable if codes is None else Code(codes[row])
 
     def row_codes(self, silent: Code = Code.Success) -> IntArray:
         """(N,) the code of every row's status; ``silent`` where it has none."""

@@ -16,6 +16,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_plugins import CyclePlugins
 from kubescheduler.cycle.failures import (
+    FailureCause,
     FailureRecord,
     Stage,
     chosen_1_20,
@@ -43,7 +44,7 @@ NO_UID = "cannot get cache key for pod with empty UID"
 class Undecided(Protocol):
     """See undecided_1_20."""
 
-    def __call__(self, decision: Decision, *, post_filters: bool) -> FailureRecord: ...
+    def __call__(self, decision: Decision, *, post_filters: bool) -> FailureCause: ...
 
 
 class Fate(enum.Enum):

@@ -16,7 +16,7 @@ from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.cycle.bindings import BindingCycle, Outcome
 from kubescheduler.cycle.cycle_plugins import CyclePlugins
 from kubescheduler.cycle.cycle_rules import Fate, ReleaseCycles
-from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
+from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage, nomination_patch, status_patch
 from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -74,8 +74,8 @@ class Cycles:
     latest: Latest
     bound: Callable[[Pod], None]
     """Told of every pod that was bound, with the lock held: whoever did it, a plugin, an extender or the API."""
-    _undecided: WeakKeyDictionary[Decision, FailureRecord] = attrs.field(factory=WeakKeyDictionary)
-    """Decision that found no node → its failure, but for the decision: many pods that look the same may share it."""
+    _undecided: WeakKeyDictionary[Decision, FailureCause] = attrs.field(factory=WeakKeyDictionary)
+    """Decision that found no node → why the attempt failed: many pods that look the same may share it."""
 
     @classmethod
     def of(
@@ -116,11 +116,11 @@ class Cycles:
         """No node was chosen: preemption is carried out, if there is any, and the pod goes back."""
         pod: Pod = entry.pod
         decision = self.rules.make_room(plugins, pod, decision)
-        bare = self._undecided.get(decision)
-        if bare is None:
-            made = self.rules.undecided(decision, post_filters=bool(plugins.post_filters))
-            bare = self._undecided[decision] = attrs.evolve(made, decision=None)
-        record = attrs.evolve(bare, pod=pod, decision=decision)
+        cause = self._undecided.get(decision)
+        if cause is None:
+            cause = self.rules.undecided(decision, post_filters=bool(plugins.post_filters))
+            self._undecided[decision] = cause
+        record = FailureRecord(pod, cause, decision)
         self._failed(plugins, entry, record, started)
         self.rules.make_room_later(self.services, self.queue, pod, decision)
         return record
@@ -204,7 +204,7 @@ class Cycles:
 
     def _failed(self, plugins: CyclePlugins, entry: Any, record: FailureRecord, started: float) -> FailureRecord:
         """Puts the pod back and reports why it was not bound."""
-        self._observe(plugins, record.result, started)
+        self._observe(plugins, record.cause.result, started)
         now = self.latest(record.pod)
         fate = self.rules.fate(record.pod, now)
         if fate is Fate.ANOTHER_ONE:
@@ -221,13 +221,13 @@ class Cycles:
 
     def _report(self, record: FailureRecord) -> None:
         """The event and the status of a pod that was not bound."""
-        if record.silent:
+        if record.cause.silent:
             return
         if not self.services.reports_failures:
             self._patch(record, nomination_patch(record, self.rules.nominated))
             return
         note = self.services.format_note(self.rules.event_note(record.note))
-        self.services.events.event(record.pod, record.event_type, "FailedScheduling", "Scheduling", note)
+        self.services.events.event(record.pod, record.cause.event_type, "FailedScheduling", "Scheduling", note)
         self._patch(record, status_patch(record, self.rules.nominated, self.rules.condition))
 
     def _patch(self, record: FailureRecord, patch: dict[str, Any]) -> None:

@@ -38,11 +38,9 @@ class Stage(enum.Enum):
 
 
 @attrs.frozen(eq=False)
-class FailureRecord:
-    """One failed attempt."""
+class FailureCause:
+    """Why an attempt failed: what many pods that look the same have in common."""
 
-    pod: Pod
-    """The pod as it was tried."""
     stage: Stage
     """Where the attempt failed."""
     reason: str
@@ -65,47 +63,69 @@ class FailureRecord:
     """There is no error to report."""
     pending: frozenset[str] = frozenset()
     """Likewise, the plugins whose event has it tried again at once (1.36)."""
-    decision: Decision | None = None
-    """What found no node, on this pod or on one that looks the same; None: a node was chosen."""
     prefix: str = ""
     """What stands before the message in the event's note (1.4, 1.16)."""
     event_type: str = "Warning"
     """Of the event."""
 
+
+@attrs.frozen(eq=False)
+class FailureRecord:
+    """One failed attempt."""
+
+    pod: Pod
+    """The pod as it was tried."""
+    cause: FailureCause
+    """Why it failed."""
+    decision: Decision | None = None
+    """What found no node, on this pod or on one that looks the same; None: a node was chosen."""
+
+    @property
+    def nominated(self) -> str | None:
+        """The node that the pod is nominated to from now on; see FailureCause."""
+        return self.cause.nominated
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """The plugins that an event has to concern for the pod to be tried again."""
+        return self.cause.rejectors
+
+    @property
+    def pending(self) -> frozenset[str]:
+        """The plugins whose event has the pod tried again at once (1.36)."""
+        return self.cause.pending
+
     @property
     def message(self) -> str:
         """Of the condition PodScheduled; put together when it is asked for."""
-        return self.text if self.decision is None else attrs.evolve(self.decision, pod=self.pod).message
+        return self.cause.text if self.decision is None else attrs.evolve(self.decision, pod=self.pod).message
 
     @property
     def note(self) -> str:
         """Of the event, before it is cut or formatted."""
-        return self.prefix + self.message
+        return self.cause.prefix + self.message
 
 
 # --- no node was chosen ------------------------------------------------------------------------
 
 
-def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureRecord:  # noqa: ARG001
+def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureCause:  # noqa: ARG001
     """Whatever the algorithm failed with, the condition says Unschedulable."""
     unfit = decision.error in (None, NO_NODES)
-    return FailureRecord(
-        decision.pod,
+    return FailureCause(
         Stage.ALGORITHM,
         UNSCHEDULABLE,
         code=Code.Unschedulable if unfit else Code.Error,
         result="unschedulable" if unfit else "error",
         nominated=decision.nominated or "",
         rejectors=rejectors_of(decision),
-        decision=decision,
     )
 
 
-def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureRecord:
+def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureCause:
     """Only a pod that fits nowhere is Unschedulable. post_filters: there are plugins that may have nominated it."""
     unfit = decision.error in (None, NO_NODES)
-    return FailureRecord(
-        decision.pod,
+    return FailureCause(
         Stage.ALGORITHM,
         UNSCHEDULABLE if unfit else SCHEDULER_ERROR,
         code=Code.Unschedulable if unfit else Code.Error,
@@ -113,7 +133,6 @@ def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureRecord:
         nominated=decision.nominated if post_filters and decision.error is None else "",
         rejectors=rejectors_of(decision),
         pending=pending_of(decision),
-        decision=decision,
     )
 
 
@@ -170,8 +189,7 @@ def chosen_1_20(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
     if stage is Stage.BIND:
         error = message if status.code is Code.Error else f"bind status: {status.code.name}, {status.message}"
         message = f"binding rejected: {error}"
-    return FailureRecord(
-        pod,
+    cause = FailureCause(
         stage,
         UNSCHEDULABLE if rejected else SCHEDULER_ERROR,
         message,
@@ -180,6 +198,7 @@ def chosen_1_20(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
         node_name,
         "unschedulable" if rejected else "error",
     )
+    return FailureRecord(pod, cause)
 
 
 def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
@@ -188,8 +207,7 @@ def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
     message = status.error_text
     if rejected and stage in (Stage.RESERVE, Stage.PERMIT):
         message = f"0/1 nodes are available: {items([status.all_reasons])}."
-    return FailureRecord(
-        pod,
+    cause = FailureCause(
         stage,
         UNSCHEDULABLE if rejected else SCHEDULER_ERROR,
         message,
@@ -201,6 +219,7 @@ def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
         silent=status.code is Code.Skip,
         pending=frozenset({status.plugin} - {""}) if pends else frozenset(),
     )
+    return FailureRecord(pod, cause)
 
 
 # --- what is told ------------------------------------------------------------------------------
@@ -226,12 +245,12 @@ def nominated_1_36(failure: FailureRecord) -> str | None:
 
 def condition_with_message(failure: FailureRecord) -> dict[str, str]:
     """The condition PodScheduled that says why a pod was not bound."""
-    return {"type": "PodScheduled", "status": "False", "reason": failure.reason, "message": failure.message}
+    return {"type": "PodScheduled", "status": "False", "reason": failure.cause.reason, "message": failure.message}
 
 
 def condition_1_4(failure: FailureRecord) -> dict[str, str]:
     """1.4 gives the reason alone."""
-    return {"type": "PodScheduled", "status": "False", "reason": failure.reason}
+    return {"type": "PodScheduled", "status": "False", "reason": failure.cause.reason}
 
 
 def status_patch(

@@ -18,6 +18,7 @@ from kubescheduler.cycle.cycle_rules import (
 from kubescheduler.cycle.failures import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
+    FailureCause,
     FailureRecord,
     Stage,
     condition_1_4,
@@ -45,17 +46,15 @@ def always_tried(_: Pod, __: Pod) -> bool:
     return False
 
 
-def undecided_legacy(decision: Decision, *, post_filters: bool) -> FailureRecord:  # noqa: ARG001
+def undecided_legacy(decision: Decision, *, post_filters: bool) -> FailureCause:  # noqa: ARG001
     """Whatever the algorithm failed with, the condition says Unschedulable; nothing is said of a nomination here."""
     unfit = decision.error in (None, NO_NODES)
-    return FailureRecord(
-        decision.pod,
+    return FailureCause(
         Stage.ALGORITHM,
         UNSCHEDULABLE,
         code=Code.Unschedulable if unfit else Code.Error,
         result="unschedulable" if unfit else "error",
         nominated=None,
-        decision=decision,
     )
 
 
@@ -70,8 +69,7 @@ def chosen_1_4(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failur
 
 
 def _chosen(stage: Stage, pod: Pod, node_name: str, status: Status, reason: str, event_type: str) -> FailureRecord:
-    return FailureRecord(
-        pod,
+    cause = FailureCause(
         stage,
         reason,
         status.error_text,
@@ -82,6 +80,7 @@ def _chosen(stage: Stage, pod: Pod, node_name: str, status: Status, reason: str,
         prefix=PREFIXES[stage],
         event_type=event_type,
     )
+    return FailureRecord(pod, cause)
 
 
 def assigned_note_1_4(pod: Pod, node_name: str) -> str:

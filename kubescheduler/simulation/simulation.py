@@ -269,6 +269,8 @@ class Simulation:
 
     def _settle(self) -> None:
         """Bindings go on and what the API server reports is taken in, until all is quiet."""
+        if not (self._under_way or self._api.changes):
+            return
         while True:
             self._bindings.run()
             self._time.back()

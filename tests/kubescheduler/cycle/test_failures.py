@@ -21,6 +21,7 @@ from kubescheduler.cycle.cycle_rules import (
     passes_over_1_20,
 )
 from kubescheduler.cycle.failures import (
+    FailureCause,
     FailureRecord,
     Stage,
     chosen_1_20,
@@ -55,8 +56,8 @@ FAILED = Status.failure("broken").by("P")
 def test_a_chosen_node_in_1_20(stage: Stage, status: Status, told: tuple[str, str, str]) -> None:
     """Only Permit can call a pod Unschedulable."""
     record = chosen_1_20(stage, POD, "n1", status)
-    assert (record.reason, record.message, record.result) == told
-    assert (record.code, record.plugin, record.node_name) == (status.code, status.plugin, "n1")
+    assert (record.cause.reason, record.message, record.cause.result) == told
+    assert (record.cause.code, record.cause.plugin, record.cause.node_name) == (status.code, status.plugin, "n1")
 
 
 @pytest.mark.parametrize(
@@ -78,14 +79,14 @@ def test_a_chosen_node_in_1_20(stage: Stage, status: Status, told: tuple[str, st
 def test_a_chosen_node_in_1_36(stage: Stage, status: Status, told: tuple[str, str, str]) -> None:
     """Every rejection makes a pod Unschedulable, and its plugin a rejector."""
     record = chosen_1_36(stage, POD, "n1", status)
-    assert (record.reason, record.message, record.result) == told
+    assert (record.cause.reason, record.message, record.cause.result) == told
     assert record.rejectors == ({"P"} if status is REJECTED else frozenset())
-    assert not record.silent
+    assert not record.cause.silent
 
 
 def test_nobody_binds_in_1_36() -> None:
     """Skip is no error, so nothing is told."""
-    assert chosen_1_36(Stage.BIND, POD, "n1", Status(Code.Skip)).silent
+    assert chosen_1_36(Stage.BIND, POD, "n1", Status(Code.Skip)).cause.silent
 
 
 def decision(**fields: Any) -> Decision:
@@ -105,9 +106,10 @@ def decision(**fields: Any) -> Decision:
 )
 def test_no_node_was_chosen(undecided: Any, error: str | None, told: tuple[str, str]) -> None:
     """1.20 writes Unschedulable whatever happened, but counts errors."""
-    record = undecided(decision(error=error), post_filters=True)
-    assert (record.reason, record.result) == told
-    assert record.message == decision(error=error).message
+    found = decision(error=error)
+    cause = undecided(found, post_filters=True)
+    assert (cause.reason, cause.result) == told
+    assert FailureRecord(POD, cause, found).message == found.message
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,8 @@ def test_rejectors() -> None:
 
 
 def record(**fields: Any) -> FailureRecord:
-    return FailureRecord(**{"pod": POD, "stage": Stage.BIND, "reason": "R", "text": "m", **fields})
+    pod = fields.pop("pod", POD)
+    return FailureRecord(pod, FailureCause(**{"stage": Stage.BIND, "reason": "R", "text": "m", **fields}))
 
 
 CONDITION = {"type": "PodScheduled", "status": "False", "reason": "R", "message": "m"}

@@ -186,7 +186,7 @@ def test_what_fails_is_taken_back(release: str, given: dict[str, Any], reason: s
         pod = make_pod()
         failure = b.try_one(pod).outcome()
         assert failure is not None
-        assert (failure.reason, failure.message, failure.node_name) == (reason, message, "n1")
+        assert (failure.cause.reason, failure.message, failure.cause.node_name) == (reason, message, "n1")
         assert pod not in b.services.cache
         assert unreserved == ["A"]
         assert b.queue.unschedulable() == [pod]
@@ -200,7 +200,7 @@ def test_nobody_binds_in_1_36() -> None:
     with bench("1.36", plugin("A", **answers(bind=SKIP))) as b:
         failure = b.try_one(make_pod()).outcome()
         assert failure is not None
-        assert failure.code is Code.Skip
+        assert failure.cause.code is Code.Skip
         assert b.recorder.events == []
         assert len(b.queue.unschedulable()) == 1
 
@@ -219,7 +219,7 @@ def test_no_node_is_chosen(release: str, label: str, reason: str, message: str) 
         attempt = b.try_one(make_pod(label={"node": label}))
         failure = attempt.outcome()
         assert failure is not None
-        assert (failure.reason, failure.message, attempt.node_name) == (reason, message, "")
+        assert (failure.cause.reason, failure.message, attempt.node_name) == (reason, message, "")
 
 
 def test_a_note_is_formatted_on_its_way() -> None:
@@ -243,7 +243,7 @@ def test_a_pod_that_is_placed_already(release: str, text: str) -> None:
         b.services.cache.add_pod(make_pod(node="n2"))
         failure = b.try_one(make_pod()).outcome()
         assert failure is not None
-        assert (failure.reason, failure.message) == ("SchedulerError", text)
+        assert (failure.cause.reason, failure.message) == ("SchedulerError", text)
 
 
 @pytest.mark.parametrize("release", BOTH)
@@ -401,7 +401,7 @@ def test_a_gang_that_is_never_complete(release: str, before: str, after: str) ->
         b.loop.drain()
         failures = [attempt.outcome() for attempt in attempts]
         timeout = "rejected due to timeout after waiting 1m0s at plugin Gang"
-        assert [failure and failure.reason for failure in failures] == ["Unschedulable"] * 2
+        assert [failure and failure.cause.reason for failure in failures] == ["Unschedulable"] * 2
         assert failures[0] is not None
         assert failures[0].message == before + timeout + after
         assert b.services.cache.pods() == []
@@ -487,7 +487,7 @@ def test_a_binding_can_be_cancelled_for_another_pod() -> None:
             assert working.cancel("preempted by DefaultPreemption")
             failure = attempt.outcome()
             assert failure is not None
-            assert (failure.reason, failure.message) == ("SchedulerError", message)
+            assert (failure.cause.reason, failure.message) == ("SchedulerError", message)
             assert b.framework.handle.pod_in_pre_bind("default/p") is None
 
 
