@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import attrs
@@ -18,6 +18,7 @@ from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
 from kubescheduler.simulation.known_verdicts import KnownVerdicts
+from kubescheduler.simulation.node_traffic import NodeTraffic
 from kubescheduler.simulation.pod_records import (
     FINISHED,
     LOST,
@@ -33,7 +34,7 @@ from kubescheduler.simulation.simulated_api import SimulatedApi
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import ARRIVING, LEAVING, NODES, Events
 from kubescheduler.simulation.utilisation import UsageRecorder
-from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, NodeArrival, Workload, timestamp
+from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Workload, timestamp
 
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
@@ -95,8 +96,11 @@ class Simulation:
             self._cache.add(obj)
         self._make_loop(scheduler, preempt)
         self._usage = UsageRecorder(self._cache.columns, self._resources(workload))
+        self._nodes = NodeTraffic(
+            self._cache, self._handlers.changed, self._events, self._node_changed, self._node_left_behind
+        )
         for node in workload.nodes:
-            self._events.at(node.at, NODES, partial(self._node_comes, node))
+            self._events.at(node.at, NODES, partial(self._nodes.comes, node))
         for arrival in workload.arrivals:
             self._events.at(arrival.at, ARRIVING, partial(self._arrives, arrival))
 
@@ -384,36 +388,10 @@ class Simulation:
         if following is not None:
             self._events.at(max(self._now, following.at), ARRIVING, partial(self._arrives, following))
 
-    # --- nodes -------------------------------------------------------------------------------
-
-    def _node_comes(self, arrival: NodeArrival) -> None:
-        """A new node, or another manifest of one that is there."""
-        node = arrival.node
-        old = self._node(node.name)
-        self._handlers.changed(old, node)
+    def _node_changed(self, node: Node, kind: Kind) -> None:
         self._changed(node.name)
-        self._tell(Kind.NODE_ADDED if old is None else Kind.NODE_CHANGED, node=node.name)
-        if arrival.leaves_at is not None:
-            self._events.at(max(arrival.leaves_at, self._now), NODES, partial(self._node_leaves, node))
+        self._tell(kind, node=node.name)
 
-    def _node_leaves(self, node: Node) -> None:
-        """The node goes, unless a newer manifest came; then the pods on it are collected."""
-        if self._node(node.name) is not node:
-            return
-        there = list(self._bound_to(node.name))
-        self._handlers.changed(node, None)
-        self._changed(node.name)
-        self._tell(Kind.NODE_REMOVED, node=node.name)
-        for pod in there:
-            self._leaves(self._records.get(pod.key) or PodRecord(pod, 0.0, RUNNING, node.name, 0.0), LOST)
-
-    def _node(self, name: str) -> Node | None:
-        row = self._cache.columns.row_of.get(name)
-        return None if row is None else self._cache.columns.nodes[row]
-
-    def _bound_to(self, node_name: str) -> Iterator[Pod]:
-        """The pods on a node but those that are held on their way there."""
-        columns = self._cache.columns
-        for pod in columns.pods[columns.row_of[node_name]].values():
-            if not self._cache.is_assumed(pod):
-                yield pod
+    def _node_left_behind(self, pod: Pod) -> None:
+        """A pod whose node is gone."""
+        self._leaves(self._records.get(pod.key) or PodRecord(pod, 0.0, RUNNING, pod.node_name, 0.0), LOST)

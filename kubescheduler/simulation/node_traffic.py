@@ -1,0 +1,60 @@
+"""Nodes that join, change and leave while a simulation runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import Node, Pod
+from kubescheduler.simulation.run_events import Kind
+from kubescheduler.simulation.timeline import NODES, Events
+from kubescheduler.simulation.workload import NodeArrival
+
+
+@attrs.frozen(eq=False)
+class NodeTraffic:
+    """The nodes of a workload, as the API server reports them."""
+
+    cache: ClusterCache
+    """The scheduler's."""
+    report: Callable[[Node | None, Node | None], None]
+    """What the scheduler does about a node: of the object before and after, None where there is none."""
+    events: Events
+    """What is to happen."""
+    changed: Callable[[Node, Kind], None]
+    """Notes what happened to a node."""
+    lost: Callable[[Pod], None]
+    """Collects a pod of a node that is gone."""
+
+    def comes(self, arrival: NodeArrival) -> None:
+        """A new node, or another manifest of one that is there."""
+        node = arrival.node
+        old = self._node(node.name)
+        self.report(old, node)
+        self.changed(node, Kind.NODE_ADDED if old is None else Kind.NODE_CHANGED)
+        if arrival.leaves_at is not None:
+            self.events.at(max(arrival.leaves_at, arrival.at), NODES, partial(self._leaves, node))
+
+    def _leaves(self, node: Node) -> None:
+        """The node goes, unless a newer manifest came; then the pods on it are collected."""
+        if self._node(node.name) is not node:
+            return
+        there = list(self._bound_to(node.name))
+        self.report(node, None)
+        self.changed(node, Kind.NODE_REMOVED)
+        for pod in there:
+            self.lost(pod)
+
+    def _node(self, name: str) -> Node | None:
+        row = self.cache.columns.row_of.get(name)
+        return None if row is None else self.cache.columns.nodes[row]
+
+    def _bound_to(self, node_name: str) -> Iterator[Pod]:
+        """The pods on a node but those that are held on their way there."""
+        columns = self.cache.columns
+        for pod in columns.pods[columns.row_of[node_name]].values():
+            if not self.cache.is_assumed(pod):
+                yield pod
