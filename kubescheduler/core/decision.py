@@ -14,11 +14,9 @@ from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_16
 from kubescheduler.core.node_explanation import Explainer, NodeExplanation
 from kubescheduler.core.node_scores import ScoreSource
+from kubescheduler.core.score_table import Scores, ScoreTable
 from kubescheduler.notebook.decision_views import DecisionViews
 from priorities.score_evidence import ScoreEvidence
-
-Scores = IntArray | int
-"""One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
 
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
 """The highest score that one priority or plugin gives a node."""
@@ -36,7 +34,7 @@ class Decision(FilterResults, DecisionViews):
     """(n,) int64: the rows that fit, in list order."""
     totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
     """(n,) int64: their weighted sums; empty when nothing was scored."""
-    scores: Mapping[str, Scores] = attrs.field(factory=dict)
+    _scores: Mapping[str, Scores] = attrs.field(factory=dict)
     """By priority, the scores of ``feasible`` before the weight."""
     raws: Mapping[str, Scores] = attrs.field(factory=dict)
     """By plugin, its scores before they were normalised; empty for legacy releases."""
@@ -97,13 +95,18 @@ class Decision(FilterResults, DecisionViews):
         """Node → weighted sum; empty when nothing was scored, as when just one node fits."""
         return self._by_name(self.totals) if len(self.totals) else {}
 
+    @property
+    def scores(self) -> ScoreTable:
+        """By priority, the scores of ``feasible`` before the weight; ``scores.to_dict()`` has them by node."""
+        return ScoreTable(self._scores, self.names, self.feasible)
+
     def score(self, priority: str) -> dict[str, int]:
         """Node → one priority's score before its weight."""
-        return self._by_name(self.scores[priority])
+        return self._by_name(self._scores[priority])
 
     def raw(self, priority: str) -> dict[str, int]:
         """Node → one plugin's score before it was normalised; in legacy releases what ``score`` says."""
-        return self._by_name(self.raws[priority] if priority in self.raws else self.scores[priority])
+        return self._by_name(self.raws[priority] if priority in self.raws else self._scores[priority])
 
     def score_evidence(self, node: str) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, in the order of ``scores``, then what extenders gave it.
@@ -152,5 +155,4 @@ class Decision(FilterResults, DecisionViews):
         return found
 
     def _by_name(self, numbers: Scores) -> dict[str, int]:
-        values = [numbers] * len(self.feasible) if isinstance(numbers, int) else numbers.tolist()
-        return {self.names[row]: value for row, value in zip(self.feasible.tolist(), values, strict=True)}
+        return self.scores.by_node(numbers)

@@ -11,8 +11,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import Scores
 from kubescheduler.core.filtering import Filtered
+from kubescheduler.core.score_table import Scores
 from kubescheduler.core.verdicts import ClassState, ScoreState
 
 

@@ -99,7 +99,7 @@ def result_of(decision: Decision) -> dict[str, Any]:
             for name, checks in decision.checks().items()
         },
         **_statuses(decision),
-        "scores": {name: decision.score(name) for name in decision.scores} if feasible else {},
+        "scores": decision.scores.to_dict() if feasible else {},
         "weights": dict(decision.weights),
         "total": decision.total(),
         "best": decision.best(),

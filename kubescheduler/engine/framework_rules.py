@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import attrs
 
 from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
 from kubescheduler.core.selection import TieBreak
@@ -66,7 +67,9 @@ class SelectSource(Protocol):
 class ProviderProfile(Protocol):
     """See profile_for_provider_1_20."""
 
-    def __call__(self, name: str, feature_gates: Mapping[str, bool], *, hint: bool) -> Profile: ...
+    def __call__(
+        self, name: str, feature_gates: Mapping[str, bool], *, hard_weight: int | None = None, hint: bool
+    ) -> Profile: ...
 
 
 @attrs.frozen(eq=False)
@@ -115,6 +118,13 @@ class FrameworkRules:
     """How component configurations are read, checked and written."""
     policies: PolicyRules | None = None
     """How it reads policies and names of providers; None when only a component configuration says what decides."""
+
+    @property
+    def policy_rules(self) -> PolicyRules:
+        """Raises ConfigError for a release that reads no policies."""
+        if self.policies is None:
+            raise ConfigError(f"release {self.component.release} reads no policies and knows no providers")
+        return self.policies
 
     @property
     def points_by_plugin(self) -> dict[str, frozenset[Point]]:

@@ -13,7 +13,7 @@ from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, policy_problems_1_20
-from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20, profile_for_provider_1_20
+from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.config.policy.unread_keys import checked_policy
 from kubescheduler.engine.legacy_rules import LegacyRules
@@ -96,7 +96,7 @@ def provider_source(
     if record.legacy is None:
         if error := None if hard_weight is None else hard_weight_error_1_20(hard_weight):
             raise ConfigError(error)
-        profile_for_provider_1_20(provider, feature_gates, hint=True)
+        record.framework_rules.policy_rules.profile(provider, feature_gates, hint=True)
         spreads = not feature_gates[GATE]
         predicates, priorities = provider_items_1_20(provider, selector_spread=spreads)
         hard = _hard_weight(Policy(), hard_weight)

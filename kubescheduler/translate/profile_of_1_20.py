@@ -11,8 +11,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.gates import GATES_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
-from kubescheduler.config.policy.policy_1_20_source import profile_for_provider_1_20
 from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.engine.release_record import Release
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
@@ -34,15 +34,15 @@ ROLES: dict[str, Role] = {
 """Score plugin → what it does, whatever its args."""
 
 
-def profile_1_20(source: Source, policy: Policy) -> Profile:
-    """As 1.20 makes it of ``policy``, the source's own or what it is mended to.
+def profile_1_20(source: Source, policy: Policy, record: Release) -> Profile:
+    """As 1.20 makes it of ``policy``, the source's own or what it is mended to; a provider as ``record`` has it.
 
     The weight of a flag counts where the policy has none. Raises ConfigError for a policy that 1.20 does not take.
     """
     gates = GATES_1_20.resolve({GATE: not source.selector_spread})
     flag = source.hard_weight if source.hard_origin else None
     if source.provider is not None:
-        profile = profile_for_provider_1_20(source.provider, gates, hard_weight=flag, hint=True)
+        profile = record.framework_rules.policy_rules.profile(source.provider, gates, hard_weight=flag, hint=True)
         return _without_system(profile) if source.selector_spread else profile
     if flag is not None and not policy.hard_pod_affinity_symmetric_weight:
         policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
@@ -63,7 +63,7 @@ def _without_system(profile: Profile) -> Profile:
 def emphasis_before(source: Source) -> Emphasis:
     """Of what the source's release runs: the plugins of 1.20, the priorities of the others."""
     if source.record.legacy is None:
-        return profile_emphasis(profile_1_20(source, source.policy), source.policy.extenders)
+        return profile_emphasis(profile_1_20(source, source.policy, source.record), source.policy.extenders)
     return policy_emphasis(source.priorities, source.policy.extenders)
 
 

@@ -49,13 +49,16 @@ class _Written:
 
 
 def translate_1_20(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
-    """The configuration for 1.20. keep_emphasis: with the weights that keep packing on top.
+    """The configuration for 1.20, or for a release ``to`` that reads the same version.
+
+    keep_emphasis: with the weights that keep packing on top.
 
     Raises ConfigError for a policy that cannot be mended so that 1.20 takes it.
     """
+    record = release_named(to)
     found = mended(source.policy, source.record)
     named = origins(found, _default(source), selector_spread=source.selector_spread)
-    written = _Written(profile_1_20(source, found.policy), named)
+    written = _Written(profile_1_20(source, found.policy, record), named)
     before, extenders = emphasis_before(source), source.policy.extenders
     verdict = judge(before, profile_emphasis(written.profile, extenders))
     notes = [*source.notes, *found.notes]
@@ -65,7 +68,7 @@ def translate_1_20(source: Source, to: str, *, keep_emphasis: bool = False) -> T
         notes += _gate_notes(written.profile)
     if source.policy.always_check_all_predicates:
         notes.append(ALL_CHECKS)
-    notes += [*extender_notes(extenders, source.record, release_named(to)), *verdict.notes]
+    notes += [*extender_notes(extenders, source.record, record), *verdict.notes]
     if keep_emphasis:
         written, kept_note = _kept(written, verdict.suggestion)
         notes.append(kept_note)

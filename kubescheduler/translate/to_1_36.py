@@ -54,7 +54,7 @@ KEPT = "--keep-emphasis: {} instead of {}"
 
 
 def translate_1_36(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
-    """The configuration for 1.36. keep_emphasis: with the weights that keep packing on top."""
+    """The configuration for release ``to``. keep_emphasis: with the weights that keep packing on top."""
     filters, scores = filters_1_36(source), scores_1_36(source)
     before = emphasis_before(source)
     after = _emphasis(scores, source)

@@ -12,7 +12,12 @@ from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_20
 from kubescheduler.config.component.merge_1_20 import merged_plugins
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20, PluginPoints, provider_plugins_1_20
+from kubescheduler.framework.profiles.default_plugins import (
+    PROVIDERS_1_20,
+    PluginPoints,
+    Providers,
+    provider_plugins_1_20,
+)
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_keys
 
 SYSTEM_SPREAD = "DefaultPodTopologySpread"
@@ -33,11 +38,17 @@ def finish_1_20(
     provider: str,
     points: PluginPoints,  # noqa: ARG001  profiles name every point
     feature_gates: Mapping[str, bool],
+    providers: Providers = PROVIDERS_1_20,
 ) -> SchedulerConfig:
-    """Merges, orders the extenders and fills in args. Raises ConfigError for an unknown provider."""
+    """Merges, orders the extenders and fills in args. Raises ConfigError for an unknown provider.
+
+    providers: what the release registers.
+    """
     if error := provider_error(provider):
         raise ConfigError(error)
-    defaults = provider_plugins_1_20(provider, selector_spread=not feature_gates.get(SYSTEM_SPREAD, True))
+    defaults = provider_plugins_1_20(
+        provider, selector_spread=not feature_gates.get(SYSTEM_SPREAD, True), providers=providers
+    )
     extenders = ordered(config.extenders)
     ignored = ignored_resources(extenders)
     keys = args_keys(PLUGINS_1_20, feature_gates)

@@ -15,7 +15,12 @@ from kubescheduler.config.config_text import read_policy_configmap, read_policy_
 from kubescheduler.framework.args.field_errors import invalid, required
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20, provider_plugins_1_20
+from kubescheduler.framework.profiles.default_plugins import (
+    DEFAULT_PROVIDER,
+    PROVIDERS_1_20,
+    Providers,
+    provider_plugins_1_20,
+)
 
 
 @attrs.frozen
@@ -92,19 +97,22 @@ def profile_for_provider_1_20(
     *,
     hard_weight: int | None = None,
     hint: bool = False,
+    providers: Providers = PROVIDERS_1_20,
 ) -> Profile:
     """A provider's plugins as a profile. Raises ConfigError with the release's text for an unknown name.
 
     hard_weight: the weight of required pod affinity that a flag gives; it lasts only without a component configuration.
-    hint: the text goes on with the nearest name, or with all there are.
+    hint: the text goes on with the nearest name, or with all there are. providers: what the release registers.
     """
-    if name not in PROVIDERS_1_20:
-        known = (nearest(name, PROVIDERS_1_20) or f"; there are {' and '.join(PROVIDERS_1_20)}") if hint else ""
+    if name not in providers:
+        known = (nearest(name, providers) or f"; there are {' and '.join(providers)}") if hint else ""
         text = f"{from_provider_1_20(name)}algorithm provider {go_quote(name)} is not registered"
         raise ConfigError(text + known)
     affinity = () if hard_weight is None else (("InterPodAffinity", InterPodAffinityArgs(hard_weight)),)
     return Profile(
         scheduler_name=scheduler_name,
-        plugins=provider_plugins_1_20(name, selector_spread=not feature_gates["DefaultPodTopologySpread"]),
+        plugins=provider_plugins_1_20(
+            name, selector_spread=not feature_gates["DefaultPodTopologySpread"], providers=providers
+        ),
         plugin_config=affinity,
     )

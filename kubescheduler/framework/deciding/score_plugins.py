@@ -11,7 +11,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.decision import Scores
+from kubescheduler.core.score_table import Scores
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.core.verdicts import ScoreState
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -75,16 +75,21 @@ def _provider(least_or_most: str) -> dict[Point, tuple[Enabled, ...]]:
     }
 
 
-PROVIDERS_1_20: dict[str, dict[Point, tuple[Enabled, ...]]] = {
+Providers = Mapping[str, Mapping[Point, tuple[Enabled, ...]]]
+"""Algorithm provider → its plugins at each point, with feature gate DefaultPodTopologySpread on."""
+
+PROVIDERS_1_20: Providers = {
     DEFAULT_PROVIDER: _provider("NodeResourcesLeastAllocated"),
     AUTOSCALER_PROVIDER: _provider("NodeResourcesMostAllocated"),
 }
-"""Algorithm provider → its plugins at each point, with feature gate DefaultPodTopologySpread on."""
+"""What 1.20 registers."""
 
 
-def provider_plugins_1_20(provider: str, *, selector_spread: bool = False) -> dict[Point, tuple[Enabled, ...]]:
+def provider_plugins_1_20(
+    provider: str, *, selector_spread: bool = False, providers: Providers = PROVIDERS_1_20
+) -> dict[Point, tuple[Enabled, ...]]:
     """A registered provider's plugins. selector_spread: the gate DefaultPodTopologySpread is off."""
-    lists = dict(PROVIDERS_1_20[provider])
+    lists = dict(providers[provider])
     if selector_spread:
         lists[Point.PRE_SCORE] += _plugins("SelectorSpread")
         lists[Point.SCORE] += _scoring("SelectorSpread")
