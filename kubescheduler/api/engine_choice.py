@@ -18,6 +18,7 @@ from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.extender.access import LIVE
 from kubescheduler.framework.profiles.plugin_loading import load_factory, plugin_option
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 
@@ -36,6 +37,7 @@ def engine_spec(  # noqa: PLR0913
     gates: Mapping[str, bool] | str | None = None,
     hard_pod_affinity_symmetric_weight: int | None = None,
     percentage_of_nodes_to_score: int = 100,
+    extenders: str = LIVE,
 ) -> EngineSpec:
     """The description of one scheduler; see ``Scheduler``. Raises ConfigError with every argument that is wrong."""
     problems: list[str] = []
@@ -62,6 +64,7 @@ def engine_spec(  # noqa: PLR0913
         hard_pod_affinity_symmetric_weight=hard_pod_affinity_symmetric_weight,
         percentage_of_nodes_to_score=percentage_of_nodes_to_score,
         max_pd_volumes=max_pd_volumes(os.environ),
+        extenders=extenders,
         plugins=options,
         **files,
     )
@@ -151,5 +154,6 @@ ARGUMENTS = (
     "gates",
     "hard_pod_affinity_symmetric_weight",
     "percentage_of_nodes_to_score",
+    "extenders",
 )
 """What describes a scheduler besides its release."""

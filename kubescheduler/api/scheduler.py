@@ -15,6 +15,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engines import Engine, PodScheduler
+from kubescheduler.extender.access import LIVE
 
 
 class Scheduler:
@@ -26,6 +27,9 @@ class Scheduler:
     ``"module:Factory"``. gates: feature gates, ``{"EvenPodsSpread": True}``. tie_break: among nodes with equal totals,
     ``"first"`` by name, ``"random"``, or ``"upstream"`` as the release chooses; seed: makes the latter two repeatable.
     percentage_of_nodes_to_score: below 100 stops looking once enough nodes fit, 0 is upstream's adaptive share.
+    extenders: ``"live"`` asks HTTP extenders as configured, ``"pass"`` not at all: every node fits, none has a score;
+    ``"record FILE"`` keeps their answers by request, ``"replay FILE"`` answers from there alone, and an unknown request
+    raises InputError. ``notes`` says so.
 
     Raises ConfigError with every fault of policy, configuration, gates and plugins.
 
@@ -54,6 +58,7 @@ class Scheduler:
         seed: int | None = None,
         percentage_of_nodes_to_score: int = 100,
         hard_pod_affinity_symmetric_weight: int | None = None,
+        extenders: str = LIVE,
     ) -> None:
         if not isinstance(cluster, Cluster):
             raise ConfigError(f"cluster: expected a Cluster, found {describe(cluster)}; make one with Cluster(…)")
@@ -67,6 +72,7 @@ class Scheduler:
             gates=gates,
             percentage_of_nodes_to_score=percentage_of_nodes_to_score,
             hard_pod_affinity_symmetric_weight=hard_pod_affinity_symmetric_weight,
+            extenders=extenders,
         )
         notes: list[str] = []
         engine = spec.engine(notes.append)

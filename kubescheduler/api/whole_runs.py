@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
@@ -36,6 +38,7 @@ def compare(
     mode: str = "independent",
     preempt: bool = False,
     names: Sequence[str] | None = None,
+    extenders: str = "live",
 ) -> Comparison:
     """Decides pods by an old and a new scheduler, or several, and explains every pod that goes elsewhere.
 
@@ -44,6 +47,7 @@ def compare(
     release is of the cluster's; new may be a list of several. The cluster is read again for the newest of the releases.
     mode: ``"independent"``, each pod on the same cluster, or ``"sequence"``, each scheduler running on from its own
     choices. preempt: a pod that fits nowhere takes the place of lower ones. names: of the columns, the old one first.
+    extenders: as for a Scheduler, for all that do not say it themselves.
 
     Raises ConfigError with every fault of every configuration, DecodeError for wrong pods.
 
@@ -56,7 +60,10 @@ def compare(
     from kubescheduler.comparison.comparing import compare as run
     from kubescheduler.engine.releases import newest
 
-    specs = _sides(cluster, old, new)
+    specs = [
+        spec if spec.extenders != "live" else attrs.evolve(spec, extenders=extenders)
+        for spec in _sides(cluster, old, new)
+    ]
     seen = cluster.for_release(newest(spec.release for spec in specs).name)
     decided = seen.pending() if pods is None else seen.pods_from(pods)
     objects = without(seen, decided)

@@ -10,7 +10,7 @@ from kubescheduler.cli.common_options import FILE, OneOf
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from clusterstate.objects import Pod
     from kubescheduler.engine.engines import PodScheduler
@@ -87,7 +87,7 @@ def capacity(
     for note in found.notes:
         remark(note)
     rooms = [_room(pod, scheduler, limit) for pod in pods]
-    for piece in rendered_rooms(rooms, output):
+    for piece in rendered_rooms(rooms, output, engine.notes(configured)):
         click.echo(piece, nl=False)
     return 0 if all(room.count for room in rooms) else 1
 
@@ -105,15 +105,18 @@ def _room(pod: Pod, scheduler: PodScheduler, limit: int) -> Room:
         return room_for(pod, scheduler, limit=limit, progress=lambda done: tell(done, places))
 
 
-def rendered_rooms(rooms: Iterable[Room], output: str) -> Iterator[str]:
+def rendered_rooms(rooms: Iterable[Room], output: str, notes: Sequence[str] = ()) -> Iterator[str]:
     """The answers in pieces; output: table, wide or json."""
     from kubescheduler.cli.tables import table
 
     if output == "json":
         from kubescheduler.cli.list_documents import list_document
 
-        yield from list_document({"kind": "CapacityList"}, map(_document, rooms), "json")
+        yield from list_document(
+            {"kind": "CapacityList", **({"notes": list(notes)} if notes else {})}, map(_document, rooms), "json"
+        )
         return
+    yield from (f"! {note}\n" for note in notes)
     rooms = list(rooms)
     head = ("NAMESPACE", "POD", "MORE", "NODES", "MESSAGE")
     yield table([head, *map(_row, rooms)]) + "\n"

@@ -50,3 +50,36 @@ PLUGIN = click.option(
     help="Your own: a function that registers predicates and priorities (1.4, 1.16), or, as [NAME=]MODULE:FACTORY, "
     "a plugin (1.20, 1.36).  [repeatable]",
 )
+
+
+class OneOrTwoWords(click.Option):
+    """An option whose value takes the next word too after some first words, as ``record FILE`` does."""
+
+    def __init__(self, *args: Any, with_file: tuple[str, ...] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.with_file = with_file
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Has the parser hand over the next word where the first asks for it."""
+        super().add_to_parser(parser, ctx)
+        for name in self.opts:
+            taken = parser._long_opt[name]
+            plain = taken.process
+
+            def process(value: Any, state: Any, plain: Any = plain) -> None:
+                if value in self.with_file and state.rargs:
+                    value = f"{value} {state.rargs.pop(0)}"
+                plain(value, state)
+
+            taken.process = process
+
+
+EXTENDERS = click.option(
+    "--extenders",
+    cls=OneOrTwoWords,
+    with_file=("record", "replay"),
+    default="live",
+    show_default=True,
+    metavar="live|pass|record FILE|replay FILE",
+    help="How HTTP extenders are asked; pass: not at all, every node fits and none has their scores.",
+)

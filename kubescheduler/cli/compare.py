@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.cli.common_options import FILE, PLUGIN, OneOf
+from kubescheduler.cli.common_options import EXTENDERS, FILE, PLUGIN, OneOf
 from kubescheduler.cli.engine_options import remark
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ SPEC = "KEY=VALUE,…"
 @click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
 @click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@EXTENDERS
 @PLUGIN
 @click.option(
     "-o",
@@ -79,6 +80,7 @@ def compare(
     preempt: bool,
     tolerate: str,
     no_defaulting: bool,
+    extenders: str,
     plugin: tuple[str, ...],
     output: str,
 ) -> int:
@@ -86,7 +88,7 @@ def compare(
 
     CLUSTER are files, folders, .csv files of nodes, or - for standard input. A configuration is written as
     release=1.16,policy=policy.json with the keys release, provider, policy, policy-configmap, config, feature-gates
-    (separated by ;), hard-pod-affinity-symmetric-weight and percentage-of-nodes-to-score.
+    (separated by ;), hard-pod-affinity-symmetric-weight, percentage-of-nodes-to-score and extenders.
 
     Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
     removed-priority, normalisation, extender-scaling, own-constraints, tie-break, could-have-been, earlier-choices,
@@ -111,7 +113,7 @@ def compare(
     problems: list[str] = []
     with nothing_collected():
         tolerated = attempt(problems, lambda: causes(tolerate))
-        sides = attempt(problems, lambda: engines_of(old, new, plugin))
+        sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
         releases = [] if sides is None else [spec.release for spec, _ in sides]
         inputs = attempt(problems, lambda: _inputs(cluster, pod_files, releases, defaulting=not no_defaulting))
         if sides is None or inputs is None or tolerated is None or problems:
@@ -135,7 +137,9 @@ def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: b
         raise click.UsageError("standard input can be read once: give - once")
 
 
-def engines_of(old: str, new: Sequence[str], plugins: Sequence[str] = ()) -> list[tuple[EngineSpec, Engine]]:
+def engines_of(
+    old: str, new: Sequence[str], plugins: Sequence[str] = (), extenders: str = "live"
+) -> list[tuple[EngineSpec, Engine]]:
     """Every configuration, with what the environment says and custom plugins, and its engine.
 
     Raises ConfigError with the faults of all.
@@ -156,6 +160,7 @@ def engines_of(old: str, new: Sequence[str], plugins: Sequence[str] = ()) -> lis
 
     def made(text: str) -> tuple[EngineSpec, Engine]:
         spec = attrs.evolve(EngineSpec.parse(text), max_pd_volumes=volumes)
+        spec = spec if spec.extenders != "live" else attrs.evolve(spec, extenders=extenders)
         spec = spec if spec.record.framework is None else attrs.evolve(spec, plugins=own)
         return spec, spec.engine(remark)
 

@@ -49,6 +49,8 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], *, wide: bool)
     from kubescheduler.comparison.headline import headline
 
     yield f"{headline(comparison)} ({IN_TOTAL[comparison.mode]})."
+    if comparison.notes:
+        yield "\n".join(f"! {note}" for note in comparison.notes)
     yield from _errors(comparison)
     if not comparison.pods:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, told
@@ -18,16 +18,18 @@ SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
 WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")
 
 
-def rendered(decisions: Iterable[Decision], output: str, *, explain: bool) -> Iterator[str]:
+def rendered(decisions: Iterable[Decision], output: str, *, explain: bool, notes: Sequence[str] = ()) -> Iterator[str]:
     """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name.
 
-    A table comes last, after the explanations, when it is known how wide it is.
+    A table comes last, after the explanations, when it is known how wide it is. notes: on all decisions.
     """
     if output in ("json", "yaml"):
         from kubescheduler.cli.list_documents import list_document
 
         document = explained_document if explain else decision_document
-        yield from list_document({"kind": "DecisionList"}, map(document, decisions), output)
+        yield from list_document(
+            {"kind": "DecisionList", **({"notes": list(notes)} if notes else {})}, map(document, decisions), output
+        )
     elif output == "name":
         yield from (f"{decision.pod.key} {decision.host or NONE}\n" for decision in decisions)
     else:
@@ -40,7 +42,7 @@ def rendered(decisions: Iterable[Decision], output: str, *, explain: bool) -> It
                 yield explanation(decision) + "\n\n"
             rows.append(row(decision))
         if len(rows) > 1:
-            yield table(rows) + "\n"
+            yield "".join(f"! {note}\n" for note in notes) + table(rows) + "\n"
 
 
 def _short(decision: Decision) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from kubescheduler.cli.common_options import FAILURE_DOMAINS, FEATURE_GATES, FILE, PLUGIN, RELEASE, OneOf
+from kubescheduler.cli.common_options import EXTENDERS, FAILURE_DOMAINS, FEATURE_GATES, FILE, PLUGIN, RELEASE, OneOf
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
@@ -28,6 +28,7 @@ FIELDS: dict[str, str] = {
     "hard_pod_affinity_symmetric_weight": "hard_pod_affinity_symmetric_weight",
     "failure_domains": "failure_domains",
     "percentage_of_nodes_to_score": "percentage_of_nodes_to_score",
+    "extenders": "extenders",
     "strict": "strict",
 }
 """Option → the field of ``EngineSpec`` that it fills."""
@@ -68,6 +69,11 @@ class EngineOptions:
     def engine(self) -> Engine:
         """Raises ConfigError with every problem."""
         return self.spec().engine(remark)
+
+    def notes(self, engine: Engine) -> list[str]:
+        """What every output of a command has to say of the answers."""
+        note = self.spec().extender_note(engine)
+        return [note] if note else []
 
     def scheduler(self, engine: Engine, cluster: Cluster) -> PodScheduler:
         """The engine's scheduler over a cluster of its release."""
@@ -187,6 +193,7 @@ _CHOICE = (
         help="Among equal totals: the first by name, any, or as the release does it.",
     ),
     click.option("--seed", type=int, metavar="NUMBER", help="Makes random and upstream ties repeatable."),
+    EXTENDERS,
 )
 
 

@@ -96,7 +96,8 @@ def schedule(
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explain=explain)
     render = functools.partial(_exported, scheduler, configured, inputs) if output == "simulator" else None
-    return _run(decide, inputs, output, explain=explain, save=save, render=render)
+    notes = engine.notes(configured)
+    return _run(decide, inputs, output, explain=explain, save=save, render=render, notes=notes)
 
 
 def _exported(scheduler: PodScheduler, engine: Engine, inputs: Inputs, decisions: Iterable[Decision]) -> Iterator[str]:
@@ -149,6 +150,7 @@ def _run(
     explain: bool,
     save: str | None,
     render: Callable[[Iterable[Decision]], Iterable[str]] | None,
+    notes: Sequence[str],
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
     from kubescheduler.cli.decision_output import rendered
@@ -156,7 +158,9 @@ def _run(
 
     hosts: dict[str, str | None] = {}
     decisions = _decisions(decide, inputs.pods, hosts, bar=output in ("table", "wide") and not explain)
-    pieces: Iterable[str] = rendered(decisions, output, explain=explain) if render is None else render(decisions)
+    pieces: Iterable[str] = (
+        rendered(decisions, output, explain=explain, notes=notes) if render is None else render(decisions)
+    )
     if save is not None:
         pieces = list(pieces)
         read = ((entry.obj, entry.item) for entry in inputs.cluster.entries() if entry.item is not None)

@@ -105,7 +105,7 @@ def simulate(
         ).run()
     if plot is not None:
         write_plot(report, plot)
-    pieces = () if listen is not None else rendered_report(report, output)
+    pieces = () if listen is not None else rendered_report(report, output, engine.notes(configured))
     if observe is not None:
         pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:

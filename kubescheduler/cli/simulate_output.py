@@ -20,15 +20,16 @@ PODS = ("NAMESPACE", "POD", "ARRIVED", "PLACED", "LEFT", "NODE", "ATTEMPTS", "OU
 POD_FIELDS = ("namespace", "name", "arrived", "placed", "left", "node", "attempts", "outcome", "message")
 
 
-def rendered_report(report: Report, output: str) -> Iterator[str]:
+def rendered_report(report: Report, output: str, notes: Sequence[str] = ()) -> Iterator[str]:
     """The report in pieces; output: table, wide, json, csv (a line a pod) or timeline (CSV, a line a moment)."""
     if output == "json":
-        yield from _json(report)
+        yield from _json(report, notes)
     elif output == "csv":
         yield from _csv(POD_FIELDS, (_pod_row(record) for record in report.pods))
     elif output == "timeline":
         yield from _csv(*_timeline(report))
     else:
+        yield from (f"! {note}\n" for note in notes)
         yield "\n\n".join(_tables(report, wide=output == "wide")) + "\n"
 
 
@@ -122,10 +123,11 @@ def _timeline(report: Report) -> tuple[Sequence[str], Iterator[Sequence[object]]
 # --- JSON --------------------------------------------------------------------------------------
 
 
-def _json(report: Report) -> Iterator[str]:
+def _json(report: Report, notes: Sequence[str]) -> Iterator[str]:
     """One value a line where there are many."""
     head = {
         "kind": "SimulationReport",
+        **({"notes": list(notes)} if notes else {}),
         "release": report.release,
         "start": report.start,
         "end": report.end,

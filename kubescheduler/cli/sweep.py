@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.common_options import FILE, OneOf
+from kubescheduler.cli.common_options import EXTENDERS, FILE, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ SHOWN = 5
     type=FILE,
     help="Configurations with every combination of weights: TOML, YAML or JSON.  [repeatable]",
 )
+@EXTENDERS
 @click.option("--seeds", metavar="0..9", help="Run each with these seeds of the tie-break.  [default: first by name]")
 @click.option(
     "--tie-break",
@@ -73,6 +74,7 @@ def sweep(
     snapshots: tuple[str, ...],
     config_specs: tuple[str, ...],
     grid_files: tuple[str, ...],
+    extenders: str,
     seeds: str | None,
     tie_break: str,
     pod_files: tuple[str, ...],
@@ -102,11 +104,13 @@ def sweep(
     from kubescheduler.sweep.rows import columns_of
     from kubescheduler.sweep.rows_file import check_output, open_rows
 
+    if scheduler is not None and extenders.startswith(("record", "replay")):
+        raise click.UsageError("--extenders: a record is a file of this machine: leave out --scheduler")
     if scheduler is not None and workers is not None:
         raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
     problems: list[str] = []
     found = attempt(problems, lambda: find_snapshots(snapshots, whole_folders=whole_folders))
-    configurations = attempt(problems, lambda: _configurations(config_specs, grid_files))
+    configurations = attempt(problems, lambda: _configurations(config_specs, grid_files, extenders))
     numbers = attempt(problems, lambda: () if seeds is None else parse_seeds(seeds))
     pods = attempt(problems, lambda: _pod_files(pod_files))
     attempt(problems, lambda: check_output(out))
@@ -122,7 +126,7 @@ def sweep(
     return _report(summary, out)
 
 
-def _configurations(specs: Sequence[str], grids: Sequence[str]) -> list[Configuration]:
+def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) -> list[Configuration]:
     """All of them, the default one if there is none. Raises ConfigError with the faults of all."""
     import os
 
@@ -146,7 +150,10 @@ def _configurations(specs: Sequence[str], grids: Sequence[str]) -> list[Configur
     if problems:
         raise ConfigError(problems)
     volumes = max_pd_volumes(os.environ)
-    return [attrs.evolve(one, spec=attrs.evolve(one.spec, max_pd_volumes=volumes)) for one in out]
+    return [
+        attrs.evolve(one.asking(extenders), spec=attrs.evolve(one.asking(extenders).spec, max_pd_volumes=volumes))
+        for one in out
+    ]
 
 
 def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:

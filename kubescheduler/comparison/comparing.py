@@ -97,6 +97,11 @@ def compare(  # noqa: PLR0913
             for hosts, evicted in zip(run.hosts, run.evicted, strict=True)
         ),
         before=effects(cluster, (), (), (), view, leave=False),
+        notes=tuple(
+            f"{name}: {note}"
+            for name, spec, engine in zip(columns, specs, engines, strict=True)
+            if (note := spec.extender_note(engine))
+        ),
     )
 
 

@@ -27,6 +27,8 @@ class Comparison(ComparisonViews):
     """The cluster after the run, by column."""
     before: Effects
     """The cluster without the compared pods."""
+    notes: tuple[str, ...] = ()
+    """What a reader has to know of the answers, as that extenders were not asked."""
 
     @property
     def moved(self) -> tuple[PodComparison, ...]:
@@ -66,6 +68,7 @@ class Comparison(ComparisonViews):
         return {
             "kind": "Comparison",
             "mode": self.mode,
+            "notes": list(self.notes),
             "columns": [{"name": name, "release": release} for name, release in columns],
             "same": self.same,
             "compared": len(self.pods),

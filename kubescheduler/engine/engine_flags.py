@@ -13,6 +13,7 @@ from clusterstate.release_view import ReleaseView
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
+from kubescheduler.extender.access import LIVE, ExtenderAccess
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 
 ALL_NODES = 100
@@ -53,6 +54,14 @@ class EngineFlags:
     """A Policy's document, in place of its file."""
     component: Mapping[str, Any] | None = None
     """A KubeSchedulerConfiguration's document, in place of its file."""
+
+    extenders: str = LIVE
+    """How extenders are asked: ``live``, ``pass``, ``record FILE`` or ``replay FILE``."""
+
+    @property
+    def extender_access(self) -> ExtenderAccess:
+        """The same, read. Raises ConfigError for what is none of these, InputError for a record that cannot be read."""
+        return ExtenderAccess.parse(self.extenders)
 
     @property
     def record(self) -> Release:

@@ -22,7 +22,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.legacy_algorithm import algorithm_for
-from kubescheduler.extender import HTTPExtender, NodeEncoder
+from kubescheduler.extender import NodeEncoder
 from kubescheduler.extender.goformat import format_without_operands
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
@@ -316,7 +316,7 @@ class ProfiledScheduler:
 def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = "") -> FrameworkEngine:
     """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
     encoder, wire = NodeEncoder(), flags.record.framework_rules.wire
-    extenders = tuple(HTTPExtender(extender, wire, encoder) for extender in config.extenders)
+    extenders = flags.extender_access.extenders(config.extenders, wire, encoder)
     config = attrs.evolve(config, release=flags.release)
     engine = FrameworkEngine(config, flags, prefix, extenders)
     engine.profiles(engine.services(ClusterCache(flags.release_view())))

@@ -15,7 +15,7 @@ from kubescheduler.config.policy.unread_keys import checked_policy
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.engine.custom_entries import with_custom_entries
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.extender import HTTPExtender, NodeEncoder
+from kubescheduler.extender import NodeEncoder
 from predicates.types import PredicateArgs
 from priorities.types import PriorityArgs
 
@@ -180,7 +180,7 @@ def _assemble(
         ),
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
         unresolvable=known.unresolvable,
-        extenders=tuple(HTTPExtender(config, rules.wire, encoder) for config in policy.ordered_extenders()),
+        extenders=flags.extender_access.extenders(tuple(policy.ordered_extenders()), rules.wire, encoder),
         honours_preemption_policy=gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=rules.behaviour,

@@ -56,6 +56,7 @@ KEYS: dict[str, str] = {
     "feature-gates": "feature_gates",
     "hard-pod-affinity-symmetric-weight": "hard_pod_affinity_symmetric_weight",
     "percentage-of-nodes-to-score": "percentage_of_nodes_to_score",
+    "extenders": "extenders",
 }
 """What can be said in one line → field."""
 
@@ -99,7 +100,14 @@ class EngineSpec(EngineFlags):
         """Raises ConfigError with every problem and its path. ``notice`` hears what has no effect."""
         for note in self.record.gates.notes(self.gates):
             notice(note)
-        return (_legacy_engine if self.record.framework is None else _framework_engine)(self, notice)
+        engine = (_legacy_engine if self.record.framework is None else _framework_engine)(self, notice)
+        if note := self.extender_note(engine):
+            notice(note)
+        return engine
+
+    def extender_note(self, engine: Engine) -> str:
+        """What a reader of any answer has to know of the engine's extenders; empty if they are asked as configured."""
+        return self.extender_access.note(list(dict.fromkeys(one.config.url_prefix for one in engine.extenders)))
 
     def component_config(self, notice: Notice) -> SchedulerConfig:
         """The completed configuration that a framework release runs by. Raises ConfigError with every problem."""

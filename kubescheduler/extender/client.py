@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -26,7 +26,7 @@ from kubescheduler.extender.encoding import NodeEncoder, encode_pod
 from kubescheduler.extender.wire import WIRE_1_16, VictimsByNode, WireFormat
 
 if TYPE_CHECKING:
-    from kubescheduler.extender.transport import Transport
+    from kubescheduler.extender.recorded_answers import Exchange
 
 
 @attrs.define(eq=False)
@@ -39,7 +39,9 @@ class HTTPExtender:
     config: ExtenderConfig
     wire: WireFormat = WIRE_1_16
     encoder: NodeEncoder = attrs.field(factory=NodeEncoder, repr=False)
-    _opened: Transport | None = attrs.field(default=None, init=False, repr=False)
+    opener: Callable[[ExtenderConfig], Exchange] | None = attrs.field(default=None, repr=False)
+    """Makes what posts the requests; None: connections to the extender itself."""
+    _opened: Exchange | None = attrs.field(default=None, init=False, repr=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False, repr=False)
 
     @property
@@ -143,9 +145,11 @@ class HTTPExtender:
         answer = self._transport().post(url, body, lambda status: self.wire.status_fault(verb, url, status))
         return self.wire.document(answer)
 
-    def _transport(self) -> Transport:
+    def _transport(self) -> Exchange:
         with self._lock:
-            if self._opened is None:
+            if self._opened is None and self.opener is not None:
+                self._opened = self.opener(self.config)
+            elif self._opened is None:
                 from kubescheduler.extender.transport import Transport
 
                 self._opened = Transport(self.config)

@@ -64,6 +64,10 @@ class ComparedColumns(Protocol):
         """The columns, the old one first."""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of the answers."""
+
+    @property
     def pods(self) -> Sequence[ComparedPod]:
         """The compared pods."""
 
@@ -106,13 +110,14 @@ def comparison_html(compared: ComparedColumns) -> str:
     if besides := len(moved) - elsewhere:
         title += f", {besides} more {'differs' if besides == 1 else 'differ'} or could not be compared"
     title += f" ({' → '.join(compared.names)})"
+    said = [html_text(note) for note in compared.notes]
     rows = [
         [pod.pod, *(outcome.host or "no node" for outcome in pod.outcomes), *_whys(pod.changes)]
         for pod in moved[:MOST_PODS]
     ]
     header = ["pod", *compared.names, "cause", "why"]
     more = f"and {len(moved) - MOST_PODS} more" if len(moved) > MOST_PODS else ""
-    return html_page(title, html_table(header, rows) if rows else "", html_text(more))
+    return html_page(title, *said, html_table(header, rows) if rows else "", html_text(more))
 
 
 def _whys(changes: Sequence[Explained]) -> list[str]:

@@ -78,7 +78,8 @@ def _heading(comparison: Comparison) -> str:
         f"<b>{escape(name)}</b>" + (f" <small>release {escape(release)}</small>" if release not in name else "")
         for name, release in zip(comparison.names, comparison.releases, strict=True)
     )
-    return f"<h1>{old} → {', '.join(new)}</h1><p>{MODES_TOLD.get(comparison.mode, escape(comparison.mode))}</p>"
+    notes = "".join(f'<p role="alert"><strong>{escape(note)}</strong></p>' for note in comparison.notes)
+    return f"<h1>{old} → {', '.join(new)}</h1><p>{MODES_TOLD.get(comparison.mode, escape(comparison.mode))}</p>{notes}"
 
 
 def _chooser(comparison: Comparison) -> str:

@@ -25,6 +25,11 @@ def junit(comparison: Comparison, tolerated: Collection[Cause] = ()) -> Iterator
         errors = bad.count(Cause.ERROR)
         counts = f'tests="{len(comparison.pods)}" failures="{len(bad) - errors}" errors="{errors}"'
         yield f"  <testsuite name={_quoted(f'{comparison.names[0]} and {name}')} {counts}>\n"
+        if comparison.notes:
+            yield "    <properties>\n"
+            for note in comparison.notes:
+                yield f'      <property name="note" value={_quoted(note)}/>\n'
+            yield "    </properties>\n"
         for pod in comparison.pods:
             yield from _case(comparison, pod, at, tolerated)
         yield "  </testsuite>\n"

@@ -13,6 +13,7 @@ import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.extender.access import LIVE, REPLAY
 from kubescheduler.sources.limits import exceeded, limit
 from kubescheduler.sweep.case_files import digest_of, is_manifest, manifests
 
@@ -53,6 +54,13 @@ class Configuration:
     weights: tuple[tuple[str, int], ...] = ()
     """Priority or Score plugin → weight; 0: it does not score."""
 
+    def asking(self, extenders: str) -> Configuration:
+        """The same with its extenders asked so, unless it says how; what is not live is in its label."""
+        if self.spec.extenders != LIVE or extenders == LIVE:
+            return self
+        spec = attrs.evolve(self.spec, extenders=extenders)
+        return attrs.evolve(self, label=f"{self.label},extenders={extenders}", spec=spec)
+
     @property
     def files(self) -> tuple[str, ...]:
         """The files that its spec names."""
@@ -62,6 +70,8 @@ class Configuration:
     def digest(self) -> str:
         """Of everything that decides; files count by what is in them."""
         fields = attrs.asdict(self.spec, filter=lambda field, _: field.name != "plugins", recurse=False)
+        access = self.spec.extender_access
+        fields["extenders"] = digest_of([access.file]) if access.mode == REPLAY else access.mode
         for name in FILE_FIELDS:
             if fields[name] is not None:
                 fields[name] = digest_of([fields[name]])

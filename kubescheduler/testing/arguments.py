@@ -15,6 +15,7 @@ import msgspec
 from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.fields import describe
 from kubescheduler.engine.spec import KEYS, EngineSpec
+from kubescheduler.extender.access import LIVE, RECORD
 from kubescheduler.sources.files import STDIN, STDIN_NAME
 from kubescheduler.sources.yaml_stream import parse_yaml
 
@@ -72,17 +73,36 @@ def in_manifests(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
         raise DecodeError(_STDIN.sub("manifest: ", text) for text in error.problems) from None
 
 
-def spec_of(given: Any, folders: Sequence[Path]) -> EngineSpec:
-    """A scheduler's description, also as text (``release=1.16,policy=policy.json``). Raises ConfigError."""
+def spec_of(given: Any, folders: Sequence[Path], extenders: str = LIVE) -> EngineSpec:
+    """A scheduler's description, also as text (``release=1.16,policy=policy.json``). Raises ConfigError.
+
+    extenders: how they are asked, unless the description says it.
+    """
     if not isinstance(given, str | EngineSpec):
         raise ConfigError(f'scheduler: expected text like "release=1.16,policy=policy.json", found {describe(given)}')
     spec = EngineSpec.parse(given) if isinstance(given, str) else given
+    if spec.extenders == LIVE:
+        spec = attrs.evolve(spec, extenders=extenders)
     problems: list[str] = []
     named = {field: name for field in FILES if (name := getattr(spec, field)) is not None}
     found: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in named.items()}
+    access = attempt(problems, _record_located, spec.extenders, folders)
     if problems:
         raise ConfigError(problems)
-    return attrs.evolve(spec, **found)
+    return attrs.evolve(spec, **found, extenders=access or spec.extenders)
+
+
+def _record_located(said: str, folders: Sequence[Path]) -> str:
+    """How extenders are asked, with the path of the record; one that is recorded is made in the first folder."""
+    mode, _, file = said.replace(":", " ", 1).partition(" ")
+    if not file:
+        return said
+    try:
+        return f"{mode} {located(file.strip(), folders)}"
+    except DecodeError:
+        if mode != RECORD:
+            raise
+        return f"{mode} {folders[0].absolute() / file.strip()}"
 
 
 def told(spec: EngineSpec) -> str:

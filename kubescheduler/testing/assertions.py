@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 def compare_placements(
-    old: Any, new: Any, cluster: Any, pods: Any, *, mode: str = "independent", preempt: bool = False
+    old: Any,
+    new: Any,
+    cluster: Any,
+    pods: Any,
+    *,
+    mode: str = "independent",
+    preempt: bool = False,
+    extenders: str = "live",
 ) -> Comparison:
     """Who goes elsewhere under the new scheduler, and why.
 
@@ -26,7 +33,7 @@ def compare_placements(
     from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
-        return to_compare(old, new, cluster, pods, mode=mode).comparison(preempt=preempt)
+        return to_compare(old, new, cluster, pods, mode=mode, extenders=extenders).comparison(preempt=preempt)
 
 
 def assert_same_placements(
@@ -38,8 +45,11 @@ def assert_same_placements(
     tolerate: str | Collection[str] = (),
     mode: str = "independent",
     preempt: bool = False,
+    extenders: str = "live",
 ) -> Comparison:
-    """Fails if some pod goes elsewhere under the new scheduler; the message says why. Returns the comparison.
+    """Fails if something differs under the new scheduler, or could not be compared; the message says why.
+
+    Returns the comparison.
 
     tolerate: causes for which a pod may go elsewhere, such as ``tie-break``. For the others see ``compare_placements``.
     """
@@ -47,7 +57,7 @@ def assert_same_placements(
     from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
-        compared = to_compare(old, new, cluster, pods, mode=mode, tolerate=tolerate)
+        compared = to_compare(old, new, cluster, pods, mode=mode, tolerate=tolerate, extenders=extenders)
         comparison = compared.comparison(preempt=preempt)
     if difference := compared.difference(comparison):
         raise AssertionError(difference)

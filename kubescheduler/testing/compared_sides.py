@@ -65,17 +65,19 @@ def to_compare(
     mode: str,
     tolerate: Iterable[str] = (),
     folders: Sequence[Path] | None = None,
+    extenders: str = "live",
 ) -> Compared:
     """See ``kubescheduler.testing.compare_placements``. Raises ConfigError with every fault.
 
-    folders: where the names of files are looked for; by default the cluster's, else the working directory.
+    folders: where the names of files are looked for; by default the cluster's, else the working directory. extenders:
+    how they are asked, unless a scheduler's description says it.
     """
     causes = [tolerate] if isinstance(tolerate, str) else list(tolerate)
     problems = [*_unknown_mode(mode), *(f"tolerate: {fault}" for fault in faults_of_tolerated(causes))]
     found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()])
     if folders is None:
         folders = [Path.cwd()] if found is None else found.folders
-    sides = [_side(problems, side, given, folders) for side, given in zip(SIDES, (old, new), strict=True)]
+    sides = [_side(problems, side, given, folders, extenders) for side, given in zip(SIDES, (old, new), strict=True)]
     known = [spec for spec, _ in sides if spec is not None]
     engines = [engine for _, engine in sides if engine is not None]
     releases = [spec.release for spec in known] or [DEFAULT_RELEASE]
@@ -87,11 +89,11 @@ def to_compare(
 
 
 def _side(
-    problems: list[str], side: str, given: Any, folders: Sequence[Path]
+    problems: list[str], side: str, given: Any, folders: Sequence[Path], extenders: str
 ) -> tuple[EngineSpec | None, Engine | None]:
     """A description and its engine; None where there is a fault, and ``problems`` has it."""
     wrong: list[str] = []
-    spec = attempt(wrong, spec_of, given, folders)
+    spec = attempt(wrong, spec_of, given, folders, extenders)
     engine = None if spec is None else attempt(wrong, spec.engine, no_notice)
     problems += (f"{side}: {problem}" for problem in wrong)
     return spec, engine

@@ -76,6 +76,7 @@ def told_difference(comparison: Comparison, titles: Sequence[str], tolerated: fr
     shown = [pod for pod in comparison.differing if pod.cause not in tolerated]
     lines = [headline(comparison)]
     lines += [f"  {side}: {title}" for side, title in zip(("old", "new"), titles, strict=True)]
+    lines += [f"  {note}" for note in comparison.notes]
     alike: dict[tuple[str, ...], list[str]] = {}
     for pod in shown:
         alike.setdefault(tuple(_pod(pod)), []).append(pod.pod.removeprefix("/"))

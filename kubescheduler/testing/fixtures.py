@@ -25,6 +25,7 @@ from kubescheduler.testing.usage_errors import UsageErrors, faults
 CLUSTER, SCHEDULER = "cluster", "scheduler"
 """Names of markers and fixtures."""
 CLUSTER_SETTING, SCHEDULER_SETTING = "kubescheduler_cluster", "kubescheduler_scheduler"
+EXTENDERS_SETTING = "kubescheduler_extenders"
 
 Read = dict[tuple[Any, ...], SharedCluster]
 """(path, time, size) of every file, and the folders → the cluster of them: read once, as nothing changes it."""
@@ -65,13 +66,21 @@ def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
     """The fixture ``compare_placements`` for a test."""
 
     def compare(
-        old: Any, new: Any, pods: Any, *, cluster: Any = None, mode: str = INDEPENDENT, preempt: bool = False
+        old: Any,
+        new: Any,
+        pods: Any,
+        *,
+        cluster: Any = None,
+        mode: str = INDEPENDENT,
+        preempt: bool = False,
+        extenders: str | None = None,
     ) -> Comparison:
         """See ``kubescheduler.testing.compare_placements``."""
         __tracebackhide__ = True
         where = request.getfixturevalue(CLUSTER) if cluster is None else cluster
         with UsageErrors():
-            compared = to_compare(old, new, where, pods, mode=mode, folders=folders_of(request))
+            asked = _extenders(request) if extenders is None else extenders
+            compared = to_compare(old, new, where, pods, mode=mode, folders=folders_of(request), extenders=asked)
             return compared.comparison(preempt=preempt)
 
     return compare
@@ -131,17 +140,22 @@ def _once(named: SharedCluster, read: Read) -> SharedCluster:
     return named
 
 
+def _extenders(request: pytest.FixtureRequest) -> str:
+    """How extenders are asked where a test does not say it."""
+    return str(request.config.getini(EXTENDERS_SETTING))
+
+
 def _spec(request: pytest.FixtureRequest) -> EngineSpec:
     """Raises ConfigError with every fault."""
     marker = request.node.get_closest_marker(SCHEDULER)
     if marker is None:
         said = request.config.getini(SCHEDULER_SETTING)
-        return spec_of(said, [request.config.rootpath]) if said else EngineSpec()
+        return spec_of(said or EngineSpec(), [request.config.rootpath], _extenders(request))
     if marker.args and not marker.kwargs and len(marker.args) == 1:
-        return spec_of(marker.args[0], folders_of(request))
+        return spec_of(marker.args[0], folders_of(request), _extenders(request))
     if marker.kwargs and not marker.args:
         text = ",".join(f"{key.replace('_', '-')}={value}" for key, value in marker.kwargs.items())
-        return spec_of(text, folders_of(request))
+        return spec_of(text, folders_of(request), _extenders(request))
     raise ConfigError(
         "@pytest.mark.scheduler: describe one scheduler, as in "
         '@pytest.mark.scheduler("release=1.16,policy=policy.json")'

@@ -56,6 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "kubescheduler_scheduler", "The scheduler that tests without a marker get, as release=1.16,policy=policy.json."
     )
+    parser.addini(
+        "kubescheduler_extenders", "How extenders are asked: live, pass, record FILE or replay FILE.", default="live"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -231,3 +231,24 @@ def test_other_comparisons_are_left_to_pytest(shop: Project) -> None:
     shop.write("pods.json", [pod("a")])
     body = 'def test(scheduler):\n    assert scheduler.place("pods.json") == 3'
     assert shop.message(body)[0] == "AssertionError: assert {'default/a': 'n2'} == 3"
+
+
+@pytest.mark.parametrize(
+    ("setting", "more"),
+    [
+        pytest.param("", ', extenders="pass"', id="argument"),
+        pytest.param("kubescheduler_extenders = pass", "", id="setting"),
+    ],
+)
+def test_extenders_are_passed_through(shop: Project, setting: str, more: str) -> None:
+    """Where no extender runs, an argument or the setting says so, and the comparison notes it."""
+    nobody = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter"}
+    shop.write("dead.json", {"kind": "Policy", "apiVersion": "v1", "extenders": [nobody]})
+    shop.write("pods.json", pod("web"))
+    (shop.path / "pytest.ini").write_text(f"[pytest]\nkubescheduler_cluster = cluster.json\n{setting}\n")
+    shop.test(
+        "def test(compare_placements):\n"
+        f'    found = compare_placements("policy=dead.json", "policy=dead.json", "pods.json"{more})\n'
+        '    assert found.same and "PASSED THROUGH" in found.notes[0]\n'
+    )
+    shop.run(passed=1)

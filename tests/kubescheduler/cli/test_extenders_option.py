@@ -1,0 +1,128 @@
+"""``--extenders``: every command asks live, passes through, records and replays, and says so in every output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kubescheduler.cli.conftest import Run
+from tests.support.extender_process import extender
+
+POLICY = """\
+kind: Policy
+apiVersion: v1
+extenders:
+- {urlPrefix: "%s/good", filterVerb: filter, prioritizeVerb: prioritize, weight: 5}
+"""
+DEAD = "http://127.0.0.1:1"
+PASSED = "EXTENDERS PASSED THROUGH"
+SIDES = ["--old", "policy=p.yaml", "--new", "release=1.20,policy=p.yaml"]
+COMMANDS = {
+    "compare": ["compare", "cluster.yaml", "--pods", "pod.yaml", *SIDES],
+    "sequence": ["compare", "cluster.yaml", "--pods", "pod.yaml", "--mode", "sequence", *SIDES],
+    "schedule": ["schedule", "cluster.yaml", "--pod", "pod.yaml", "--policy-config-file", "p.yaml"],
+    "simulate": ["simulate", "cluster.yaml", "--workload", "pod.yaml", "--policy-config-file", "p.yaml"],
+    "capacity": ["capacity", "cluster.yaml", "--pod", "pod.yaml", "--policy-config-file", "p.yaml"],
+}
+OUTPUTS = {
+    "compare": ("table", "wide", "json", "yaml", "html", "junit"),
+    "schedule": ("table", "wide", "json", "yaml"),
+    "simulate": ("table", "wide", "json"),
+    "capacity": ("table", "wide", "json"),
+}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """An extender that scores the last node best."""
+    with extender() as found:
+        yield found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_recorded_and_replayed_runs_are_byte_identical(
+    kubescheduler: Run, folder: Path, address: str, command: str
+) -> None:
+    """A replay asks nobody and prints what the recording run printed; a second recording asks nothing anew."""
+    (folder / "p.yaml").write_text(POLICY % address)
+    call = [*COMMANDS[command], "-o", "json"]
+    recorded = kubescheduler(*call, "--extenders", "record", "answers.jsonl")
+    kept = (folder / "answers.jsonl").read_bytes()
+    assert kept
+    assert "answers.jsonl" in recorded.err
+    again = kubescheduler(*call, "--extenders", "record", "answers.jsonl")
+    assert (folder / "answers.jsonl").read_bytes() == kept
+    replayed = kubescheduler(*call, "--extenders", "replay", "answers.jsonl")
+    live = kubescheduler(*call)
+    bodies = [
+        found.out.replace("are recorded in answers.jsonl", "come from answers.jsonl") for found in (recorded, again)
+    ]
+    assert bodies == [replayed.out] * 2
+    assert recorded.status == replayed.status == live.status
+    plain = [{k: v for k, v in json.loads(found.out).items() if k != "notes"} for found in (replayed, live)]
+    assert plain[0] == plain[1]
+
+
+def test_a_replay_is_strict(kubescheduler: Run, folder: Path, address: str) -> None:
+    """A request that was not recorded is wrong input, whatever a release makes of a missing score."""
+    (folder / "p.yaml").write_text(POLICY % address)
+    kubescheduler(*COMMANDS["schedule"], "--extenders", "record", "answers.jsonl")
+    (folder / "pod.yaml").write_text((folder / "pod.yaml").read_text().replace("name: web", "name: new"))
+    for command in COMMANDS.values():
+        found = kubescheduler(*command, "--extenders", "replay", "answers.jsonl")
+        assert (found.status, found.out) == (2, "")
+        assert "no answer is recorded to this request" in found.err
+        assert "about pod default/new" in found.err
+
+
+@pytest.mark.parametrize(("command", "output"), [(c, o) for c, outputs in OUTPUTS.items() for o in outputs])
+def test_passing_through_is_said_in_every_output(kubescheduler: Run, folder: Path, command: str, output: str) -> None:
+    """A dead extender that is passed through leaves an answer, and a reader of any output learns of it."""
+    (folder / "p.yaml").write_text(POLICY % DEAD)
+    found = kubescheduler(*COMMANDS[command], "--extenders", "pass", "-o", output)
+    assert found.status in (0, 1)
+    assert f"{PASSED}: {DEAD}/good" in found.out.replace("&#x27;", "'")
+    assert PASSED in found.err
+
+
+def test_one_side_may_be_passed_through(kubescheduler: Run, folder: Path, address: str) -> None:
+    """A configuration in one line says how its extenders are asked; the other side is asked live."""
+    (folder / "p.yaml").write_text(POLICY % address)
+    found = kubescheduler(*COMMANDS["compare"][:-1], "release=1.20,policy=p.yaml,extenders=pass", "-o", "json")
+    assert [note[:26] for note in json.loads(found.out)["notes"]] == ["1.20: EXTENDERS PASSED THR"]
+
+
+def test_a_sweep(kubescheduler: Run, folder: Path, address: str) -> None:
+    """The label has how extenders are asked; replayed rows are those of the recording; a dead one leaves errors."""
+    (folder / "p.yaml").write_text(POLICY % address)
+    call = ["sweep", "cluster.yaml", "--pods", "pod.yaml", "--config-spec", "policy=p.yaml", "--placements", "--out"]
+    assert kubescheduler(*call, "a.csv", "--extenders", "record", "answers.jsonl").status == 0
+    assert kubescheduler(*call, "b.csv", "--extenders", "replay", "answers.jsonl").status == 0
+    rows = [(folder / name).read_text().splitlines()[1].split(",", 1)[1] for name in ("a.csv", "b.csv")]
+    assert rows[0].replace("extenders=record", "extenders=replay") == rows[1]
+    (folder / "p.yaml").write_text(POLICY % DEAD)
+    assert kubescheduler(*call, "c.csv").status == 2
+    assert kubescheduler(*call, "d.csv", "--extenders", "pass").status == 0
+    assert "extenders=pass" in (folder / "d.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        pytest.param(["pas"], "did you mean pass?", id="near"),
+        pytest.param(["record"], "which FILE?", id="no file"),
+        pytest.param(["pass:x"], "takes no file", id="a file"),
+        pytest.param(["replay", "none.jsonl"], "none.jsonl: cannot be read: No such file", id="not there"),
+        pytest.param(["replay", "pod.yaml"], "no record of answers", id="no record"),
+        pytest.param(["record", "no/such/a.jsonl"], "cannot be written", id="no folder"),
+    ],
+)
+def test_wrong_values(kubescheduler: Run, folder: Path, said: list[str], text: str) -> None:
+    """Exit status 2 and a message."""
+    (folder / "p.yaml").write_text(POLICY % DEAD)
+    found = kubescheduler(*COMMANDS["schedule"], "--extenders", *said)
+    assert (found.status, found.out) == (2, "")
+    assert text in found.err
