@@ -1,9 +1,9 @@
-"""``kubescheduler migrate``: a Policy or provider as a KubeSchedulerConfiguration."""
+"""``kubescheduler migrate``: what an older scheduler is configured by, as a KubeSchedulerConfiguration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,22 +11,22 @@ from clusterstate.release_names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, POLI
 from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf
 
 if TYPE_CHECKING:
-    from kubescheduler.translate.translating import Source, Translation
+    from kubescheduler.translate.translation_model import Translation
 
 
 @click.command(
-    short_help="Turn a Policy or provider into a KubeSchedulerConfiguration.",
+    short_help="Turn what an older scheduler is configured by into a KubeSchedulerConfiguration.",
     epilog="Exit status: 0 everything is carried over exactly, 1 something is not, 2 wrong input or usage.",
 )
-@click.argument("policy", required=False, type=FILE)
-@click.option("--algorithm-provider", metavar="NAME", help="Translate a provider instead of a policy.")
+@click.argument("files", nargs=-1, type=FILE, metavar="[FILE]...")
+@click.option("--algorithm-provider", metavar="NAME", help="Translate a provider instead of files.")
 @click.option(
     "--from",
     "from_release",
     type=OneOf(POLICY_RELEASES),
     default=DEFAULT_RELEASE,
     show_default=True,
-    help="The release whose reading of the policy counts.",
+    help="The release whose reading of a policy counts; a configuration says its own.",
 )
 @click.option(
     "--to",
@@ -44,6 +44,19 @@ if TYPE_CHECKING:
 )
 @click.option("--keep-emphasis", is_flag=True, help="Write the weights with which packing of nodes is not outweighed.")
 @click.option(
+    "--with-new-filters",
+    is_flag=True,
+    help="Keep VolumeBinding, NodeVolumeLimits and PodTopologySpread on, which pods of today rely on.",
+)
+@click.option(
+    "--cluster",
+    multiple=True,
+    type=FILE,
+    metavar="FILE",
+    help="Weigh the notes against this cluster: say who uses what is lost.  [repeatable]",
+)
+@click.option("--bare", is_flag=True, help="Write the YAML without comments.")
+@click.option(
     "-o",
     "--output",
     type=OneOf(["yaml", "json", "table"]),
@@ -52,32 +65,32 @@ if TYPE_CHECKING:
     help="The configuration; with all that is to know as JSON; only that, as a list and a table.",
 )
 def migrate(
-    policy: str | None,
+    files: tuple[str, ...],
     algorithm_provider: str | None,
-    from_release: str,
-    to: str,
-    feature_gates: str,
-    hard_pod_affinity_symmetric_weight: int | None,
-    keep_emphasis: bool,
+    cluster: tuple[str, ...],
+    bare: bool,
     output: str,
+    **options: Any,
 ) -> int:
-    """Turn POLICY, or a provider, into a KubeSchedulerConfiguration, and say what changes.
+    """Turn what is in the FILEs, or a provider, into a KubeSchedulerConfiguration, and say what changes.
 
-    POLICY is JSON, YAML or TOML, or a ConfigMap with the policy under policy.cfg; - is standard input. Every line of
-    the configuration tells which entry it comes from.
+    A FILE has a Policy, a KubeSchedulerConfiguration of an older version, a ConfigMap with either, or the manifest of
+    kube-scheduler itself (a Deployment or a static Pod), whose flags are migrated, too, with the ConfigMap that it
+    mounts; several documents in one file are fine. - is standard input. Every line of the configuration tells where it
+    comes from.
 
     \b
     Examples:
       kubescheduler migrate policy.json
-      kubescheduler migrate policy.yaml --to 1.20 > scheduler.yaml
+      kubescheduler migrate scheduler-v1beta2.yaml --bare > scheduler.yaml
+      kubescheduler migrate kube-scheduler.yaml configmap.yaml --cluster cluster.yaml -o table
       kubescheduler migrate --algorithm-provider ClusterAutoscalerProvider --keep-emphasis
       kubectl get configmap -n kube-system scheduler-policy -o yaml | kubescheduler migrate - -o table
     """
-    from kubescheduler.translate.translating import translate
-
-    source = _source(policy, algorithm_provider, from_release, feature_gates, hard_pod_affinity_symmetric_weight)
-    translation = translate(source, to, keep_emphasis=keep_emphasis)
-    for piece in _rendered(translation, output):
+    translation = _translation(files, algorithm_provider, options)
+    if cluster:
+        translation = _weighed(translation, cluster)
+    for piece in _rendered(translation, output, bare=bare):
         click.echo(piece, nl=False)
     if output == "yaml":
         from kubescheduler.cli.engine_options import remark
@@ -87,22 +100,41 @@ def migrate(
     return 0 if translation.exact else 1
 
 
-def _source(
-    policy: str | None, provider: str | None, release: str, feature_gates: str, hard_weight: int | None
-) -> Source:
-    from kubescheduler.engine.releases import RELEASES
-    from kubescheduler.translate.translating import policy_source, provider_source, read_policy_text
+def _translation(files: tuple[str, ...], provider: str | None, options: Mapping[str, Any]) -> Translation:
+    from kubescheduler.translate.migration import MigrationOptions, migrated
+    from kubescheduler.translate.policy_source import provider_source
+    from kubescheduler.translate.translating import translate
 
-    gates = RELEASES[release].gates.parse(feature_gates)
-    if policy is None:
+    weight = options["hard_pod_affinity_symmetric_weight"]
+    chosen = MigrationOptions(
+        release=options["from_release"],
+        to=options["to"],
+        feature_gates=options["feature_gates"],
+        hard_weight=weight,
+        keep_emphasis=options["keep_emphasis"],
+        with_new_filters=options["with_new_filters"],
+    )
+    if not files:
         if provider is None:
             raise click.UsageError("say what to translate: a policy file, or --algorithm-provider NAME")
-        return provider_source(provider, release, gates, hard_weight)
+        source = provider_source(provider, chosen.release, chosen.gates(), weight)
+        return translate(
+            source, chosen.to, keep_emphasis=chosen.keep_emphasis, with_new_filters=chosen.with_new_filters
+        )
     if provider is not None:
         raise click.UsageError("a policy stands in place of a provider: give one of them")
-    name = "standard input" if policy == "-" else policy
-    document = read_policy_text(_text(policy), name)
-    return policy_source(document, release, gates, name, hard_weight)
+    return migrated([("standard input" if name == "-" else name, _text(name)) for name in files], chosen)
+
+
+def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
+    """With notes that say who uses what they speak of."""
+    import attrs
+
+    from kubescheduler.sources.cluster_input import read_cluster
+    from kubescheduler.translate.weighed_notes import weighed
+
+    objects = read_cluster(cluster).objects
+    return attrs.evolve(translation, notes=weighed(translation.notes, objects))
 
 
 def _text(policy: str) -> str:
@@ -123,11 +155,11 @@ def _text(policy: str) -> str:
 # --- output --------------------------------------------------------------------------------
 
 
-def _rendered(translation: Translation, output: str) -> Iterator[str]:
+def _rendered(translation: Translation, output: str, *, bare: bool) -> Iterator[str]:
     if output == "yaml":
         from kubescheduler.translate.translating import translation_yaml
 
-        yield translation_yaml(translation)
+        yield translation_yaml(translation, bare=bare)
     elif output == "json":
         import msgspec
 

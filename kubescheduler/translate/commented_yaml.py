@@ -22,8 +22,10 @@ Lines = Iterator[tuple[str, str]]
 """Lines and their comments."""
 
 
-def translation_yaml(translation: Translation) -> str:
-    """The notes as a block of comments, then the document."""
+def translation_yaml(translation: Translation, *, bare: bool = False) -> str:
+    """The notes as a block of comments, then the document; bare: without any comment."""
+    if bare:
+        return "".join(f"{text}\n" for text, _ in _lines(translation.document.value, ""))
     return f"{_header(translation)}\n{commented_yaml(translation.document)}"
 
 

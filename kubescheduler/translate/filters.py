@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -17,6 +17,8 @@ IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
 VOLUME_LIMITS = "NodeVolumeLimits"
 NODE_AFFINITY = "NodeAffinity"
 SPREAD = "PodTopologySpread"
+NEW_FILTERS = (VOLUME_LIMITS, "VolumeBinding", SPREAD)
+"""What pods of today rely on, whatever the policy: bound claims, limits of CSI drivers, their own constraints."""
 MISSING: dict[str, str] = {
     "NodeResourcesFit": "what pods request and nodes have",
     "NodeName": "spec.nodeName",
@@ -43,8 +45,8 @@ class Filters:
     notes: tuple[Note, ...]
 
 
-def filters_1_36(source: Source) -> Filters:
-    """The Filter plugins for what a policy or provider selects, mandatory ones included."""
+def filters_1_36(source: Source, *, with_new_filters: bool = False) -> Filters:
+    """The Filter plugins for what a policy or provider selects, mandatory ones included; new ones when asked for."""
     plugins: dict[str, tuple[str, ...]] = {}
     notes: list[Note] = []
     for item in (item for item in source.predicates if not item.idle):
@@ -60,6 +62,11 @@ def filters_1_36(source: Source) -> Filters:
         notes.append(_affinity_note(required[0].origin))
     if required:
         plugins[NODE_AFFINITY] = (*plugins.get(NODE_AFFINITY, ()), *(said.origin for said in required))
+    if with_new_filters:
+        for name in (name for name in NEW_FILTERS if name not in plugins):
+            plugins[name] = ("--with-new-filters",)
+            text = f"no predicate of the policy looks at {MISSING[name]}; it is enabled all the same"
+            notes.append(Note(NoteKind.APPROXIMATE, f"--with-new-filters {name}", text))
     notes += _missing(plugins)
     for name in MANDATORY_PREDICATES:
         plugins.setdefault(PREDICATES[name][0], ("always added",))
@@ -94,14 +101,20 @@ def _notes(item: PolicyEntry) -> Iterator[Note]:
 def _argument_note(item: PolicyEntry) -> Note:
     argument = item.predicate
     if argument is not None and argument.service_affinity is not None:
-        labels = ", ".join(argument.service_affinity.labels)
-        text = f"1.36 has no ServiceAffinity: nothing keeps the pods of a service on nodes with the same {labels}"
-        advice = (
-            "give the pods a required podAffinity to their own labels, with the label as topologyKey, or a nodeSelector"
-        )
-        return Note(NoteKind.LOST, item.path, text, advice)
+        return service_affinity_note(argument.service_affinity.labels, item.path)
     text = "it becomes addedAffinity of NodeAffinity; its reason speaks of scheduler-enforced node affinity"
     return Note(NoteKind.EXACT, item.path, text)
+
+
+def service_affinity_note(labels: Sequence[str], path: str) -> Note:
+    """What is to be said of labels that kept the pods of a service together."""
+    text = (
+        f"1.36 has no ServiceAffinity: nothing keeps the pods of a service on nodes with the same {', '.join(labels)}"
+    )
+    advice = (
+        "give the pods a required podAffinity to their own labels, with the label as topologyKey, or a nodeSelector"
+    )
+    return Note(NoteKind.LOST, path, text, advice)
 
 
 def _affinity_note(path: str) -> Note:
@@ -124,5 +137,5 @@ def _missing(plugins: Mapping[str, tuple[str, ...]]) -> Iterator[Note]:
     found = [f"{plugin} ({what})" for plugin, what in MISSING.items() if plugin not in plugins]
     if found:
         text = f"no filter where the policy has no predicate: {', '.join(found)}"
-        advice = "enable in multiPoint, and no longer disable at preFilter and filter, what pods now rely on"
+        advice = f"--with-new-filters enables what pods of today rely on: {', '.join(NEW_FILTERS)}"
         yield Note(NoteKind.CHECK, "predicates", text, advice)

@@ -12,6 +12,11 @@ from kubescheduler.translate.translation_model import Note, NoteKind, Said, orig
 SELECTOR_SPREAD = ("SelectorSpreadPriority", "ServiceSpreadingPriority")
 EVEN_SPREAD = "EvenPodsSpreadPriority"
 SYSTEM, LIST = "System", "List"
+SYSTEM_CONSTRAINTS = (
+    {"maxSkew": 3, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"},
+    {"maxSkew": 5, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"},
+)
+"""What defaultingType System stands for."""
 SELECTOR_PLUGIN = "SelectorSpread"
 GATE = "DefaultPodTopologySpread"
 GATE_OFF = f"--feature-gates {GATE}=false"
@@ -70,10 +75,19 @@ def spread(
     weight = sum(item.weight for item in selecting)
     if even:
         weight = even[0].weight if one_plugin else max(weight, even[0].weight)
+    constraints = tuple({_label(item): _constraint(item) for item in against}.values())
     if selecting:
         notes = () if one_plugin else _selector_notes(selecting, even)
-        return Spread(weight, source, SYSTEM, (), (*notes, *map(_lost, against)))
-    constraints = tuple({_label(item): _constraint(item) for item in against}.values())
+        if not against:
+            return Spread(weight, source, SYSTEM, (), notes)
+        labels = {_label(item) for item in against}
+        spelled = tuple(
+            Said(dict(each), f"{source}: system default")
+            for each in SYSTEM_CONSTRAINTS
+            if each["topologyKey"] not in labels
+        )
+        source = origin(item.origin for item in items)
+        return Spread(weight, source, LIST, (*spelled, *constraints), (*notes, *map(_beside, against)))
     weight = max(weight, sum(item.weight for item in against))
     return Spread(weight, source, LIST, constraints, tuple(map(_approximate, against)))
 
@@ -123,12 +137,12 @@ def _approximate(item: PolicyEntry) -> Note:
     return Note(NoteKind.APPROXIMATE, item.path, text, f"label every node with {_label(item)}: others score 0")
 
 
-def _lost(item: PolicyEntry) -> Note:
+def _beside(item: PolicyEntry) -> Note:
     label = _label(item)
-    text = f"PodTopologySpread spreads by its system defaults, to which no constraint on {label} can be added"
-    advice = (
-        "give the pods a topologySpreadConstraint "
-        f"{{maxSkew: 1, topologyKey: {label}, whenUnsatisfiable: ScheduleAnyway}}, or write it in defaultConstraints "
-        "with defaultingType List"
+    text = (
+        f"the system defaults of PodTopologySpread are written out, and a constraint on {label} beside them: one score "
+        "for all, and a node without any of these labels scores 0"
     )
-    return Note(NoteKind.LOST, item.path, text, advice)
+    return Note(
+        NoteKind.APPROXIMATE, item.path, text, f"label every node with {label}, and those of the system defaults"
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from clusterstate.errors import ConfigError
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND, V1BETA1
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
@@ -48,14 +49,25 @@ class _Written:
     """Plugin → why it differs from what 1.20 makes of the policy."""
 
 
+<<<<<<< HEAD
 def translate_1_20(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
     """The configuration for 1.20, or for a release ``to`` that reads the same version.
 
     keep_emphasis: with the weights that keep packing on top.
+=======
+def translate_1_20(source: Source, *, keep_emphasis: bool = False, with_new_filters: bool = False) -> Translation:
+    """The configuration for 1.20. keep_emphasis: with the weights that keep packing on top.
+>>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
 
-    Raises ConfigError for a policy that cannot be mended so that 1.20 takes it.
+    Raises ConfigError for a policy that cannot be mended so that 1.20 takes it, and for ``with_new_filters``: they are
+    new in 1.36.
     """
+<<<<<<< HEAD
     record = release_named(to)
+=======
+    if with_new_filters:
+        raise ConfigError("--with-new-filters: it is for release 1.36")
+>>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
     found = mended(source.policy, source.record)
     named = origins(found, _default(source), selector_spread=source.selector_spread)
     written = _Written(profile_1_20(source, found.policy, record), named)

@@ -43,21 +43,33 @@ __all__ = [
 
 
 class _Translate(Protocol):
+<<<<<<< HEAD
     def __call__(self, source: Source, to: str, *, keep_emphasis: bool = False) -> Translation: ...
+=======
+    def __call__(
+        self, source: Source, *, keep_emphasis: bool = False, with_new_filters: bool = False
+    ) -> Translation: ...
+>>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
 
 
 TARGETS: dict[str, _Translate] = {V1BETA1: translate_1_20, V1: translate_1_36}
 """The apiVersion that a release writes → what translates for it."""
 
 
-def translate(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
+def translate(source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False) -> Translation:
     """The configuration for release ``to``, one with profiles, and what to know about it.
 
-    keep_emphasis: where packing of nodes would be outweighed, with the weights that keep it on top. Raises ConfigError
-    for a policy that the target cannot take in any form; a document that is returned is one that the target accepts.
+    keep_emphasis: where packing of nodes would be outweighed, with the weights that keep it on top. with_new_filters:
+    1.36: with VolumeBinding, NodeVolumeLimits and PodTopologySpread also where the source has no predicate for them.
+    Raises ConfigError for a policy that the target cannot take in any form; a document that is returned is one that
+    the target accepts.
     """
     form = release_named(to).framework_rules.component
+<<<<<<< HEAD
     translation = TARGETS[form.native](source, to, keep_emphasis=keep_emphasis)
+=======
+    translation = TARGETS[form.native](source, keep_emphasis=keep_emphasis, with_new_filters=with_new_filters)
+>>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
     try:
         component_config_from(translation.plain(), form, all_problems=True)
     except ConfigError as error:

@@ -51,10 +51,9 @@ def _enabled_problems(
 
 
 def _unknown(name: str, known: Collection[str], form: ComponentFormat) -> str:
-    hint = nearest(name, known)
-    if name in form.gone:
-        hint = f"; {form.gone[name]}"
-    return f"there is no plugin {name or 'without a name'}{hint or '; one of your own comes by --plugin'}"
+    own = "; one of your own comes by --plugin"
+    hint = f"; {form.gone[name]}" if name in form.gone else nearest(name, known) + own
+    return f"there is no plugin {name or 'without a name'}{hint}"
 
 
 def _list_problems(profile: Profile, path: str) -> Iterator[str]:

@@ -31,11 +31,13 @@ from kubescheduler.config.policy.policy_1_20_names import (
     priority_name,
 )
 from kubescheduler.config.policy.policy_1_20_plugins import collect
-from kubescheduler.config.policy.policy_checks_1_16 import FROM_POLICY, MAX_WEIGHT
+from kubescheduler.config.policy.policy_checks_1_16 import FROM_POLICY, GATED, MAX_WEIGHT, misplaced
 from kubescheduler.config.policy.policy_model import Policy, PriorityArgument, PriorityPolicy, RequestedToCapacityRatio
 from kubescheduler.framework.args.field_errors import FieldError, aggregate, invalid
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_errors
 
+TAINTED = frozenset(name for name, gate in GATED.items() if gate.startswith("TaintNodesByCondition"))
+"""Predicates of 1.16 whose conditions are taints since."""
 FATAL = "fatal: "
 """What is put before a text with which the process ends itself."""
 PANIC = "panic: runtime error: invalid memory address or nil pointer dereference"
@@ -101,7 +103,7 @@ def registration_problems_1_20(policy: Policy) -> Iterator[Fatal]:
             yield Fatal(f"predicates[{at}]", text)
         elif count is None and (name := predicate_name(predicate.name)) not in PREDICATES:
             text = f"Invalid configuration: Predicate type not found for {go_quote(name)}"
-            yield Fatal(f"predicates[{at}]", text, nearest(name, {*PREDICATES, *PREDICATE_ALIASES}))
+            yield Fatal(f"predicates[{at}]", text, _predicate_hint(name))
     for at, priority in enumerate(policy.priorities or ()):
         count = None if priority.argument is None else priority.argument.count
         if priority.name == EQUAL:
@@ -111,7 +113,16 @@ def registration_problems_1_20(policy: Policy) -> Iterator[Fatal]:
             yield Fatal(f"priorities[{at}]", text)
         elif count is None and (name := priority_name(priority.name)) not in PRIORITIES:
             text = f"Invalid configuration: Priority type not found for {go_quote(name)}"
-            yield Fatal(f"priorities[{at}]", text, nearest(name, {*PRIORITIES, *PRIORITY_ALIASES, EQUAL}))
+            others = misplaced({*PREDICATES, *PREDICATE_ALIASES}, "predicate")
+            hint = others.get(name) or nearest(name, {*PRIORITIES, *PRIORITY_ALIASES, EQUAL})
+            yield Fatal(f"priorities[{at}]", text, hint)
+
+
+def _predicate_hint(name: str) -> str:
+    if name in TAINTED:
+        return "; 1.20 has taints for it, which PodToleratesNodeTaints heeds: take it out"
+    others = misplaced({*PRIORITIES, *PRIORITY_ALIASES, EQUAL}, "priority")
+    return others.get(name) or nearest(name, {*PREDICATES, *PREDICATE_ALIASES})
 
 
 def crash_problems_1_20(policy: Policy) -> Iterator[FieldError]:

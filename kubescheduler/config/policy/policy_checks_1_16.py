@@ -105,24 +105,50 @@ def _name_error(name: str) -> str | None:
     return None
 
 
+GATED = {
+    **dict.fromkeys(
+        ("CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"),
+        "TaintNodesByCondition=false",
+    ),
+    "EvenPodsSpread": "EvenPodsSpread=true",
+    "EvenPodsSpreadPriority": "EvenPodsSpread=true",
+    "ResourceLimitsPriority": "ResourceLimitsPriorityFunction=true",
+}
+"""Name that release 1.16 registers only under a feature gate → the gate."""
+
+
 def registration_problems(
-    policy: Policy, predicates: Iterable[str], priorities: Iterable[str]
+    policy: Policy, predicates: Iterable[str], priorities: Iterable[str], gated: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, str, str]]:
-    """(path, message, hint) of every entry in order, predicates first; a custom entry is known to those after it."""
-    known = set(predicates)
+    """(path, message, hint) of every entry in order, predicates first; a custom entry is known to those after it.
+
+    gated: name → the feature gate that registers it.
+    """
+    known, others, gates = set(predicates), set(priorities), gated or {}
     for at, predicate in enumerate(policy.predicates or ()):
         if error := predicate_error(predicate, known):
-            yield f"predicates[{at}]", error, _hint(predicate.name, known, error)
+            yield f"predicates[{at}]", error, _hint(predicate.name, known, error, gates, misplaced(others, "priority"))
         known.add(predicate.name)
-    known = set(priorities)
+    known, others = others, known
     for at, priority in enumerate(policy.priorities or ()):
         if error := priority_error(priority, known):
-            yield f"priorities[{at}]", error, _hint(priority.name, known, error)
+            hint = _hint(priority.name, known, error, gates, misplaced(others, "predicate"))
+            yield f"priorities[{at}]", error, hint
         known.add(priority.name)
 
 
-def _hint(name: str, known: Iterable[str], error: str) -> str:
-    return nearest(name, known) if "type not found" in error else ""
+def misplaced(names: Iterable[str], what: str) -> dict[str, str]:
+    """Name of the other list → what to do with an entry of that name."""
+    lists = {"priority": "priorities, with a weight", "predicate": "predicates"}
+    return dict.fromkeys(names, f"; it is a {what}: move it to {lists[what]}")
+
+
+def _hint(name: str, known: Iterable[str], error: str, gated: Mapping[str, str], elsewhere: Mapping[str, str]) -> str:
+    if "type not found" not in error:
+        return ""
+    if name in gated:
+        return f"; --feature-gates {gated[name]} registers it"
+    return elsewhere.get(name) or nearest(name, known)
 
 
 # --- later checks --------------------------------------------------------------------------
@@ -197,7 +223,7 @@ def policy_problems(
     reported = {path.partition("[")[0] for path, _ in invalid}  # a sum of wrong weights is no fault of its own
     problems = [
         *invalid,
-        *((path, error + hint) for path, error, hint in registration_problems(policy, predicates, priorities)),
+        *((path, error + hint) for path, error, hint in registration_problems(policy, predicates, priorities, GATED)),
         *(problem for problem in _later(policy, hard_weight, defaults) if problem[0] not in reported),
     ]
     return [f"{path}: {message}" for path, message in problems]

@@ -122,14 +122,17 @@ def test_spreading(name: str, spread: dict[str, Any]) -> None:
 
 
 def test_service_anti_affinity_becomes_a_default_constraint() -> None:
-    """Beside SelectorSpreadPriority there is no place for it; a label counts once."""
+    """A label counts once; beside SelectorSpreadPriority the system defaults are written out with it."""
     entries = [anti_affinity("AA", 2, "rack"), anti_affinity("BB", 3, "rack"), anti_affinity("CC", 1, "row")]
     found = translated(only(entries), "1.36")
     keys = [constraint["topologyKey"] for constraint in args(found, "PodTopologySpread")["defaultConstraints"]]
     assert (keys, enabled(found, "multiPoint")["PodTopologySpread"]) == (["rack", "row"], 6)
     beside = translated(only([*entries[:1], *priorities(SelectorSpreadPriority=4)]), "1.36")
-    assert args(beside, "PodTopologySpread") == {"defaultingType": "System"}
-    assert ("lost", "priorities[0] AA") in told(beside)
+    spread = args(beside, "PodTopologySpread")
+    constraints = [(each["topologyKey"], each["maxSkew"]) for each in spread["defaultConstraints"]]
+    assert spread["defaultingType"] == "List"
+    assert constraints == [("kubernetes.io/hostname", 3), ("topology.kubernetes.io/zone", 5), ("rack", 1)]
+    assert ("approximate", "priorities[0] AA") in told(beside)
 
 
 def test_labels_become_added_affinity() -> None:

@@ -241,7 +241,8 @@ def test_every_fault_at_once() -> None:
         "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0",
         'profiles[0].pluginConfig[1].args.scoringStrategy.type: Unsupported value: "Least": supported values: '
         '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
-        "profiles[0].plugins.score.enabled[0].name: there is no plugin NodeAfinity; did you mean NodeAffinity?",
+        "profiles[0].plugins.score.enabled[0].name: there is no plugin NodeAfinity; did you mean NodeAffinity?; "
+        "one of your own comes by --plugin",
         "profiles[0].plugins.score.enabled[1].name: plugin NodeName does not extend Score plugin; "
         "it takes part in filter",
     )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
+from kubescheduler.config.policy.policy_checks_1_16 import GATED
 from kubescheduler.engine.spec import EngineSpec
 
 EXTENDER = {"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter", "apiVersion": "v1beta1"}
@@ -125,3 +126,35 @@ def test_faults_do_not_hide_one_another(tmp_path: Path, release: str) -> None:
         "priorities[1].weight",
         "predicates[0]",
     ]
+
+
+@pytest.mark.parametrize(
+    ("release", "entries", "hint"),
+    [
+        ("1.16", {"predicates": [{"name": "CheckNodeDiskPressure"}]}, "--feature-gates TaintNodesByCondition=false"),
+        ("1.16", {"predicates": [{"name": "EvenPodsSpread"}]}, "--feature-gates EvenPodsSpread=true registers it"),
+        ("1.16", {"predicates": [{"name": "ImageLocalityPriority"}]}, "it is a priority: move it to priorities"),
+        ("1.16", {"priorities": [{"name": "HostName", "weight": 1}]}, "it is a predicate: move it to predicates"),
+        ("1.4", {"predicates": [{"name": "EqualPriority"}]}, "it is a priority: move it to priorities"),
+        ("1.20", {"predicates": [{"name": "CheckNodeDiskPressure"}]}, "1.20 has taints for it"),
+        ("1.20", {"predicates": [{"name": "ImageLocalityPriority"}]}, "it is a priority: move it to priorities"),
+        ("1.20", {"priorities": [{"name": "HostName", "weight": 1}]}, "it is a predicate: move it to predicates"),
+    ],
+    ids=["gate", "gate-on", "priority", "predicate", "1.4-priority", "1.20-taints", "1.20-priority", "1.20-predicate"],
+)
+def test_names_in_the_wrong_place(tmp_path: Path, release: str, entries: dict[str, Any], hint: str) -> None:
+    """A name that another gate registers, and one of the other list, is said to be that."""
+    first, problem = outcome(tmp_path, release, policy(**entries))
+    assert first == "error"
+    assert hint in problem
+
+
+@pytest.mark.parametrize(("gate", "name"), [(gate, name) for name, gate in GATED.items()])
+def test_the_gates_register_them(tmp_path: Path, gate: str, name: str) -> None:
+    """With the gate that a hint names the policy is taken."""
+    entry = (
+        {"priorities": [{"name": name, "weight": 1}]} if name.endswith("Priority") else {"predicates": [{"name": name}]}
+    )
+    path = tmp_path / "policy.json"
+    path.write_text(policy(**entry), encoding="utf-8")
+    assert EngineSpec(policy_file=str(path), feature_gates=gate).engine(print).release == "1.16"

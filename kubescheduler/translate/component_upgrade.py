@@ -1,0 +1,170 @@
+"""KubeSchedulerConfigurations of older versions as v1: the document as it is written, with what v1 has instead."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component import component_config_from
+from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.decode_config import read_written
+from kubescheduler.config.component.format_1_20 import FORMAT_1_20
+from kubescheduler.config.component.format_1_36 import FORMAT_1_36, FORMAT_V1BETA
+from kubescheduler.config.component.written_config import Written
+from kubescheduler.config.go_decoding import GoDecoder, show_path
+from kubescheduler.config.policy.unread_keys import twice_problems, unknown_problem
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
+from kubescheduler.translate.process_settings import settings_1_36, with_settings
+from kubescheduler.translate.profile_upgrade import OldProfile, upgraded_profile
+from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Said, Translation, grouped
+
+RELEASES = {V1ALPHA2: "1.19", V1BETA1: "1.20", V1BETA2: "1.27", V1BETA3: "1.28"}
+"""apiVersion → a release that reads it, the last one but for v1beta1."""
+ONE_LIST_A_POINT = (V1ALPHA2, V1BETA1, V1BETA2)
+"""Versions whose defaults are lists at each point."""
+ANYWHERE = frozenset(Point) - {Point.QUEUE_SORT}
+"""Where a plugin that is not known may take part when multiPoint enables it."""
+V1ALPHA2_KEYS = ("disablePreemption", "bindTimeoutSeconds")
+"""What v1alpha2 has and v1beta1 has not."""
+
+
+def upgraded(document: Mapping[str, Any], name: str) -> Translation:
+    """The document as v1, and what to know about it; its own origin stands behind every line.
+
+    Plugins that kube-scheduler does not come with are kept. Raises ConfigError with every fault of the document for
+    which the releases of its version refuse it, and for a document that cannot be said in v1.
+    """
+    version = str(document.get("apiVersion"))
+    notes: list[Note] = []
+    if version == V1ALPHA2:
+        document = _without_unknown(document, notes)
+    try:
+        written = _read(document, version, notes)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
+    profiles: list[dict[str, Any]] = []
+    for at, profile in enumerate(document.get("profiles") or [{}]):
+        typed = written.profiles[at].plugin_config if written.profiles else ()
+        old = OldProfile(
+            written=profile or {},
+            path=f"profiles[{at}]",
+            args=tuple(typed),
+            lists=version in ONE_LIST_A_POINT,
+            least=version in (V1ALPHA2, V1BETA1),
+        )
+        said, more = upgraded_profile(old)
+        profiles.append({"schedulerName": _name(profile, at), **said})
+        notes += more
+    head = f"as {version.rpartition('/')[2]} has it"
+    top: dict[str, Any] = {
+        "apiVersion": Said(V1, "the version that 1.36 reads"),
+        "kind": Said(KIND, "the version that 1.36 reads"),
+        "profiles": profiles,
+    }
+    if extenders := document.get("extenders"):
+        top["extenders"] = Said(extenders, "extenders")
+    translation = Translation(
+        source=name,
+        from_release=RELEASES[version],
+        release="1.36",
+        document=Said(top, head),
+        notes=(*notes, *_version_notes(version)),
+        before=Emphasis(()),
+        after=Emphasis(()),
+    )
+    result = with_settings(translation, settings_1_36(document, lambda key: key))
+    result = attrs.evolve(result, notes=grouped(result.notes))
+    _check(result, name)
+    return result
+
+
+def _name(profile: Any, at: int) -> Said:
+    given = (profile or {}).get("schedulerName")
+    if given is None:
+        return Said(DEFAULT_SCHEDULER_NAME, "default")
+    return Said(given, f"profiles[{at}].schedulerName")
+
+
+# --- checks --------------------------------------------------------------------------------
+
+
+def foreign_points(plugins_of: Iterator[Mapping[str, Any]], known: Mapping[str, Any]) -> dict[str, frozenset[Point]]:
+    """Plugins that kube-scheduler does not come with → the points at which profiles list them."""
+    found: dict[str, frozenset[Point]] = {}
+    for plugins in plugins_of:
+        for member, plugin_set in plugins.items():
+            points = ANYWHERE if member == "multiPoint" else frozenset(p for p in Point if p.value == member)
+            for entry in (plugin_set or {}).get("enabled") or ():
+                if isinstance(entry, Mapping) and entry.get("name") not in known:
+                    name = str(entry.get("name"))
+                    found[name] = found.get(name, frozenset()) | points
+    return found
+
+
+def _plugins(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for profile in document.get("profiles") or ():
+        plugins = profile.get("plugins") if isinstance(profile, Mapping) else None
+        if isinstance(plugins, Mapping):
+            yield {member: each for member, each in plugins.items() if isinstance(each, Mapping)}
+
+
+def _read(document: Mapping[str, Any], version: str, notes: list[Note]) -> Written:
+    """The document decoded; raises ConfigError with the faults for which releases of its version refuse it."""
+    form = FORMAT_V1BETA if version in (V1BETA2, V1BETA3) else FORMAT_1_20
+    if version == V1ALPHA2:
+        own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
+        return _read({**own, "apiVersion": V1BETA1}, V1BETA1, notes)
+    decoded = read_written(document, form, version, args_keys(form.plugins, {}))
+    if problems := [*decoded.problems, *twice_problems(document)]:
+        raise ConfigError(problems)
+    if version == V1BETA1:
+        known = points_by_plugin(form.plugins)
+        points = {**known, **foreign_points(_plugins(document), known)}
+        component_config_from(document, form, all_problems=True, points=points)
+    return decoded.written
+
+
+def _without_unknown(document: Mapping[str, Any], notes: list[Note]) -> dict[str, Any]:
+    """A v1alpha2 document without the keys that it does not have, each with a note."""
+    kept: dict[str, Any] = copy.deepcopy(dict(document))
+    decoder = GoDecoder(outer=0)
+    decoder.decode(CONFIGURATION[V1BETA1], {key: kept[key] for key in kept if key not in V1ALPHA2_KEYS})
+    for key in decoder.unknown:
+        if key.path not in (("kind",), ("apiVersion",)):
+            place: Any = kept
+            for step in key.path[:-1]:
+                place = place[step]
+            del place[key.path[-1]]
+            notes.append(Note(NoteKind.LOST, show_path(key.path), unknown_problem(key).partition(": ")[2]))
+    return kept
+
+
+def _check(translation: Translation, name: str) -> None:
+    """Raises ConfigError when 1.36 would not take the result."""
+    document = translation.plain()
+    known = points_by_plugin(FORMAT_1_36.plugins)
+    points = {**known, **foreign_points(_plugins(document), known)}
+    try:
+        component_config_from(document, FORMAT_1_36, all_problems=True, points=points)
+    except ConfigError as error:
+        text = f"{name}: release 1.36 does not take what this becomes"
+        raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error
+
+
+def _version_notes(version: str) -> Iterator[Note]:
+    short = version.rpartition("/")[2]
+    if version == V1BETA3:
+        text = (
+            "v1 enables DynamicResources and NodeDeclaredFeatures by default: they look at what older pods do not have"
+        )
+        yield Note(NoteKind.EXACT, short, text)
+    limits = (
+        "by default it enabled EBSLimits, GCEPDLimits and AzureDiskLimits; NodeVolumeLimits counts such volumes now"
+    )
+    yield Note(NoteKind.CHECK, short, limits, "see that the CSI drivers report allocatable.count")

@@ -1,0 +1,197 @@
+"""Whatever an older kube-scheduler is configured by, as a configuration of a later one: ``kubescheduler migrate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
+from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
+from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
+from kubescheduler.engine.releases import release_named
+from kubescheduler.translate.component_upgrade import RELEASES, upgraded
+from kubescheduler.translate.migration_input import Held, Pool, Process, in_configmaps, only_one, pool
+from kubescheduler.translate.policy_source import Source, policy_source, provider_source
+from kubescheduler.translate.process_flags import ProcessFlags, flag_notes
+from kubescheduler.translate.process_settings import settings_1_36, with_settings
+from kubescheduler.translate.translating import translate
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped
+
+OLDEST = "componentconfig/v1alpha1"
+"""What v1alpha1 was called before 1.10."""
+
+
+@attrs.frozen
+class MigrationOptions:
+    """How what is given is read and translated."""
+
+    release: str
+    """Whose reading of a policy counts; a configuration says it itself."""
+    to: str
+    feature_gates: str = ""
+    hard_weight: int | None = None
+    """Of the flag, if the scheduler was started with it."""
+    keep_emphasis: bool = False
+    with_new_filters: bool = False
+    """Keep the filters on that the source has no predicate for but pods of today rely on."""
+
+    def gates(self) -> Mapping[str, bool]:
+        """Every gate of the release. Raises ConfigError for one it does not know."""
+        return release_named(self.release).gates.parse(self.feature_gates)
+
+
+def migrated(texts: Sequence[tuple[str, str]], options: MigrationOptions) -> Translation:
+    """The translation of what is in files, given as (name, text) pairs. Raises ConfigError with every problem.
+
+    A manifest of kube-scheduler goes before all else: its flags say what is translated, and ConfigMaps and files are
+    looked up among the texts.
+    """
+    found = pool(texts)
+    if len(found.processes) > 1:
+        raise ConfigError(
+            f"several kube-schedulers: {', '.join(one.name for one in found.processes)}; give one of them"
+        )
+    if found.processes:
+        return _of_process(found, found.processes[0], options)
+    names = [name for name, _ in texts]
+    mains = [held for held in found.documents if held.document.get("kind") == KIND] or list(found.documents)
+    held, notes = only_one([*mains, *(in_configmaps(found) if not mains else ())], names)
+    return _with_notes(_of_document(found, held, options), notes)
+
+
+def _of_document(found: Pool, held: Held, options: MigrationOptions) -> Translation:
+    if held.document.get("kind") != KIND:
+        return _translated(_policy(held, options), options)
+    version = held.document.get("apiVersion")
+    if version in (V1ALPHA1, OLDEST):
+        return _of_v1alpha1(found, held, options)
+    if version == V1:
+        raise ConfigError(f"{held.name}: kind: this is a {KIND} of v1 already; there is nothing to translate")
+    if version not in RELEASES:
+        known = ", ".join(each.rpartition("/")[2] for each in (V1ALPHA1, *RELEASES))
+        raise ConfigError(f"{held.name}: apiVersion: {version} is not known; known are {known}")
+    if release_named(options.to).framework_rules.component.native != V1:
+        raise ConfigError(f"{held.name}: a {KIND} of {str(version).rpartition('/')[2]} is migrated to 1.36 only")
+    return upgraded(held.document, held.name)
+
+
+def _policy(held: Held, options: MigrationOptions) -> Source:
+    return policy_source(held.document, options.release, options.gates(), held.name, options.hard_weight)
+
+
+def _translated(source: Source, options: MigrationOptions) -> Translation:
+    return translate(source, options.to, keep_emphasis=options.keep_emphasis, with_new_filters=options.with_new_filters)
+
+
+def _with_notes(translation: Translation, notes: Sequence[Note]) -> Translation:
+    return attrs.evolve(translation, notes=grouped((*translation.notes, *notes)))
+
+
+# --- 1.16's configuration ------------------------------------------------------------------
+
+
+def _of_v1alpha1(found: Pool, held: Held, options: MigrationOptions) -> Translation:
+    document = {**held.document, "apiVersion": V1ALPHA1}
+    try:
+        config = read_v1alpha1(document)
+    except ConfigError as error:
+        raise ConfigError(f"{held.name}: {problem}" for problem in error.problems) from error
+    options = attrs.evolve(options, release="1.16", hard_weight=config.hard_pod_affinity_symmetric_weight)
+    if config.provider is not None:
+        source = provider_source(config.provider, "1.16", options.gates(), options.hard_weight)
+    else:
+        source = _policy(_named_policy(found, config, held.name), options)
+    translation = attrs.evolve(_translated(source, options), source=held.name)
+    written = v1alpha1_document(config)
+    settings = _without_defaults(written, document)
+    translation = with_settings(translation, settings_1_36(settings, lambda key: f"{held.name}: {key}"))
+    return _with_notes(translation, [Note(NoteKind.CHECK, held.name, text) for text in config.notes])
+
+
+def _named_policy(found: Pool, config: V1Alpha1Config, name: str) -> Held:
+    if config.policy_file is not None:
+        held = found.named(config.policy_file)
+        if held is None:
+            raise ConfigError(f"{name}: algorithmSource names {config.policy_file}: give that file, too")
+        return held
+    place = config.policy_configmap
+    assert place is not None
+    held = found.in_configmap(place.name, "policy.cfg")
+    if held is None:
+        raise ConfigError(
+            f"{name}: algorithmSource names ConfigMap {place.namespace}/{place.name}: give its manifest, too"
+        )
+    return held
+
+
+def _without_defaults(written: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said, and what v1 has another default for: the lock and profiling."""
+    kept = {key: value for key, value in written.items() if key in said}
+    kept["enableProfiling"] = written["enableProfiling"]
+    election = said.get("leaderElection") or {}
+    lock = written["leaderElection"]["resourceLock"]
+    return {**kept, "leaderElection": {**election, "resourceLock": lock}}
+
+
+# --- a manifest ----------------------------------------------------------------------------
+
+
+def _of_process(found: Pool, process: Process, options: MigrationOptions) -> Translation:
+    """Upstream: a configuration goes before all flags; a file of flags before a ConfigMap before a provider."""
+    flags = process.flags
+    options = _with_flags(options, flags)
+    path, config = flags.get("config"), None
+    if path is not None:
+        config = _file(found, process, "--config", path)
+        translation = _of_document(found, config, options)
+    else:
+        translation = _of_flags(found, process, options)
+    return _with_notes(translation, list(flag_notes(flags, configured=config is not None)))
+
+
+def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOptions:
+    weight = flags.get("hard-pod-affinity-symmetric-weight")
+    if weight is not None and not weight.lstrip("-").isdigit():
+        raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {weight!r} is no number")
+    return attrs.evolve(
+        options,
+        feature_gates=options.feature_gates or flags.get("feature-gates") or "",
+        hard_weight=int(weight) if weight is not None and options.hard_weight is None else options.hard_weight,
+    )
+
+
+def _of_flags(found: Pool, process: Process, options: MigrationOptions) -> Translation:
+    flags = process.flags
+    file, configmap = flags.get("policy-config-file"), flags.get("policy-configmap")
+    if file is not None and (configmap is None or flags.get("use-legacy-policy-config") == "true"):
+        source = _policy(_file(found, process, "--policy-config-file", file), options)
+    elif configmap is not None:
+        held = found.in_configmap(configmap, "policy.cfg")
+        if held is None:
+            place = f"{flags.get('policy-configmap-namespace') or 'kube-system'}/{configmap}"
+            raise ConfigError(f"{process.name}: --policy-configmap names {place}: give its manifest, too")
+        source = _policy(held, options)
+    else:
+        provider = flags.get("algorithm-provider") or "DefaultProvider"
+        source = provider_source(provider, options.release, options.gates(), options.hard_weight)
+    said = flags.settings()
+    if source.record.legacy is not None:
+        said = {"enableProfiling": False, **said}
+        said["leaderElection"] = {"resourceLock": "endpoints", **said.get("leaderElection", {})}
+    settings = settings_1_36(said, lambda _: f"flags of {process.name}")
+    return with_settings(attrs.evolve(_translated(source, options), source=process.name), settings)
+
+
+def _file(found: Pool, process: Process, flag: str, path: str) -> Held:
+    """The document at a path in the container: from the ConfigMap that is mounted there, or a file of that name."""
+    place = process.configmap_file(path)
+    held = None if place is None else found.in_configmap(*place)
+    held = held or found.named(path)
+    if held is None:
+        what = f"ConfigMap {place[0]}" if place is not None else path
+        raise ConfigError(f"{process.name}: {flag} is {path}: give {what}, too")
+    return held

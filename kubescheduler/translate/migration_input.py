@@ -1,0 +1,183 @@
+"""What is to be migrated, found in whatever files hold it: policies, configurations, ConfigMaps and manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.config_schema import KIND
+from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document
+from kubescheduler.sources.files import items_in
+from kubescheduler.translate.process_flags import ProcessFlags, flags_in
+from kubescheduler.translate.translation_model import Note, NoteKind
+
+KINDS = ("Policy", KIND)
+WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "Pod")
+
+
+@attrs.frozen
+class Held:
+    """A document and where it is."""
+
+    document: Mapping[str, Any]
+    name: str
+    """Its file, and its key if it is in a ConfigMap."""
+
+
+@attrs.frozen
+class Process:
+    """A container that runs kube-scheduler."""
+
+    name: str
+    flags: ProcessFlags
+    mounts: Mapping[str, tuple[str, Mapping[str, str]]]
+    """Where a ConfigMap is mounted → its name, and the paths of its keys if only some are."""
+
+    def configmap_file(self, path: str) -> tuple[str, str] | None:
+        """(ConfigMap, key) of a file in the container; None when it comes from elsewhere."""
+        for place, (configmap, paths) in self.mounts.items():
+            if path == place or path.startswith(place.rstrip("/") + "/"):
+                below = path[len(place) :].strip("/") or PurePosixPath(path).name
+                return configmap, paths.get(below, below)
+        return None
+
+
+@attrs.frozen
+class Pool:
+    """Everything that was given."""
+
+    documents: tuple[Held, ...]
+    """Policies and configurations that are files or parts of files."""
+    configmaps: Mapping[str, Mapping[str, Any]]
+    """Name → manifest."""
+    processes: tuple[Process, ...]
+
+    def in_configmap(self, name: str, key: str) -> Held | None:
+        """The document under a key; None when there is no such ConfigMap. Raises ConfigError for a key it has not."""
+        manifest = self.configmaps.get(name)
+        if manifest is None:
+            return None
+        text = (manifest.get("data") or {}).get(key)
+        if not isinstance(text, str):
+            raise ConfigError(f'ConfigMap {name}: missing value at key "{key}"')
+        return Held(parse_document(text, f"{name}[{key}]"), f"ConfigMap {name}[{key}]")
+
+    def named(self, path: str) -> Held | None:
+        """The document of a file of this name, in whatever folder, or under this key of a ConfigMap."""
+        base = PurePosixPath(path).name
+        for held in self.documents:
+            if PurePosixPath(held.name).name == base:
+                return held
+        for name, manifest in self.configmaps.items():
+            if base in (manifest.get("data") or {}):
+                return self.in_configmap(name, base)
+        return None
+
+
+def pool(texts: Iterable[tuple[str, str]]) -> Pool:
+    """What is in (name, text) pairs. Raises ConfigError with every fault."""
+    documents: list[Held] = []
+    configmaps: dict[str, Mapping[str, Any]] = {}
+    processes: list[Process] = []
+    for name, text in texts:
+        for document, place in _documents(name, text):
+            if document.get("kind") == "ConfigMap":
+                configmaps[str((document.get("metadata") or {}).get("name") or name)] = document
+            elif document.get("kind") in WORKLOADS:
+                processes += _processes(document)
+            elif document.get("kind") in KINDS or "kind" not in document:
+                documents.append(Held(document, place))
+    return Pool(tuple(documents), configmaps, tuple(processes))
+
+
+def _documents(name: str, text: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Every document of a file with its place: one is decoded strictly, of several each by itself."""
+    if document_format(text, name) != "YAML" or not _several(text):
+        document = parse_document(text, name)
+        if not str(document.get("kind", "")).endswith("List"):
+            yield document, name
+            return
+    problems: list[str] = []
+    items = items_in(name, text.encode(), problems)
+    if problems:
+        raise ConfigError(problems)
+    for item in items:
+        content = item.content
+        found: Mapping[str, Any] = msgspec.json.decode(content) if isinstance(content, msgspec.Raw) else content
+        yield {"kind": item.kind, **found} if item.kind else found, name
+
+
+def _several(text: str) -> bool:
+    return sum(bool(part.strip()) for part in f"\n{text}".split("\n---")) > 1
+
+
+# --- manifests -----------------------------------------------------------------------------
+
+
+def _processes(manifest: Mapping[str, Any]) -> Iterator[Process]:
+    """The containers of a workload that run kube-scheduler."""
+    spec = manifest.get("spec") or {}
+    pod = spec if manifest.get("kind") == "Pod" else (spec.get("template") or {}).get("spec") or {}
+    volumes = {volume.get("name"): volume.get("configMap") for volume in pod.get("volumes") or ()}
+    who = f"{manifest.get('kind')} {(manifest.get('metadata') or {}).get('name', '')}".strip()
+    for container in pod.get("containers") or ():
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        image = str(container.get("image", "")).rpartition("/")[2]
+        if not container.get("command") and image.startswith("kube-scheduler"):
+            words.insert(0, "kube-scheduler")
+        flags = flags_in(words)
+        if flags is not None:
+            yield Process(who, flags, dict(_mounts(container, volumes)))
+
+
+def _mounts(
+    container: Mapping[str, Any], volumes: Mapping[Any, Any]
+) -> Iterator[tuple[str, tuple[str, dict[str, str]]]]:
+    for mount in container.get("volumeMounts") or ():
+        configmap = volumes.get(mount.get("name"))
+        if isinstance(configmap, Mapping):
+            paths = {item["path"]: item["key"] for item in configmap.get("items") or ()}
+            place = str(mount.get("mountPath"))
+            if sub := mount.get("subPath"):
+                paths[PurePosixPath(place).name] = paths.get(sub, sub)
+            yield place, (str(configmap.get("name")), paths)
+
+
+# --- the one that is meant -----------------------------------------------------------------
+
+
+def in_configmaps(found: Pool) -> list[Held]:
+    """The policies and configurations in ConfigMaps, the key of policies first."""
+    held: list[Held] = []
+    for name, manifest in found.configmaps.items():
+        data = manifest.get("data") or {}
+        if not isinstance(data, Mapping):
+            raise ConfigError(f"{name}: data: expected keys with texts")
+        for key in sorted(data, key=lambda key: key != POLICY_KEY):
+            document = _readable(data[key], f"{name}[{key}]")
+            if key == POLICY_KEY or (document is not None and document.get("kind") in KINDS):
+                one = found.in_configmap(name, key)
+                held += [one] if one is not None else []
+    return held
+
+
+def _readable(text: Any, name: str) -> Mapping[str, Any] | None:
+    try:
+        return parse_document(text, name) if isinstance(text, str) else None
+    except ConfigError:
+        return None
+
+
+def only_one(held: Sequence[Held], names: Sequence[str]) -> tuple[Held, tuple[Note, ...]]:
+    """The document that is meant; of a ConfigMap with several the policy, with a note. Raises ConfigError."""
+    if not held:
+        raise ConfigError(f"{', '.join(names)}: there is no Policy, KubeSchedulerConfiguration or kube-scheduler in it")
+    first, *more = held
+    if more and not first.name.startswith("ConfigMap "):
+        raise ConfigError(f"several documents: {', '.join(one.name for one in held)}; give one of them")
+    return first, tuple(Note(NoteKind.CHECK, one.name, f"it is there too; {first.name} is migrated") for one in more)

@@ -1,0 +1,159 @@
+"""The flags of an older kube-scheduler: what they say as a configuration, and what 1.36 still has."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import ConfigError
+from kubescheduler.translate.translation_model import Note, NoteKind
+
+PROGRAM = "kube-scheduler"
+_TRUE = ("true", "1", "t")
+
+
+def _bool(text: str) -> bool:
+    return text.lower() in _TRUE
+
+
+AS_KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "leader-elect": ("leaderElection.leaderElect", _bool),
+    "leader-elect-lease-duration": ("leaderElection.leaseDuration", str),
+    "leader-elect-renew-deadline": ("leaderElection.renewDeadline", str),
+    "leader-elect-retry-period": ("leaderElection.retryPeriod", str),
+    "leader-elect-resource-lock": ("leaderElection.resourceLock", str),
+    "leader-elect-resource-name": ("leaderElection.resourceName", str),
+    "leader-elect-resource-namespace": ("leaderElection.resourceNamespace", str),
+    "lock-object-name": ("leaderElection.lockObjectName", str),
+    "lock-object-namespace": ("leaderElection.lockObjectNamespace", str),
+    "kubeconfig": ("clientConnection.kubeconfig", str),
+    "kube-api-content-type": ("clientConnection.contentType", str),
+    "kube-api-qps": ("clientConnection.qps", float),
+    "kube-api-burst": ("clientConnection.burst", int),
+    "profiling": ("enableProfiling", _bool),
+    "contention-profiling": ("enableContentionProfiling", _bool),
+    "scheduler-name": ("schedulerName", str),
+}
+"""Flag → the key that says the same, and how its value is read."""
+
+SOURCE = (
+    "config",
+    "algorithm-provider",
+    "policy-config-file",
+    "policy-configmap",
+    "policy-configmap-namespace",
+    "use-legacy-policy-config",
+    "hard-pod-affinity-symmetric-weight",
+    "feature-gates",
+    "write-config-to",
+)
+"""Flags that say what is translated, and how it is read."""
+PLAIN_HTTP = ("address", "port")
+LOGGING = (
+    "logtostderr",
+    "alsologtostderr",
+    "log-dir",
+    "log-file",
+    "log-file-max-size",
+    "stderrthreshold",
+    "log-backtrace-at",
+    "skip-headers",
+    "skip-log-headers",
+    "add-dir-header",
+    "experimental-logging-sanitization",
+)
+"""Flags of the logging library that 1.36 no longer has."""
+STAYING = ("master", "bind-address", "secure-port", "cert-dir", "client-ca-file", "v", "vmodule", "log-flush-frequency")
+STAYING_PREFIXES = ("tls-", "authentication-", "authorization-", "requestheader-", "http2-", "permit-", "logging-")
+GONE = {
+    "failure-domains": "every topologyKey has to be named now",
+    "bind-pods-qps": "it had no effect",
+    "bind-pods-burst": "it had no effect",
+}
+
+
+@attrs.frozen
+class ProcessFlags:
+    """The flags of a process, without dashes; the last of a name counts."""
+
+    values: Mapping[str, str]
+
+    def get(self, name: str) -> str | None:
+        """The value, None when the flag is not given or empty."""
+        return self.values.get(name) or None
+
+    def settings(self) -> dict[str, Any]:
+        """What they say, as the top-level keys of a configuration. Raises ConfigError for a value of a wrong type."""
+        found: dict[str, Any] = {}
+        for name, (path, read) in AS_KEYS.items():
+            if name in self.values:
+                *above, key = path.split(".")
+                place = found
+                for step in above:
+                    place = place.setdefault(step, {})
+                try:
+                    place[key] = read(self.values[name])
+                except ValueError as error:
+                    raise ConfigError(f"--{name}: {self.values[name]!r} is no number") from error
+        return found
+
+    def staying(self) -> list[str]:
+        """The flags with which a kube-scheduler 1.36 is started besides ``--config``."""
+        kept = [name for name in self.values if name in STAYING or name.startswith(STAYING_PREFIXES)]
+        return [f"--{name}={self.values[name]}" for name in kept]
+
+
+def flags_in(command: Sequence[Any]) -> ProcessFlags | None:
+    """The flags of a command line that starts kube-scheduler, also by a shell; None for any other."""
+    words = [str(word) for word in command]
+    if len(words) >= 3 and words[0].rpartition("/")[2] in ("sh", "bash", "ash") and words[1].startswith("-"):
+        try:
+            words = shlex.split(words[2])
+        except ValueError:
+            words = words[2].split()
+    starts = [at for at, word in enumerate(words) if word.rpartition("/")[2] == PROGRAM]
+    return flags_of_words(words[starts[0] + 1 :]) if starts else None
+
+
+def flags_of_words(words: Sequence[str]) -> ProcessFlags:
+    """``--name=value``, ``--name value`` or ``--name``; what else there is (redirections) is passed over."""
+    found: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-") or word == "--":
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        name = name.replace("_", "-")
+        if not equals:
+            takes = bool(rest) and not rest[0].startswith("-") and name not in ("leader-elect", "profiling")
+            value = rest.pop(0) if takes else "true"
+        found[name] = value
+    return ProcessFlags(found)
+
+
+def flag_notes(flags: ProcessFlags, *, configured: bool) -> Iterator[Note]:
+    """What becomes of each flag. configured: there is a ``--config`` beside them, which most had no effect beside."""
+    for name in flags.values:
+        path = f"--{name}"
+        if name in AS_KEYS and configured:
+            yield Note(NoteKind.EXACT, path, "it had no effect beside --config, and is left out")
+        elif name in AS_KEYS:
+            yield Note(NoteKind.EXACT, path, f"it is {AS_KEYS[name][0]} in the configuration")
+        elif name in PLAIN_HTTP:
+            text = "1.36 has no such flag: it serves no plain HTTP, /healthz and /metrics are on --secure-port alone"
+            advice = "point probes and Prometheus at https and port 10259"
+            yield Note(NoteKind.LOST, path, text, advice)
+        elif name in LOGGING:
+            yield Note(NoteKind.LOST, path, "1.36 has no such flag: it logs to standard error", "redirect it if needed")
+        elif name in GONE:
+            yield Note(NoteKind.EXACT, path, f"1.36 has no such flag: {GONE[name]}")
+        elif name not in SOURCE and name not in STAYING and not name.startswith(STAYING_PREFIXES):
+            yield Note(NoteKind.CHECK, path, "this flag is not known here", "see whether kube-scheduler 1.36 has it")
+    started = " ".join(["--config=FILE", *flags.staying()])
+    yield Note(
+        NoteKind.CHECK, "command line", f"start kube-scheduler 1.36 with {started}", "FILE is this configuration"
+    )

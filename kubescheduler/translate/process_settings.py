@@ -1,0 +1,141 @@
+"""What a configuration says of the process rather than of plugins: leader election, client, addresses, profiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.translate.translation_model import Note, NoteKind, Said, Translation
+
+LEASES = "leases"
+CARRIED = (
+    "parallelism",
+    "clientConnection",
+    "enableProfiling",
+    "enableContentionProfiling",
+    "percentageOfNodesToScore",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+)
+"""Keys that v1 has with the same meaning."""
+ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
+BIND_TIMEOUT = 600
+PREEMPTION = "DefaultPreemption"
+VOLUMES = "VolumeBinding"
+
+
+@attrs.frozen
+class ProcessSettings:
+    """What is not of a profile's plugins, in the form of v1."""
+
+    top: Mapping[str, Said] = attrs.field(factory=dict)
+    """Top-level key → its value."""
+    scheduler_name: Said | None = None
+    """The name of the only profile."""
+    disable_preemption: Said | None = None
+    """True where no pod may be evicted for another."""
+    bind_timeout: Said | None = None
+    """Seconds that binding of volumes may take."""
+    notes: tuple[Note, ...] = ()
+
+
+def settings_1_36(written: Mapping[str, Any], origin: Callable[[str], str]) -> ProcessSettings:
+    """The settings of an older document's top-level keys; ``origin`` says of a key where it comes from."""
+    given = {key: value for key, value in written.items() if value is not None}
+    top: dict[str, Said] = {}
+    if election := _election(given.get("leaderElection") or {}):
+        top["leaderElection"] = Said(election, origin("leaderElection"))
+    for key in CARRIED:
+        value = given.get(key)
+        if isinstance(value, Mapping):
+            value = {name: item for name, item in value.items() if item not in (None, "", 0)}
+        if value is not None and value != {}:
+            top[key] = Said(value, origin(key))
+    timeout, disabled = given.get("bindTimeoutSeconds"), given.get("disablePreemption")
+    return ProcessSettings(
+        top,
+        Said(name, origin("schedulerName")) if (name := given.get("schedulerName")) else None,
+        Said(True, origin("disablePreemption")) if disabled else None,
+        Said(timeout, origin("bindTimeoutSeconds")) if timeout not in (None, BIND_TIMEOUT) else None,
+        tuple(_notes(given)),
+    )
+
+
+def _election(written: Mapping[str, Any]) -> dict[str, Any]:
+    """With the lock and its name as v1 has them; what is at its default is as well left out."""
+    given = {key: value for key, value in written.items() if value not in (None, "")}
+    for what in ("Name", "Namespace"):
+        value = given.pop(f"lockObject{what}", None)
+        if value is not None:
+            given.setdefault(f"resource{what}", value)
+    if "resourceLock" in given:
+        given["resourceLock"] = LEASES
+    return given
+
+
+# --- notes ---------------------------------------------------------------------------------
+
+
+def _notes(given: Mapping[str, Any]) -> Iterator[Note]:
+    election = given.get("leaderElection") or {}
+    lock = election.get("resourceLock", LEASES)
+    if lock not in ("", LEASES, None) and election.get("leaderElect", True):
+        text = f"1.36 has no lock on {lock}: it becomes {LEASES}, which a scheduler with the old lock does not see"
+        advice = "stop all old schedulers before the first new one starts, or give the old ones leases first"
+        yield Note(NoteKind.APPROXIMATE, "leaderElection.resourceLock", text, advice)
+    for key in ("lockObjectName", "lockObjectNamespace"):
+        if key in election:
+            text = f"v1 spells it {key.replace('lockObject', 'resource')}"
+            yield Note(NoteKind.EXACT, f"leaderElection.{key}", text)
+    for key in ADDRESSES:
+        if given.get(key):
+            text = (
+                "1.36 serves no plain HTTP: /healthz, /livez, /readyz and /metrics are on --secure-port (10259) alone"
+            )
+            advice = "point probes and Prometheus at https and that port; --bind-address says where it listens"
+            yield Note(NoteKind.LOST, key, text, advice)
+
+
+# --- into a document -----------------------------------------------------------------------
+
+
+def with_settings(translation: Translation, settings: ProcessSettings) -> Translation:
+    """The translation with the settings in its document and their notes."""
+    document = dict(translation.document.value)
+    head = {key: document.pop(key) for key in ("apiVersion", "kind")}
+    document["profiles"] = [_profile(profile, settings) for profile in unsaid(document["profiles"])]
+    return attrs.evolve(
+        translation,
+        document=Said({**head, **settings.top, **document}, translation.document.origin),
+        notes=(*translation.notes, *settings.notes),
+    )
+
+
+def unsaid(value: Any) -> Any:
+    """A value without its own origin; what is in it keeps its."""
+    return value.value if isinstance(value, Said) else value
+
+
+def _profile(profile: Any, settings: ProcessSettings) -> dict[str, Any]:
+    changed = dict(unsaid(profile))
+    if settings.scheduler_name is not None:
+        changed["schedulerName"] = settings.scheduler_name
+    if settings.disable_preemption is not None:
+        changed["plugins"] = _without_preemption(unsaid(changed.get("plugins", {})), settings.disable_preemption.origin)
+    if settings.bind_timeout is not None:
+        changed["pluginConfig"] = _with_timeout(unsaid(changed.get("pluginConfig", [])), settings.bind_timeout)
+    return changed
+
+
+def _without_preemption(plugins: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    point = dict(unsaid(plugins.get("postFilter", {})))
+    point["disabled"] = [*unsaid(point.get("disabled", [])), Said({"name": PREEMPTION}, origin)]
+    point["enabled"] = [item for item in unsaid(point.get("enabled", [])) if unsaid(item)["name"] != PREEMPTION]
+    return {**plugins, "postFilter": {key: value for key, value in point.items() if value}}
+
+
+def _with_timeout(config: list[Any], timeout: Said) -> list[Any]:
+    kept = [item for item in config if unsaid(unsaid(item)["name"]) != VOLUMES]
+    return [*kept, Said({"name": VOLUMES, "args": {"bindTimeoutSeconds": timeout}}, timeout.origin)]

@@ -1,0 +1,170 @@
+"""A profile of an older KubeSchedulerConfiguration as one of v1: what stays is as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.component.config_versions import GONE
+from kubescheduler.config.component.written_config import ALL, PluginConfig
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, PLUGINS_1_36
+from kubescheduler.translate.fullness_upgrade import FIT, FULLNESS, LEAST_PLUGIN, fit_upgrade
+from kubescheduler.translate.label_upgrade import LABELS, label_args
+from kubescheduler.translate.notes import AVOID_PODS, BALANCED_1_36, DETAILS_1_36, IMAGES_1_36, INTER_POD_1_36, note
+from kubescheduler.translate.spreading import ROUNDED, SELECTOR_ADVICE, SELECTOR_TEXT
+from kubescheduler.translate.translation_model import Note, NoteKind, Said
+
+SCORE, PRE_SCORE = "score", "preScore"
+LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
+REPLACED = {**dict.fromkeys(LIMITS, "NodeVolumeLimits"), "SelectorSpread": "PodTopologySpread"}
+"""Plugin that 1.36 no longer has → the one that does its work."""
+LIGHT = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
+"""Score plugins with weight 1 by default before v1beta3, with 3, 2 and 2 in v1."""
+OTHER_FORMULAS = {
+    "NodeResourcesBalancedAllocation": BALANCED_1_36,
+    "ImageLocality": IMAGES_1_36,
+    "InterPodAffinity": INTER_POD_1_36,
+    "NodePreferAvoidPods": AVOID_PODS,
+    "PodTopologySpread": (NoteKind.APPROXIMATE, ROUNDED, ""),
+}
+"""Default score of 1.20 → what is to be said of it in 1.36."""
+
+
+@attrs.frozen
+class OldProfile:
+    """A profile as it is written."""
+
+    written: Mapping[str, Any]
+    path: str
+    """``profiles[0]``."""
+    args: tuple[PluginConfig, ...]
+    """The entries of ``pluginConfig``, decoded."""
+    lists: bool
+    """Whether the defaults of its version are lists at each point, with weight 1 for most scores."""
+    least: bool
+    """Whether NodeResourcesLeastAllocated is one of the defaults."""
+
+    def plugin_set(self, member: str) -> tuple[list[dict[str, Any]], list[str]]:
+        """(enabled entries, disabled names)."""
+        found = (self.written.get("plugins") or {}).get(member) or {}
+        return [dict(each) for each in found.get("enabled") or ()], [d["name"] for d in found.get("disabled") or ()]
+
+    def scores(self, name: str) -> bool:
+        """Whether a default score is left, neither disabled nor named anew."""
+        _, disabled = self.plugin_set(SCORE)
+        return ALL not in disabled and name not in disabled
+
+
+def upgraded_profile(old: OldProfile) -> tuple[dict[str, Any], list[Note]]:
+    """(``plugins`` and ``pluginConfig`` of v1, what to know)."""
+    notes: list[Note] = []
+    plugins = {member: _plugin_set(old, member, notes) for member in old.written.get("plugins") or {}}
+    scores = plugins.get(SCORE, ([], []))
+    fit = fit_upgrade(old.plugin_set(SCORE), {entry.name: entry.args for entry in old.args}, old.path, least=old.least)
+    notes += fit.notes
+    if fit.weight == 0 and old.least and ALL not in old.plugin_set(SCORE)[1]:
+        scores[1].append(Said({"name": FIT}, f"{old.path}: {LEAST_PLUGIN} is disabled"))
+    elif fit.weight and fit.listed:
+        scores[0].append(Said({"name": FIT, "weight": fit.weight}, fit.origin))
+    if old.lists:
+        scores[0].extend(_light(old))
+    plugins[SCORE] = scores
+    config = _plugin_config(old, fit.args, notes)
+    if old.least:
+        notes += (note(text, name) for name, text in OTHER_FORMULAS.items() if old.scores(name))
+        notes.append(DETAILS_1_36)
+    said: dict[str, Any] = {}
+    if written := {member: _written(*found) for member, found in plugins.items() if any(found)}:
+        said["plugins"] = written
+    if config:
+        said["pluginConfig"] = config
+    return said, notes
+
+
+def _written(enabled: Sequence[Said], disabled: Sequence[Said]) -> dict[str, Any]:
+    found = {"enabled": list(enabled), "disabled": list(disabled)}
+    return {key: value for key, value in found.items() if value}
+
+
+def _light(old: OldProfile) -> Iterator[Said]:
+    """The weights that v1 would change."""
+    enabled, _ = old.plugin_set(SCORE)
+    for name in LIGHT:
+        if old.scores(name) and name not in {entry.get("name") for entry in enabled}:
+            yield Said({"name": name, "weight": 1}, "its weight by default before v1beta3")
+
+
+# --- plugins -------------------------------------------------------------------------------
+
+
+def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[Said], list[Said]]:
+    enabled, disabled = old.plugin_set(member)
+    names = {entry.get("name") for entry in enabled}
+    kept: list[Said] = []
+    for at, entry in enumerate(enabled):
+        name, path = str(entry.get("name")), f"{old.path}.plugins.{member}.enabled[{at}]"
+        if name not in GONE:
+            kept.append(Said(entry, path))
+            notes += _foreign(name, path)
+        elif name in REPLACED:
+            instead = REPLACED[name]
+            notes.append(_replaced_note(name, path))
+            if instead not in names and (member != "multiPoint" or name not in LIMITS):
+                names.add(instead)
+                kept.append(Said({**entry, "name": instead}, f"{path} {name}"))
+        elif name not in (*FULLNESS, *LABELS):
+            notes.append(note(AVOID_PODS, f"{path} {name}"))
+    dropped = {REPLACED.get(name, name) for name in disabled if name in GONE} - {FIT}
+    left = [Said({"name": name}, f"{old.path}.plugins.{member}.disabled") for name in disabled if name not in GONE]
+    replaced = [name for name in disabled if name == "SelectorSpread"]
+    if replaced and dropped:
+        text = "SelectorSpread was disabled; PodTopologySpread spreads by default in 1.36, and is left on"
+        advice = "disable PodTopologySpread there too, or give it defaultingType List, if pods are not to be spread"
+        notes.append(Note(NoteKind.CHECK, f"{old.path}.plugins.{member}.disabled", text, advice))
+    return kept, left
+
+
+def _foreign(name: str, path: str) -> Iterator[Note]:
+    if name not in PLUGINS_1_36 and name not in PLUGINS_1_20:
+        text = "it does not come with kube-scheduler: it is kept as it is"
+        yield Note(
+            NoteKind.CHECK, f"{path} {name}", text, "build it against the framework of 1.36; try it with --plugin"
+        )
+
+
+def _replaced_note(name: str, path: str) -> Note:
+    if name == "SelectorSpread":
+        return Note(NoteKind.APPROXIMATE, f"{path} {name}", SELECTOR_TEXT, SELECTOR_ADVICE)
+    return Note(NoteKind.APPROXIMATE, f"{path} {name}", GONE[name], "see that the CSI drivers report allocatable.count")
+
+
+# --- args ----------------------------------------------------------------------------------
+
+
+def _plugin_config(old: OldProfile, strategy: Said | None, notes: list[Note]) -> list[Said]:
+    """The args without those of plugins that are gone, with what these become."""
+    config: dict[str, Said] = {}
+    for at, entry in enumerate(old.written.get("pluginConfig") or ()):
+        name, path = str(entry.get("name")), f"{old.path}.pluginConfig[{at}]"
+        if name in GONE:
+            continue
+        args = {key: value for key, value in (entry.get("args") or {}).items() if key not in ("apiVersion", "kind")}
+        if name == "PodTopologySpread" and args.get("defaultConstraints") and not args.get("defaultingType"):
+            args["defaultingType"] = Said("List", "what constraints meant by default; v1 has System")
+        config[name] = Said({"name": name, "args": args}, path)
+    if strategy is not None:
+        _add(config, FIT, {"scoringStrategy": strategy}, strategy.origin)
+    for plugin, args, origin in label_args(old.args, old.plugin_set(SCORE)[0], old.path, notes):
+        if plugin in config and set(args) & set(config[plugin].value["args"]):
+            text = f"{plugin} has args of its own already, to which this cannot be added"
+            notes.append(Note(NoteKind.LOST, origin, text, f"add {', '.join(args)} by hand"))
+        else:
+            _add(config, plugin, args, origin)
+    return list(config.values())
+
+
+def _add(config: dict[str, Said], plugin: str, args: Mapping[str, Any], origin: str) -> None:
+    before = config[plugin].value["args"] if plugin in config else {}
+    config[plugin] = Said({"name": plugin, "args": {**before, **args}}, origin)
