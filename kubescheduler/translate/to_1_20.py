@@ -49,25 +49,19 @@ class _Written:
     """Plugin → why it differs from what 1.20 makes of the policy."""
 
 
-<<<<<<< HEAD
-def translate_1_20(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
+def translate_1_20(
+    source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False
+) -> Translation:
     """The configuration for 1.20, or for a release ``to`` that reads the same version.
 
     keep_emphasis: with the weights that keep packing on top.
-=======
-def translate_1_20(source: Source, *, keep_emphasis: bool = False, with_new_filters: bool = False) -> Translation:
-    """The configuration for 1.20. keep_emphasis: with the weights that keep packing on top.
->>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
 
     Raises ConfigError for a policy that cannot be mended so that 1.20 takes it, and for ``with_new_filters``: they are
     new in 1.36.
     """
-<<<<<<< HEAD
-    record = release_named(to)
-=======
     if with_new_filters:
         raise ConfigError("--with-new-filters: it is for release 1.36")
->>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
+    record = release_named(to)
     found = mended(source.policy, source.record)
     named = origins(found, _default(source), selector_spread=source.selector_spread)
     written = _Written(profile_1_20(source, found.policy, record), named)

@@ -53,19 +53,15 @@ NEW = {
 KEPT = "--keep-emphasis: {} instead of {}"
 
 
-<<<<<<< HEAD
-def translate_1_36(source: Source, to: str, *, keep_emphasis: bool = False) -> Translation:
-    """The configuration for release ``to``. keep_emphasis: with the weights that keep packing on top."""
-    filters, scores = filters_1_36(source), scores_1_36(source)
-=======
-def translate_1_36(source: Source, *, keep_emphasis: bool = False, with_new_filters: bool = False) -> Translation:
-    """The configuration for 1.36.
+def translate_1_36(
+    source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False
+) -> Translation:
+    """The configuration for release ``to``.
 
     keep_emphasis: with the weights that keep packing on top. with_new_filters: with the filters that pods of today
     rely on.
     """
     filters, scores = filters_1_36(source, with_new_filters=with_new_filters), scores_1_36(source)
->>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
     before = emphasis_before(source)
     after = _emphasis(scores, source)
     verdict = judge(before, after)

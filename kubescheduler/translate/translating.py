@@ -43,13 +43,9 @@ __all__ = [
 
 
 class _Translate(Protocol):
-<<<<<<< HEAD
-    def __call__(self, source: Source, to: str, *, keep_emphasis: bool = False) -> Translation: ...
-=======
     def __call__(
-        self, source: Source, *, keep_emphasis: bool = False, with_new_filters: bool = False
+        self, source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False
     ) -> Translation: ...
->>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
 
 
 TARGETS: dict[str, _Translate] = {V1BETA1: translate_1_20, V1: translate_1_36}
@@ -65,11 +61,7 @@ def translate(source: Source, to: str, *, keep_emphasis: bool = False, with_new_
     the target accepts.
     """
     form = release_named(to).framework_rules.component
-<<<<<<< HEAD
-    translation = TARGETS[form.native](source, to, keep_emphasis=keep_emphasis)
-=======
-    translation = TARGETS[form.native](source, keep_emphasis=keep_emphasis, with_new_filters=with_new_filters)
->>>>>>> 0e8aba2 (Migrate older configurations, ConfigMaps and manifests of kube-scheduler with their flags)
+    translation = TARGETS[form.native](source, to, keep_emphasis=keep_emphasis, with_new_filters=with_new_filters)
     try:
         component_config_from(translation.plain(), form, all_problems=True)
     except ConfigError as error:
