@@ -147,7 +147,8 @@ def documented(page: str) -> set[str]:
 
 def members(kind: type[Decision]) -> set[str]:
     """Fields, properties and methods."""
-    return {field.name for field in attrs.fields(kind)} | {n for n, _ in inspect.getmembers(kind) if n[0] != "_"}
+    fields = {field.name for field in attrs.fields(kind)}
+    return {n for n in fields | {n for n, _ in inspect.getmembers(kind)} if n[0] != "_"}
 
 
 # --- plugins -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode_kinds import KINDS, Kind
+from clusterstate.manifests.decode_kinds import KINDS, ManifestKind
 from clusterstate.manifests.decode_pods import PodDecoder
 from clusterstate.manifests.documents import Item, Manifest, parse_json, split
 from clusterstate.manifests.fields import Fields, describe
@@ -71,7 +71,7 @@ class Decoder:
     def _prepared(self, manifest: Manifest) -> Manifest:
         return manifest if self._prepare is None else self._prepare(manifest)
 
-    def _decode(self, item: Item, kind: Kind, keep: bool) -> ClusterObject:
+    def _decode(self, item: Item, kind: ManifestKind, keep: bool) -> ClusterObject:
         """The long way, which finds every fault."""
         manifest: Manifest = _manifest(item, kind)
         faults: list[str] = []
@@ -123,7 +123,7 @@ def _expand(items: Iterable[Item | tuple[str, Manifest]], problems: list[str]) -
             problems += error.problems
 
 
-def _kind(item: Item) -> Kind:
+def _kind(item: Item) -> ManifestKind:
     """The kind of an item. Raises DecodeError when it has none, UnknownKindError when it is of no use here."""
     name: object = item.kind
     version: object = item.api_version
@@ -146,7 +146,7 @@ def _where(item: Item) -> str:
     return ": ".join(part for part in (item.source, item.place) if part) or "manifest"
 
 
-def _manifest(item: Item, kind: Kind) -> dict[str, Any]:
+def _manifest(item: Item, kind: ManifestKind) -> dict[str, Any]:
     """The whole manifest, with apiVersion and kind."""
     raw = item.content
     content = parse_json(_where(item), raw) if isinstance(raw, msgspec.Raw) else raw

@@ -46,7 +46,7 @@ from clusterstate.objects import (
 
 
 @attrs.frozen
-class Kind:
+class ManifestKind:
     """``groups`` are the API groups that have had the kind; the first is where it lives today."""
 
     name: str
@@ -166,30 +166,30 @@ def decode_namespace(manifest: Fields) -> Namespace:
 _STORAGE = ("storage.k8s.io",)
 _RESOURCE = ("resource.k8s.io",)
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ManifestKind] = {
     kind.name: kind
     for kind in (
-        Kind("Pod", decode_pod, ("",)),
-        Kind("Node", decode_node, ("",), namespaced=False),
-        Kind("Service", decode_service, ("",)),
-        Kind("ReplicationController", decode_replication_controller, ("",)),
-        Kind("ReplicaSet", decode_replica_set, ("apps", "extensions")),
-        Kind("StatefulSet", decode_stateful_set, ("apps",)),
-        Kind("PersistentVolume", decode_persistent_volume, ("",), namespaced=False),
-        Kind("PersistentVolumeClaim", decode_persistent_volume_claim, ("",)),
-        Kind("StorageClass", decode_storage_class, _STORAGE, namespaced=False),
-        Kind("CSINode", decode_csi_node, _STORAGE, namespaced=False),
-        Kind("CSIDriver", decode_csi_driver, _STORAGE, namespaced=False),
-        Kind("CSIStorageCapacity", decode_csi_storage_capacity, _STORAGE),
-        Kind("VolumeAttachment", decode_volume_attachment, _STORAGE, namespaced=False),
-        Kind("PriorityClass", decode_priority_class, ("scheduling.k8s.io",), namespaced=False),
-        Kind("PodDisruptionBudget", decode_pod_disruption_budget, ("policy",)),
-        Kind("Namespace", decode_namespace, ("",), namespaced=False),
-        Kind("ResourceClaim", decode_resource_claim, _RESOURCE),
-        Kind("ResourceClaimTemplate", decode_resource_claim_template, _RESOURCE),
-        Kind("ResourceSlice", decode_resource_slice, _RESOURCE, namespaced=False),
-        Kind("DeviceClass", decode_device_class, _RESOURCE, namespaced=False),
-        Kind("PodGroup", decode_pod_group, ("scheduling.k8s.io",), version="v1alpha2"),
+        ManifestKind("Pod", decode_pod, ("",)),
+        ManifestKind("Node", decode_node, ("",), namespaced=False),
+        ManifestKind("Service", decode_service, ("",)),
+        ManifestKind("ReplicationController", decode_replication_controller, ("",)),
+        ManifestKind("ReplicaSet", decode_replica_set, ("apps", "extensions")),
+        ManifestKind("StatefulSet", decode_stateful_set, ("apps",)),
+        ManifestKind("PersistentVolume", decode_persistent_volume, ("",), namespaced=False),
+        ManifestKind("PersistentVolumeClaim", decode_persistent_volume_claim, ("",)),
+        ManifestKind("StorageClass", decode_storage_class, _STORAGE, namespaced=False),
+        ManifestKind("CSINode", decode_csi_node, _STORAGE, namespaced=False),
+        ManifestKind("CSIDriver", decode_csi_driver, _STORAGE, namespaced=False),
+        ManifestKind("CSIStorageCapacity", decode_csi_storage_capacity, _STORAGE),
+        ManifestKind("VolumeAttachment", decode_volume_attachment, _STORAGE, namespaced=False),
+        ManifestKind("PriorityClass", decode_priority_class, ("scheduling.k8s.io",), namespaced=False),
+        ManifestKind("PodDisruptionBudget", decode_pod_disruption_budget, ("policy",)),
+        ManifestKind("Namespace", decode_namespace, ("",), namespaced=False),
+        ManifestKind("ResourceClaim", decode_resource_claim, _RESOURCE),
+        ManifestKind("ResourceClaimTemplate", decode_resource_claim_template, _RESOURCE),
+        ManifestKind("ResourceSlice", decode_resource_slice, _RESOURCE, namespaced=False),
+        ManifestKind("DeviceClass", decode_device_class, _RESOURCE, namespaced=False),
+        ManifestKind("PodGroup", decode_pod_group, ("scheduling.k8s.io",), version="v1alpha2"),
     )
 }
 """API kind → how to read it."""

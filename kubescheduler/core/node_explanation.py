@@ -29,9 +29,14 @@ class Reported(Protocol):
     """What is read off an extender's trace."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The extender's name."""
+        ...
+
     @property
-    def failed(self) -> Mapping[str, str] | None: ...
+    def failed(self) -> Mapping[str, str] | None:
+        """Node → why the extender's filter refused it; None when it was not asked."""
+        ...
 
 
 @attrs.frozen

@@ -117,7 +117,7 @@ def nothing_scores(release: str) -> ScoreEvidence:
 CHANGED = "the cluster has changed since this decision was made: ask before the pod is bound, or decide again"
 
 
-class Scored(Protocol):
+class ScoredDecision(Protocol):
     """What a decision says of the nodes that it scored; see Decision."""
 
     @property
@@ -185,7 +185,7 @@ class ScoreSource:
         self._extender_scale = extender_scale
         self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
 
-    def evidence(self, decided: Scored, node: str) -> tuple[ScoreEvidence, ...]:
+    def evidence(self, decided: ScoredDecision, node: str) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, rules first; empty for a node that was not scored.
 
         Raises StaleDecisionError when it is asked for the first time after the cluster has changed.
@@ -195,7 +195,7 @@ class ScoreSource:
             found = self._known[node] = self._work_out(decided, node)
         return found
 
-    def _work_out(self, decided: Scored, node: str) -> tuple[ScoreEvidence, ...]:
+    def _work_out(self, decided: ScoredDecision, node: str) -> tuple[ScoreEvidence, ...]:
         if sum(self._log.versions.values()) != self._version:
             raise StaleDecisionError(CHANGED)
         snapshot = self._view()
@@ -210,7 +210,7 @@ class ScoreSource:
         found += [one for one in traces if one is not None]
         return tuple(found) if found or not decided.totals[at] else (nothing_scores(decided.release),)
 
-    def _of_rule(self, decided: Scored, name: str, view: Snapshot, at: int) -> ScoreEvidence:
+    def _of_rule(self, decided: ScoredDecision, name: str, view: Snapshot, at: int) -> ScoreEvidence:
         weight = decided.weights[name]
         for priority in self._priorities:
             if priority.config.name == name:

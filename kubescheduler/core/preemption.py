@@ -20,7 +20,7 @@ from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.preemption_candidates import Candidates, NodeNames, choose, pick_1_16
-from kubescheduler.core.preemption_trials import Attempt, Part, trials
+from kubescheduler.core.preemption_trials import Part, PreemptionAttempt, trials
 
 Budgets = Sequence[tuple[str, Matcher]]
 """(namespace, selector) of the PodDisruptionBudgets that allow no disruption."""
@@ -41,7 +41,7 @@ def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: A
     rows = candidate_rows(decision, algorithm.unresolvable, cache)
     if not len(rows):
         return Preemption(cleared=(pod,))
-    attempt = Attempt(pod, info, algorithm.predicates, cache, roster.refresh())
+    attempt = PreemptionAttempt(pod, info, algorithm.predicates, cache, roster.refresh())
     found = find_candidates(attempt, rows, functools.partial(protected_classes, exhausted_budgets(cache.objects)))
     roster = attempt.roster
     interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
@@ -82,7 +82,7 @@ def candidate_rows(decision: Decision, unresolvable: Collection[str], cache: Clu
 
 
 def find_candidates(
-    attempt: Attempt, rows: IntArray, protect: Protect, *, alike: bool = False, lower_only: bool = False
+    attempt: PreemptionAttempt, rows: IntArray, protect: Protect, *, alike: bool = False, lower_only: bool = False
 ) -> Candidates:
     """Where the pod would fit if lower ones left, and which of them have to.
 
@@ -116,7 +116,7 @@ class _Found:
     protected: Mask
 
 
-def _find(attempt: Attempt, part: Part, protect: Protect, *, lower_only: bool) -> _Found:
+def _find(attempt: PreemptionAttempt, part: Part, protect: Protect, *, lower_only: bool) -> _Found:
     """Every lower pod is removed hypothetically; each is put back, those that a budget protects first, the important
     before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
     """

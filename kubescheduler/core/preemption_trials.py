@@ -40,7 +40,7 @@ class Trial(Protocol):
 
 
 @attrs.frozen(eq=False)
-class Attempt:
+class PreemptionAttempt:
     """The pod that is tried, and by what."""
 
     pod: Pod
@@ -71,7 +71,7 @@ class BatchTrial:
     Those that do not look at its pods either are asked once.
     """
 
-    def __init__(self, attempt: Attempt, rows: IntArray) -> None:
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray) -> None:
         self._info = attempt.info
         self._all = attempt.predicates
         self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster)
@@ -109,7 +109,7 @@ class BatchTrial:
 class RowTrial:
     """Each row by itself, pods nominated there added in a first pass; for any predicates."""
 
-    def __init__(self, attempt: Attempt, rows: IntArray) -> None:
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray) -> None:
         self._attempt = attempt
         self._rows = rows.tolist()
         self._changes: list[list[PodChange]] = [[] for _ in self._rows]
@@ -165,7 +165,7 @@ def reads_pods(predicate: FitPredicate) -> bool:
     return bool(predicate.reads & Reads.PODS)
 
 
-def trials(attempt: Attempt, rows: IntArray, *, alike: bool = False) -> list[Part]:
+def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -> list[Part]:
     """Trials of all of ``rows``: as many as can be at once, the others one by one.
 
     alike: rows with equal pods and amounts may stand for one another where the predicates see no difference.
@@ -187,7 +187,7 @@ def trials(attempt: Attempt, rows: IntArray, *, alike: bool = False) -> list[Par
     return parts
 
 
-def _one_of_many(attempt: Attempt, rows: IntArray) -> Part:
+def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:
     first, copies = attempt.roster.alike(rows)
     moving = [p for p in attempt.predicates if reads_pods(p)]
     there = attempt.cache.snapshot().take(rows)

@@ -24,14 +24,20 @@ BINDINGS = 256
 class Binding(Protocol):
     """A binding cycle under way: the part of a Future that the loop needs."""
 
-    def done(self) -> bool: ...
+    def done(self) -> bool:
+        """Whether the cycle has ended."""
+        ...
 
     def result(self) -> Outcome:
         """Waits for the end, where something else can bring it about. Raises what a plugin raised."""
         ...
 
-    def exception(self) -> BaseException | None: ...
-    def add_done_callback(self, fn: Callable[[Any], object], /) -> None: ...
+    def exception(self) -> BaseException | None:
+        """What a plugin raised; None when nothing was."""
+        ...
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        """Has ``fn`` called with this binding when the cycle ends."""
 
 
 class Bindings(Protocol):
@@ -53,9 +59,11 @@ class ThreadedBindings:
         self._pool = ThreadPoolExecutor(most, "binding")
 
     def start(self, cycle: BindingCycle) -> Binding:
+        """Runs a cycle in a thread of the pool."""
         return self._pool.submit(_to_the_end, cycle)
 
     def close(self) -> None:
+        """Waits for the cycles under way."""
         self._pool.shutdown(wait=True)
 
 
@@ -82,6 +90,7 @@ class InOrderBinding:
         self._then: list[Callable[[Any], object]] = []
 
     def done(self) -> bool:
+        """Whether the cycle has ended."""
         return self._finished
 
     def result(self) -> Outcome:
@@ -94,6 +103,7 @@ class InOrderBinding:
         """What a plugin raises comes out of ``step``."""
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        """Has ``fn`` called with this binding when the cycle ends."""
         self._then.append(fn)
 
     def step(self) -> None:
@@ -115,6 +125,7 @@ class InOrderBindings:
         self._ready: deque[InOrderBinding] = deque()
 
     def start(self, cycle: BindingCycle) -> Binding:
+        """Notes a cycle; ``run`` runs it."""
         binding = InOrderBinding(cycle, self._ready)
         self._ready.append(binding)
         return binding
@@ -125,4 +136,5 @@ class InOrderBindings:
             self._ready.popleft().step()
 
     def close(self) -> None:
+        """Runs what can go on."""
         self.run()

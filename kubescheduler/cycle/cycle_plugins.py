@@ -19,7 +19,9 @@ class CyclePlugins(Protocol):
     """The plugins from PostFilter on, as the cycles run them. A status of None is Success. See Framework."""
 
     @property
-    def profile_name(self) -> str: ...
+    def profile_name(self) -> str:
+        """The ``schedulerName`` of the pods it is for."""
+        ...
 
     @property
     def rejected(self) -> frozenset[Code]:
@@ -35,14 +37,35 @@ class CyclePlugins(Protocol):
         """The waiting pod, while Permit plugins hold it."""
         ...
 
-    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
-    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
-    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
-    def wait_on_permit(self, pod: Pod) -> Status | None: ...
-    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
-    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
-    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
-    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """The Reserve plugins; the first that fails ends it."""
+        ...
+
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Takes back what Reserve plugins did, the last one first."""
+
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """The Permit plugins; a Wait status: the pod is among the waiting pods."""
+        ...
+
+    def wait_on_permit(self, pod: Pod) -> Status | None:
+        """Waits until a held pod is let go or rejected."""
+        ...
+
+    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Whether PreBind plugins have work to do; Skip: none has (1.36)."""
+        ...
+
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """The PreBind plugins; the first that fails ends it."""
+        ...
+
+    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Binds; Skip: no Bind plugin bound the pod."""
+        ...
+
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """The PostBind plugins, after the pod is bound."""
 
 
 class PluginsByPod(Protocol):
@@ -66,14 +89,29 @@ class NoPlugins:
         """The same for all pods."""
         return self
 
-    def held(self, pod: Pod) -> None: ...
-    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
-    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
-    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
-    def wait_on_permit(self, pod: Pod) -> None: ...
-    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
-    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
-    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def held(self, pod: Pod) -> None:
+        """No pod is ever held."""
+
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Nothing is reserved."""
+
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Nothing is taken back."""
+
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Every pod is let go."""
+
+    def wait_on_permit(self, pod: Pod) -> None:
+        """Nothing is waited for."""
+
+    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """There is nothing to look ahead to."""
+
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Nothing is prepared."""
+
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Nothing is reported."""
 
     def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
         """Posts the binding, if there is an API to post it to."""

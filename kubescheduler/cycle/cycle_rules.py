@@ -103,12 +103,14 @@ class ReleaseCycles:
 
 
 def assume_fault_1_20(cache: ClusterCache, pod: Pod) -> str | None:
+    """Why a pod cannot be assumed in 1.20; None when it can."""
     if not pod.metadata.uid:
         return NO_UID
     return f"pod {pod.metadata.uid} is in the cache, so can't be assumed" if pod in cache else None
 
 
 def assume_fault_1_36(cache: ClusterCache, pod: Pod) -> str | None:
+    """Why a pod cannot be assumed in 1.36; None when it can."""
     if not pod.metadata.uid:
         return NO_UID
     return f"pod {pod.metadata.uid}({pod.key}) is in the cache, so can't be assumed" if pod in cache else None
@@ -120,6 +122,7 @@ def passes_over_1_20(pod: Pod, assumed: Pod) -> bool:
 
 
 def passes_over_1_36(_: Pod, __: Pod) -> bool:
+    """1.36 never tries an assumed pod again."""
     return True
 
 
@@ -188,10 +191,12 @@ def assigned_note(pod: Pod, node_name: str) -> str:
 
 
 def in_memory_1_20(failure: FailureRecord, pod: Pod) -> str:
+    """The nominated node that 1.20 keeps for a pod that failed; empty for none."""
     return failure.nominated or pod.nominated_node_name
 
 
 def in_memory_1_36(failure: FailureRecord, pod: Pod) -> str:
+    """The nominated node that 1.36 keeps for a pod that failed; empty for none."""
     return pod.nominated_node_name if failure.nominated is None else failure.nominated
 
 

@@ -81,6 +81,7 @@ class Cycles:
     def of(
         cls, services: Services, queue: PodQueue, rules: ReleaseCycles, latest: Latest, bound: Callable[[Pod], None]
     ) -> Cycles:
+        """The cycles of a release over its cluster, with no pod assumed yet."""
         assumed = AssumedPods(services.cache, services.time.now, rules.expires, from_assume=rules.expires_from_assume)
         return cls(services, queue, assumed, rules, latest, bound)
 

@@ -34,10 +34,12 @@ PREFIXES = {Stage.ASSUME: "AssumePod failed: ", Stage.BIND: "Binding rejected: "
 
 
 def assume_fault_1_4(cache: ClusterCache, pod: Pod) -> str | None:
+    """Why a pod cannot be assumed in 1.4; None when it can."""
     return f"pod state wasn't initial but get assumed. Pod key: {pod.key}" if pod in cache else None
 
 
 def assume_fault_1_16(cache: ClusterCache, pod: Pod) -> str | None:
+    """Why a pod cannot be assumed in 1.16; None when it can."""
     return f"pod {pod.metadata.uid} is in the cache, so can't be assumed" if pod in cache else None
 
 

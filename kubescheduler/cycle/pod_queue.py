@@ -13,7 +13,9 @@ class Queued(Protocol):
     """What is popped."""
 
     @property
-    def pod(self) -> Pod: ...
+    def pod(self) -> Pod:
+        """The pod to try."""
+        ...
 
 
 class PodQueue(Protocol):
@@ -80,9 +82,14 @@ class PodQueue(Protocol):
         """A pod gave its place on a node back; all pods but one may fit now."""
         ...
 
-    def node_added(self, node: Node) -> None: ...
-    def node_updated(self, old: Node, new: Node) -> None: ...
-    def node_deleted(self, node: Node) -> None: ...
+    def node_added(self, node: Node) -> None:
+        """A node came."""
+
+    def node_updated(self, old: Node, new: Node) -> None:
+        """A node changed."""
+
+    def node_deleted(self, node: Node) -> None:
+        """A node is gone."""
 
     def object_changed(self, old: Any, new: Any) -> None:
         """Any other object came (``old`` is None), changed, or went (``new`` is None)."""

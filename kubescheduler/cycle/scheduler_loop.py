@@ -64,10 +64,12 @@ class LoopParts:
 
 
 def never() -> bool:
+    """The loop is not asked to stop."""
     return False
 
 
 def as_it_was(pod: Pod) -> Pod:
+    """The pod as the queue has it, where there is no API to ask."""
     return pod
 
 

@@ -12,7 +12,7 @@ MOST_PODS = 20
 """Pods on a page."""
 
 
-class Placed(Protocol):
+class ColumnOutcome(Protocol):
     """Where one column puts a pod."""
 
     @property
@@ -48,7 +48,7 @@ class ComparedPod(Protocol):
         """Whether it is not the same in some column, or could not be compared."""
 
     @property
-    def outcomes(self) -> Sequence[Placed]:
+    def outcomes(self) -> Sequence[ColumnOutcome]:
         """By column, the old one first."""
 
     @property

@@ -19,7 +19,7 @@ MOST_NAMES = 3
 """Refused nodes that are named for one reason."""
 
 
-class Refusal(Protocol):
+class ShownRefusal(Protocol):
     """One reason for which a node was refused, with what it was made of."""
 
     @property
@@ -31,7 +31,7 @@ class Explanation(Protocol):
     """Why one node was refused."""
 
     @property
-    def refusals(self) -> Sequence[Refusal]:
+    def refusals(self) -> Sequence[ShownRefusal]:
         """Every reason of every check."""
 
 

@@ -38,7 +38,7 @@ class Failed(Protocol):
         """Those of the rejectors whose event has the pod tried at once."""
 
 
-class Refusal(Protocol):
+class PreEnqueueRefusal(Protocol):
     """Why a PreEnqueue plugin does not let a pod in."""
 
     @property
@@ -92,7 +92,7 @@ class QueueEntry:
     """How many attempts plugins rejected."""
     errors: int = 0
     """How many attempts in a row ended in an error (1.36)."""
-    gate: Refusal | None = None
+    gate: PreEnqueueRefusal | None = None
     """Why it is held back from the queue, None when it is not."""
 
     @property

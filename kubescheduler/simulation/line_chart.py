@@ -18,6 +18,8 @@ Points = Sequence[tuple[float, float]]
 
 @attrs.frozen
 class Line:
+    """One line of a chart."""
+
     name: str
     points: Points
 

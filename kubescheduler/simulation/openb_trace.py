@@ -51,6 +51,7 @@ class TracePod:
 
 
 def is_trace(path: str) -> bool:
+    """Whether a file's name is that of a trace."""
     return path.endswith(EXTENSIONS)
 
 

@@ -55,6 +55,7 @@ class PodRecord:
         self._text = text
 
     def place(self, node: str, now: float) -> None:
+        """The pod runs on a node from ``now`` on, seconds since the start."""
         self.outcome, self.node, self.placed = RUNNING, node, now
         self._failed, self._text = None, ""
 

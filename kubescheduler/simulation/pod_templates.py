@@ -39,6 +39,7 @@ class Replicas:
 
 
 def is_controller(manifest: Manifest) -> bool:
+    """Whether a manifest is of a kind that makes pods from a template."""
     kind, version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or kind not in GROUPS:
         return False

@@ -30,6 +30,7 @@ class Room:
 
     @property
     def count(self) -> int:
+        """How many pods were placed."""
         return sum(self.placed.values())
 
     def by_node(self) -> dict[str, tuple[int, list[str]]]:

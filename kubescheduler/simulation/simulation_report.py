@@ -61,6 +61,7 @@ class Report(SimulationViews):
 
     @property
     def every_pod_had_a_node(self) -> bool:
+        """Whether every pod was placed at some time."""
         return not any(record.outcome in (WAITING, WITHDRAWN) for record in self.pods)
 
     def reasons(self) -> list[ReasonCount]:
@@ -83,5 +84,6 @@ class Report(SimulationViews):
         return levels([(s.time, share(s.used[resource], s.capacity[resource])) for s in self.samples], self.end)
 
     def node_level(self, node: NodeUsage, resource: int) -> Level:
+        """How much of one resource of a node was in use, in shares of its capacity."""
         capacity = node.capacity[resource]
         return levels([(time, share(used[resource], capacity)) for time, used in node.changes], self.end)

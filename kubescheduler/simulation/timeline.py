@@ -20,6 +20,7 @@ class Events:
         self.done = 0
 
     def at(self, time: float, kind: int, action: Action) -> None:
+        """Has an action happen at a time, in seconds; at the same time by kind, then in the order they were noted."""
         self.noted += 1
         heapq.heappush(self._heap, (time, kind, self.noted, action))
 

@@ -125,6 +125,7 @@ def levels(changes: list[tuple[float, float]], end: float) -> Level:
 
 
 def share(used: int, capacity: int) -> float:
+    """Used by capacity; 0 where there is none."""
     return used / capacity if capacity else 0.0
 
 

@@ -70,9 +70,11 @@ class WorkloadReader:
 
     @property
     def notes(self) -> list[str]:
+        """What the reader passed over, for people."""
         return notes_on(self._unknown)
 
     def run(self) -> None:
+        """Reads the manifests: pods, controllers by their templates, and nodes that come and go."""
         templates: list[tuple[Item, Replicas, Manifest]] = []
         decoder = Decoder(prepare=self._filling.others if self._defaulting else None)
         for item, manifest in self._items:
@@ -174,6 +176,7 @@ class WorkloadReader:
     # --- traces and the whole ----------------------------------------------------------------
 
     def add_trace(self, path: str) -> None:
+        """Adds the pods of a trace in CSV. Raises DecodeError with every fault."""
         rows = read_trace_pods(path)
         start = min((row.created for row in rows), default=0.0)
         decoder = Decoder(keep_manifests=True, prepare=self._filling.pods(self._classes))
@@ -194,6 +197,7 @@ class WorkloadReader:
             self._add(plain, Item(path, manifest))
 
     def workload(self) -> Workload:
+        """What was read, with times in seconds since its first moment."""
         waiting = [entry for _, entries in self._chains.values() for entry in entries]
         every = [*((pod, times) for pod, times, _ in self._pods), *waiting, *self._nodes]
         moments = [times.moment for _, times in every if times.moment is not None and times.after is None]

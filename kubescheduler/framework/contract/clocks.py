@@ -38,6 +38,7 @@ class RealTime:
         condition.wait(None if until is None else max(0.0, until - self.now()))
 
     def sleep(self, cancellation: Cancellation, seconds: float) -> object:
+        """Waits so many seconds, or until it is cancelled."""
         return cancellation.wait(seconds)
 
 
@@ -89,6 +90,7 @@ class VirtualTime:
         self._ahead = 0.0
 
     def now(self) -> float:
+        """Seconds since the start, with what was slept at this moment."""
         return self.moment + self._ahead
 
     def move_to(self, moment: float) -> None:
@@ -100,6 +102,7 @@ class VirtualTime:
         raise ClusterStateError(f"nobody can wait until {until} in a simulation: {condition}")
 
     def sleep(self, cancellation: Cancellation, seconds: float) -> None:  # noqa: ARG002
+        """Nobody waits: the clock is ahead by so many seconds until ``back``."""
         self._ahead += seconds
 
     def back(self) -> None:

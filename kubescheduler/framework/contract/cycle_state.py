@@ -36,12 +36,14 @@ class CycleState:
 
     @property
     def cancellation(self) -> Cancellation:
+        """By which the attempt is given up; made when it is first asked for."""
         if self._cancellation is None:
             self._cancellation = Cancellation()
         return self._cancellation
 
     @cancellation.setter
     def cancellation(self, cancellation: Cancellation) -> None:
+        """Sets by which the attempt is given up."""
         self._cancellation = cancellation
 
     def read(self, key: str) -> Any:

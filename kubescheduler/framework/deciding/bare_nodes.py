@@ -20,27 +20,34 @@ class EmptiedNodes(Snapshot):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> EmptiedNodes:
+        """The rows of a snapshot, emptied."""
         return cls(snapshot._columns, snapshot.objects, snapshot.rows, snapshot.changes)
 
     def take(self, rows: IntArray) -> EmptiedNodes:
+        """Only these rows."""
         return EmptiedNodes(self._columns, self.objects, rows, self.changes)
 
     @property
     def requested(self) -> IntArray:
+        """(R, n) int64: zeros."""
         return np.zeros_like(super().requested)
 
     @property
     def nonzero(self) -> IntArray:
+        """(2, n) int64: zeros."""
         return np.zeros_like(super().nonzero)
 
     @property
     def pod_count(self) -> IntArray:
+        """(n,) int64: zeros."""
         return np.zeros_like(super().pod_count)
 
     def image(self, name: str) -> tuple[IntArray, IntArray]:
+        """((n,) size, (n,) number of nodes) of an image: zeros, no node has it."""
         sizes, counts = super().image(name)
         return np.zeros_like(sizes), np.zeros_like(counts)
 
     def counts(self, tally: Tally, *, nominated: bool = True) -> IntArray:
+        """(n,) int64: counts by node are zeros, those by topology stay."""
         counts = super().counts(tally, nominated=nominated)
         return counts if tally.column is not None else np.zeros_like(counts)

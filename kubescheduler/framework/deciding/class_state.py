@@ -27,6 +27,7 @@ class PreState:
         self._version = -1
 
     def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
+        """PreFilter's answer for pods of the class, worked out anew when what it reads has changed."""
         version = log.version_of(self._flags)
         if version != self._version:
             assert self.check.pre_filter is not None

@@ -23,14 +23,28 @@ class Frame(Protocol):
     """What a decision needs of a framework: its plugins in order, and the weights of those that score."""
 
     @property
-    def release(self) -> str: ...
+    def release(self) -> str:
+        """The release's name."""
+        ...
+
     @property
-    def profile_name(self) -> str: ...
+    def profile_name(self) -> str:
+        """The profile's ``schedulerName``."""
+        ...
+
     @property
-    def run_all_filters(self) -> bool: ...
+    def run_all_filters(self) -> bool:
+        """Whether a node is checked by all Filter plugins, beyond the first that refuses it."""
+        ...
+
     @property
-    def score_weights(self) -> Mapping[str, int]: ...
-    def at(self, point: Point) -> tuple[Plugin, ...]: ...
+    def score_weights(self) -> Mapping[str, int]:
+        """Score plugin → its weight."""
+        ...
+
+    def at(self, point: Point) -> tuple[Plugin, ...]:
+        """The plugins of a point, in the order they run."""
+        ...
 
 
 @attrs.frozen(eq=False)

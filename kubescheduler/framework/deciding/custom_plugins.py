@@ -41,6 +41,7 @@ class OwnFilter:
         return FitPredicate(self.plugin.name, self.check, EVERYTHING, beyond=self.beyond)
 
     def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:
+        """Reason → the rows that the plugin refuses; its codes are kept by row."""
         state = _with_changes(self.plugin, self.cycle, self.pod, snapshot) if self.told else self.cycle
         statuses = filter_mask(self.plugin, state, self.pod, snapshot)
         rows = snapshot.row_numbers.tolist()
@@ -56,6 +57,7 @@ class OwnFilter:
         return verdict
 
     def beyond(self, _: PodInfo, snapshot: Snapshot) -> Mask:
+        """(n,) bool: the rows that preemption cannot mend."""
         return self.refused_with(Code.UnschedulableAndUnresolvable, snapshot)
 
     def refused_with(self, code: Code, snapshot: Snapshot) -> Mask:

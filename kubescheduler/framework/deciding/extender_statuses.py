@@ -39,7 +39,7 @@ def note_1_36(refused: Refused, answer: FilterAnswer) -> None:
 
 
 @attrs.frozen(eq=False)
-class Filtered:
+class LeftByExtenders:
     """feasible: (n,) the rows that are left, in the order of the last answer. emptied: the answer came as node
     objects. refused: node → status."""
 
@@ -51,7 +51,7 @@ class Filtered:
 
 def ask_filters(
     pod: Pod, extenders: Sequence[Extender], snapshot: Snapshot, feasible: IntArray, note: Note
-) -> Filtered:
+) -> LeftByExtenders:
     """What every interested extender's filter leaves, and says of the nodes that it refuses.
 
     Raises SchedulingError when one that is not ignorable fails. Upstream: findNodesThatPassExtenders.
@@ -64,8 +64,9 @@ def ask_filters(
         as_objects.append(answer.as_objects)
 
     left, traces = filter_with_extenders(pod, extenders, snapshot, feasible, hear, unknown_node)
-    return Filtered(left, any(as_objects), refused, traces)
+    return LeftByExtenders(left, any(as_objects), refused, traces)
 
 
 def unknown_node(name: str) -> str:
+    """The text for a node that an extender names and the snapshot does not have."""
     return f'nodeinfo not found for node name "{name}"'

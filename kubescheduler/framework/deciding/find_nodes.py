@@ -24,7 +24,7 @@ from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
-from kubescheduler.framework.deciding.extender_statuses import Filtered, ask_filters
+from kubescheduler.framework.deciding.extender_statuses import LeftByExtenders, ask_filters
 from kubescheduler.framework.deciding.filter_plugins import Filtering, Passed
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.node_sampling import Sampler
@@ -44,8 +44,13 @@ class Host(Protocol):
     roster: Roster
     sampler: Sampler
 
-    def state(self, info: PodInfo, rows: int) -> ProfileState: ...
-    def again(self, pod: Pod) -> Decision: ...
+    def state(self, info: PodInfo, rows: int) -> ProfileState:
+        """What is kept for pods of a class; ``rows``: of the snapshot."""
+        ...
+
+    def again(self, pod: Pod) -> Decision:
+        """The pod decided once more, with every score."""
+        ...
 
 
 @attrs.define(eq=False)
@@ -64,7 +69,7 @@ class Finding:
     narrowed: PreFilterOutcome = ALL_NODES
     filtering: Filtering | None = None
     passed: Passed | None = None
-    filtered: Filtered | None = None
+    filtered: LeftByExtenders | None = None
     traces: tuple[ExtenderTrace, ...] = ()
     judged: Mask | None = None
     tried: int | None = None
@@ -107,6 +112,7 @@ class Finding:
 
     @property
     def feasible(self) -> IntArray:
+        """(n,) int64: the rows that fit; empty before Filter plugins have run."""
         if self.filtered is not None:
             return self.filtered.feasible
         return NO_ROWS if self.passed is None else self.passed.feasible

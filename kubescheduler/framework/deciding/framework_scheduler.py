@@ -70,6 +70,7 @@ class FrameworkScheduler:
         return self._fresh().schedule(pod, thorough=True)
 
     def state(self, info: PodInfo, rows: int) -> ProfileState:
+        """What is kept for pods of a class; ``rows``: of the snapshot."""
         state = self._memory.state(info, self._new_state, rows)
         assert isinstance(state, ProfileState)
         return state

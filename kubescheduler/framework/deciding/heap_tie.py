@@ -16,6 +16,7 @@ class HeapTie:
         self.rng = rng
 
     def choose(self, tied: IntArray, ranks: IntArray) -> int:  # noqa: ARG002
+        """The first of the rows with the highest total, where no heap decides."""
         return int(tied[0])
 
 

@@ -20,7 +20,7 @@ from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.legacy_behaviour import joined
 from kubescheduler.core.preemption import chosen_rows, find_candidates
 from kubescheduler.core.preemption_candidates import Candidates, Costs, Pick, choose
-from kubescheduler.core.preemption_trials import Attempt as Trials
+from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
 from kubescheduler.core.preemption_trials import trials
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
@@ -56,6 +56,7 @@ class Search:
     """Nodes are sampled as upstream does it, candidates too; otherwise every node is tried."""
 
     def trials(self) -> Trials:
+        """The checks of a node with some of its pods taken away."""
         return Trials(self.pod, self.filtering.state.info, self.filtering.checks(), self.cache, self.roster)
 
 
@@ -80,6 +81,7 @@ class PreemptionRules:
 
 
 def leaving_1_20(pod: Pod) -> bool:
+    """Whether a pod is being deleted, for whatever reason."""
     return pod.metadata.deletion_timestamp is not None
 
 

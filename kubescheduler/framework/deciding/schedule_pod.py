@@ -30,7 +30,7 @@ from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root, random
 from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters
 from kubescheduler.framework.deciding.pre_filter_plugins import outside
 from kubescheduler.framework.deciding.preemption_search import Search
-from kubescheduler.framework.deciding.score_plugins import Scored, Scoring
+from kubescheduler.framework.deciding.score_plugins import FrameworkScores, Scoring
 from predicates.types import GO_ON
 
 
@@ -42,7 +42,7 @@ class Deciding:
     pod: Pod
     cycle: CycleState
     thorough: bool
-    scored: Scored = attrs.field(factory=Scored)
+    scored: FrameworkScores = attrs.field(factory=FrameworkScores)
     source: ScoreSource | None = None
     found: Finding = attrs.field(init=False)
 
@@ -51,6 +51,7 @@ class Deciding:
         return Finding(self.scheduler, self.pod, self.cycle, self.thorough)
 
     def decide(self) -> Decision:
+        """The whole attempt: PreFilter, Filter, extenders, Score, and the choice of a node."""
         scheduler = self.scheduler
         names, listed = scheduler.cache.columns.published
         host = error = None
@@ -65,7 +66,7 @@ class Deciding:
                 host = names[int(feasible[0])]
         except SchedulingError as e:
             error, host = str(e), None
-            self.scored, self.source = Scored(), None
+            self.scored, self.source = FrameworkScores(), None
             self.found.forget()
         return self._decision(names, listed, host, error)
 

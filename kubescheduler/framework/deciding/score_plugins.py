@@ -27,7 +27,7 @@ EVERY_NODE = 1
 
 
 @attrs.define(eq=False)
-class Scored:
+class FrameworkScores:
     """See Decision for the fields."""
 
     totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
@@ -52,16 +52,16 @@ class Scoring:
     feasible: IntArray | None
     skips: frozenset[Code] = frozenset({Code.Skip})
 
-    def run(self, log: ChangeLog) -> Scored:
+    def run(self, log: ChangeLog) -> FrameworkScores:
         """Raises SchedulingError with the release's text when a plugin fails."""
         compiled = self.compiled
         if not compiled.scores and not compiled.algorithm.extenders:
-            return Scored(np.full(len(self.view), EVERY_NODE, np.int64))
+            return FrameworkScores(np.full(len(self.view), EVERY_NODE, np.int64))
         skipped = self._pre_score(log)
         emptied = isinstance(self.view, EmptiedNodes)
         if not emptied:
             self.state.score(self.snapshot, log)
-        scored = Scored()
+        scored = FrameworkScores()
         constant = 0
         totals: IntArray | None = None
         for name in compiled.scores:

@@ -27,7 +27,7 @@ STATE = "ReserveDynamicResources"
 
 
 @attrs.define(eq=False)
-class Reserved:
+class ReservedDevices:
     """What a pod's claims get on the chosen node."""
 
     fresh: tuple[tuple[ResourceClaim, Allocation], ...]
@@ -69,7 +69,7 @@ class DeviceBooks:
         for claim, allocation in fresh:
             cache.add(PendingAllocation(claim.metadata, allocation, pod.metadata.uid))
         used = tuple(claim for claim in claims if claim.allocation is not None)
-        state.write(STATE, Reserved(fresh, used))
+        state.write(STATE, ReservedDevices(fresh, used))
         return None
 
     def commit(self, state: CycleState, pod: Pod) -> Status | None:
@@ -122,9 +122,9 @@ class DeviceBooks:
         return attrs.evolve(claim, allocation=attrs.evolve(allocation, timestamp=f"{now:%Y-%m-%dT%H:%M:%SZ}"))
 
     @staticmethod
-    def _reserved(state: CycleState) -> Reserved | None:
+    def _reserved(state: CycleState) -> ReservedDevices | None:
         try:
-            reserved: Reserved = state.read(STATE)
+            reserved: ReservedDevices = state.read(STATE)
         except StateNotFoundError:
             return None
         return reserved

@@ -15,7 +15,7 @@ NAME = "PrioritySort"
 POINTS = frozenset({Point.QUEUE_SORT})
 
 
-class Queued(Protocol):
+class QueuedPodInfo(Protocol):
     """A pod of the queue. timestamp: when it last entered a queue, in seconds."""
 
     @property
@@ -34,7 +34,7 @@ class PrioritySort:
     name: str = NAME
     points: frozenset[Point] = POINTS
 
-    def less(self, first: Queued, second: Queued) -> bool:
+    def less(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
         """Whether ``first`` is to be taken before ``second``."""
         one, other = first.pod.priority, second.pod.priority
         return one > other or (one == other and first.timestamp < second.timestamp)

@@ -29,7 +29,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
-from kubescheduler.framework.plugins.volume_bookkeeping import Reserved, VolumeBooks
+from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes, VolumeBooks
 from kubescheduler.queue.cluster_events import CSI_CAPACITY, CSI_DRIVER, CSI_NODE, PV, PVC, STORAGE_CLASS, Action
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
 from predicates.refusal_evidence import filter_evidence
@@ -151,9 +151,9 @@ class VolumeBinding:
             self._books.put_back(reserved)
             state.delete(STATE)
 
-    def _reserved(self, state: CycleState) -> Reserved | None:
+    def _reserved(self, state: CycleState) -> ReservedVolumes | None:
         try:
-            reserved: Reserved = state.read(STATE)
+            reserved: ReservedVolumes = state.read(STATE)
         except StateNotFoundError:
             return None
         return reserved
@@ -192,7 +192,7 @@ class VolumeBinding:
             return Status.failure(f"binding volumes: {error}")
         return None if bound else Status.failure(f"binding volumes: {self._words.timed_out}")
 
-    def _until_bound(self, reserved: Reserved, pod: Pod, state: CycleState) -> bool:
+    def _until_bound(self, reserved: ReservedVolumes, pod: Pod, state: CycleState) -> bool:
         """Looks every second, the first time after one; False when time is up."""
         clock = self._handle.clock
         end = clock() + self._timeout

@@ -36,7 +36,7 @@ class Change:
 
 
 @attrs.define(eq=False)
-class Reserved:
+class ReservedVolumes:
     """What was taken for a pod on a node: the volumes with the claims they are for, and the claims to provision."""
 
     node_name: str
@@ -84,9 +84,9 @@ class VolumeBooks:
     handle: Handle
     plugins: frozenset[str] = frozenset()
 
-    def take(self, volumes: PodVolumes, node_name: str) -> Reserved:
+    def take(self, volumes: PodVolumes, node_name: str) -> ReservedVolumes:
         """Upstream: AssumePodVolumes."""
-        reserved = Reserved(
+        reserved = ReservedVolumes(
             node_name,
             tuple((claim, Change(volume, given_to(volume, claim))) for claim, volume in volumes.bindings),
             tuple(Change(claim, sent_to(claim, node_name)) for claim in volumes.provisions),
@@ -97,14 +97,14 @@ class VolumeBooks:
                     self.handle.cache.add(change.after)
         return reserved
 
-    def put_back(self, reserved: Reserved, *, unwritten_only: bool = False) -> None:
+    def put_back(self, reserved: ReservedVolumes, *, unwritten_only: bool = False) -> None:
         """Upstream: RevertAssumedPodVolumes."""
         for change in reserved.changes():
             if self._current(change.after) is change.after and not (unwritten_only and change.written):
                 with self.handle.lock:
                     self.handle.cache.add(change.before)
 
-    def write(self, reserved: Reserved, update: Callable[[Any], None]) -> None:
+    def write(self, reserved: ReservedVolumes, update: Callable[[Any], None]) -> None:
         """Volumes first, then claims. Raises SchedulingError with the API's text; what is not written is put back."""
         try:
             for change in reserved.changes():
@@ -125,7 +125,7 @@ class VolumeBooks:
 
     # --- until all is bound ----------------------------------------------------------------
 
-    def are_bound(self, reserved: Reserved, pod: Pod) -> bool:
+    def are_bound(self, reserved: ReservedVolumes, pod: Pod) -> bool:
         """Whether every claim is bound now. Raises BindingError when that will not come. Upstream: checkBindings."""
         node = self._node(reserved.node_name)
         if pod not in self.handle.cache:

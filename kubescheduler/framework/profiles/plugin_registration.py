@@ -10,7 +10,7 @@ from clusterstate.errors import RegistryError
 from kubescheduler.framework.contract.plugin import PluginFactory
 
 
-class Registry(Mapping[str, PluginFactory]):
+class PluginRegistry(Mapping[str, PluginFactory]):
     """Plugin name → factory. Upstream: runtime.Registry."""
 
     def __init__(self, factories: Mapping[str, PluginFactory] | None = None) -> None:
@@ -52,7 +52,7 @@ class PluginOption:
     name: str
     factory: PluginFactory
 
-    def apply(self, registry: Registry) -> None:
+    def apply(self, registry: PluginRegistry) -> None:
         """Raises RegistryError when there is a plugin of that name."""
         registry.register(self.name, self.factory)
 
@@ -62,9 +62,9 @@ def with_plugin(name: str, factory: PluginFactory) -> PluginOption:
     return PluginOption(name, factory)
 
 
-def registry_with(in_tree: Mapping[str, PluginFactory], options: Iterable[PluginOption]) -> Registry:
+def registry_with(in_tree: Mapping[str, PluginFactory], options: Iterable[PluginOption]) -> PluginRegistry:
     """The scheduler's plugins and custom ones. Raises RegistryError with every name that is taken."""
-    registry = Registry(in_tree)
+    registry = PluginRegistry(in_tree)
     problems: list[str] = []
     for option in options:
         try:

@@ -36,6 +36,8 @@ class Framework(ProfilePlugins):
         return self.watch.point("PreEnqueue", lambda: (runner_prefilter.pre_enqueue(self, pod, first), None))[0]
 
     def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
+        """The PreFilter plugins, and the nodes to which they restrict the search."""
+
         def run() -> tuple[Status | None, PreFilterOutcome]:
             outcome = self.reactions.pre_filter(self, state, pod, snapshot)
             return outcome.status, outcome
@@ -53,6 +55,7 @@ class Framework(ProfilePlugins):
     # --- nodes -----------------------------------------------------------------------------
 
     def run_filter(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
+        """The Filter plugins on one node; the first that refuses it ends it."""
         return self.watch.point("Filter", lambda: (self.reactions.filter(self, state, pod, there), None))[0]
 
     def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
@@ -72,9 +75,12 @@ class Framework(ProfilePlugins):
         return nominee, status
 
     def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
+        """The PreScore plugins; the first that fails ends it."""
         return self.watch.point("PreScore", lambda: (runner_score.pre_score(self, state, pod, feasible), None))[0]
 
     def run_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome:
+        """The Score plugins: scores before and after they are normalised, and the weighted totals."""
+
         def run() -> tuple[Status | None, ScoreOutcome]:
             outcome = runner_score.score(self, state, pod, feasible)
             return outcome.status, outcome
@@ -84,6 +90,7 @@ class Framework(ProfilePlugins):
     # --- a node is chosen ------------------------------------------------------------------
 
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """The Reserve plugins; the first that fails ends it."""
         return self.watch.point("Reserve", lambda: (runner_reserve.reserve(self, state, pod, node_name), None))[0]
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
@@ -100,6 +107,7 @@ class Framework(ProfilePlugins):
         return self.watch.point("Permit", lambda: (runner_reserve.permit(self, state, pod, node_name), None))[0]
 
     def wait_on_permit(self, pod: Pod) -> Status | None:
+        """Waits until the pod, if it is held, is let go or rejected."""
         return runner_reserve.wait_on_permit(self, pod)
 
     # --- binding ---------------------------------------------------------------------------
@@ -113,6 +121,7 @@ class Framework(ProfilePlugins):
         return self.watch.point("PreBindPreFlight", run)[0]
 
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """The PreBind plugins; the first that fails ends it."""
         return self.watch.point("PreBind", lambda: (runner_bind.pre_bind(self, state, pod, node_name), None))[0]
 
     def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
@@ -120,6 +129,8 @@ class Framework(ProfilePlugins):
         return self.watch.point("Bind", lambda: (runner_bind.bind(self, state, pod, node_name), None))[0]
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """The PostBind plugins, after the pod is bound."""
+
         def run() -> tuple[None, None]:
             runner_bind.post_bind(self, state, pod, node_name)
             return None, None

@@ -27,7 +27,8 @@ from kubescheduler.framework.running.waiting_pods import WaitingPods
 class NoEvents:
     """Events that nobody reads."""
 
-    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None: ...
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None:
+        """Records nothing."""
 
 
 def ignore_pods(_: Sequence[Pod]) -> None:
@@ -89,46 +90,57 @@ class FrameworkHandle:
 
     @property
     def release(self) -> str:
+        """The release's name."""
         return self._services.release
 
     @property
     def profile_name(self) -> str:
+        """The profile's ``schedulerName``."""
         return self._profile_name
 
     @property
     def feature_gates(self) -> Mapping[str, bool]:
+        """Every gate of the release → whether it is on."""
         return self._services.feature_gates
 
     @property
     def max_pd_volumes(self) -> int | None:
+        """The environment's ``KUBE_MAX_PD_VOLS``; None when it is not a positive integer."""
         return self._services.max_pd_volumes
 
     @property
     def cache(self) -> ClusterCache:
+        """The cluster."""
         return self._services.cache
 
     @property
     def client(self) -> Client | None:
+        """What is written through; None without an API."""
         return self._services.client
 
     @property
     def events(self) -> EventRecorder:
+        """Where events are recorded."""
         return self._services.events
 
     @property
     def extenders(self) -> Sequence[Extender]:
+        """The extenders, in the order they are called."""
         return self._services.extenders
 
     @property
     def rng(self) -> random.Random:
+        """Where chance comes from."""
         return self._services.rng
 
     @property
     def clock(self) -> Callable[[], float]:
+        """Seconds since the scheduler's start."""
         return self._services.time.now
 
     @property
     def lock(self) -> threading.RLock:
+        """Held by whoever changes the cluster."""
         return self._services.lock
 
     @property
@@ -141,12 +153,15 @@ class FrameworkHandle:
     # --- the cluster -----------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
+        """The cluster as it is now, by columns."""
         return self._services.cache.snapshot()
 
     def node_infos(self) -> list[NodeInfo]:
+        """Every node with its pods."""
         return [node_info for _, node_info in node_infos(self.snapshot())]
 
     def node_info(self, name: str) -> NodeInfo:
+        """One node with its pods. Raises SchedulingError with upstream's text for an unknown one."""
         snapshot = self.snapshot()
         row = snapshot.row_of(name)
         if row is not None:
@@ -171,6 +186,7 @@ class FrameworkHandle:
         )
 
     def nominated(self, node_name: str) -> Sequence[Pod]:
+        """The pods that wait for room on a node."""
         return self._services.cache.nominated().get(node_name, ())
 
     def nominate(self, pod: Pod, node_name: str) -> None:
@@ -181,24 +197,31 @@ class FrameworkHandle:
     # --- pods on their way -----------------------------------------------------------------
 
     def waiting_pods(self) -> Iterator[WaitingPod]:
+        """The pods that Permit plugins hold."""
         return iter(self._services.waiting)
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of a uid; None when it does not wait."""
         return self._services.waiting.get(uid)
 
     def reject_waiting_pod(self, uid: str) -> bool:
+        """Rejects the waiting pod of a uid; whether there was one."""
         return self._services.waiting.reject(uid)
 
     def pod_in_pre_bind(self, uid: str) -> Cancellation | None:
+        """By which the PreBind plugins of a pod are given up; None when none are under way."""
         return self._services.in_pre_bind.get(uid)
 
     def in_background(self, work: Callable[[], None]) -> None:
+        """Has work done beside the attempts."""
         self._services.in_background(work)
 
     def sleep(self, cancellation: Cancellation, seconds: float) -> object:
+        """Waits so many seconds on the scheduler's clock, or until it is cancelled."""
         return self._services.time.sleep(cancellation, seconds)
 
     def activate(self, pods: Sequence[Pod]) -> None:
+        """Has the queue try these pods now (1.36)."""
         self._services.activate(pods)
 
 

@@ -67,6 +67,7 @@ class ProfilePlugins:
 
     @property
     def profile_name(self) -> str:
+        """The ``schedulerName`` of the pods it is for."""
         return self.profile.scheduler_name
 
     @property

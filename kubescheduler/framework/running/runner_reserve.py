@@ -75,19 +75,23 @@ def _permit(plugin: Any, state: CycleState, pod: Pod, node_name: str) -> tuple[S
 
 
 def permit_rejected_1_20(plugin: str, pod: Pod, status: Status) -> Status:
+    """What 1.20 reports of a pod that a Permit plugin rejects."""
     text = f"rejected pod {go_quote(pod.metadata.name)} by permit plugin {go_quote(plugin)}: {status.message}"
     return Status(status.code, (text,), plugin=plugin)
 
 
 def permit_rejected_1_36(plugin: str, pod: Pod, status: Status) -> Status:  # noqa: ARG001
+    """What 1.36 reports of it: the plugin's own status."""
     return status.by(plugin)
 
 
 def permit_waits_1_20(pod: Pod, last: Status) -> Status:  # noqa: ARG001
+    """What 1.20 reports of a pod that Permit plugins hold."""
     return Status(Code.Wait, (f"{ASKED_TO_WAIT} {go_quote(pod.metadata.name)}",))
 
 
 def permit_waits_1_36(pod: Pod, last: Status) -> Status:  # noqa: ARG001
+    """What 1.36 reports of it: the reasons of the last plugin too."""
     return Status(Code.Wait, (*last.reasons, ASKED_TO_WAIT), last.error, last.plugin)
 
 
@@ -110,9 +114,11 @@ def wait_on_permit(framework: ProfilePlugins, pod: Pod) -> Status | None:
 
 
 def wait_rejected_1_20(pod: Pod, status: Status) -> Status:
+    """What 1.20 reports of a pod that was rejected while it was held."""
     text = f"pod {go_quote(pod.metadata.name)} rejected while waiting on permit: {status.message}"
     return Status(status.code, (text,), plugin=status.plugin)
 
 
 def wait_rejected_1_36(pod: Pod, status: Status) -> Status:  # noqa: ARG001
+    """What 1.36 reports of it: the status as it is."""
     return status

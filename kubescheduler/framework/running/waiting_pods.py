@@ -36,6 +36,7 @@ class HeldPod:
 
     @property
     def pod(self) -> Pod:
+        """The pod, as it was when Permit plugins held it."""
         return self._pod
 
     def pending_plugins(self) -> list[str]:
@@ -117,18 +118,22 @@ class WaitingPods:
         self._pods: dict[str, HeldPod] = {}
 
     def add(self, held: HeldPod) -> None:
+        """A pod is held from now on."""
         with self._lock:
             self._pods[_uid(held.pod)] = held
 
     def remove(self, pod: Pod) -> None:
+        """A pod is no longer held."""
         with self._lock:
             self._pods.pop(_uid(pod), None)
 
     def get(self, uid: str) -> HeldPod | None:
+        """The waiting pod of a uid; None when it does not wait."""
         with self._lock:
             return self._pods.get(uid)
 
     def of(self, pod: Pod) -> HeldPod | None:
+        """The waiting pod for a pod, also for one without uid; None when it does not wait."""
         return self.get(_uid(pod))
 
     def __iter__(self) -> Iterator[HeldPod]:

@@ -28,7 +28,7 @@ from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.preemption import exhausted_budgets, find_candidates, protected_classes
 from kubescheduler.core.preemption_candidates import choose, pick_1_16
-from kubescheduler.core.preemption_trials import Attempt
+from kubescheduler.core.preemption_trials import PreemptionAttempt
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_algorithm import algorithm_from_provider
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
@@ -223,7 +223,7 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     cache = _cluster(pods)
     pod = asking(cpu, priority)
     predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
-    attempt = Attempt(pod, cache.info(pod), predicates, cache, Roster(cache.columns).refresh())
+    attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, Roster(cache.columns).refresh())
     rows, budgets = np.arange(4), functools.partial(protected_classes, exhausted_budgets(cache.objects))
     at_once = find_candidates(attempt, rows, budgets)
     alone = attrs.evolve(attempt, predicates=[attrs.evolve(p, alone=lambda *_: False) for p in predicates])

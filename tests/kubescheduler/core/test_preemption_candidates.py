@@ -25,7 +25,7 @@ from kubescheduler.core.preemption_candidates import (
     earliest_start,
     pick_1_16,
 )
-from kubescheduler.core.preemption_trials import Attempt
+from kubescheduler.core.preemption_trials import PreemptionAttempt
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.disruption_budgets import violating
 from tests.support.build import make_node, make_pod
@@ -38,7 +38,7 @@ from tests.support.rich_worlds import RELEASES, World, budgets, in_tree, incomin
 NOT_BY_DEFAULT = {"NodeLabel", "ServiceAffinity"}
 
 
-def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -> Attempt:
+def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -> PreemptionAttempt:
     """Tries a pod by the Filter plugins of the default profile whose PreFilter has something to say of it."""
     made = in_tree(release)
     plugins = [p for name, p in made.items() if name not in NOT_BY_DEFAULT and getattr(p, "check", None) is not None]
@@ -49,7 +49,7 @@ def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -
         for rule in compiled.algorithm.predicates
         if rule.pre_filter is None or not rule.pre_filter(info, snapshot).skip
     ]
-    return Attempt(asking, info, rules, cache, Roster(cache.columns).refresh())
+    return PreemptionAttempt(asking, info, rules, cache, Roster(cache.columns).refresh())
 
 
 def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False, **changes: Any) -> dict[str, Any]:

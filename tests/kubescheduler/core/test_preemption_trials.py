@@ -13,7 +13,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.preemption_trials import Attempt, BatchTrial, RowTrial, reads_pods, trials
+from kubescheduler.core.preemption_trials import BatchTrial, PreemptionAttempt, RowTrial, reads_pods, trials
 from predicates.types import FitPredicate, NodeError, Verdict
 from tests.support.build import cache_of, make_node, make_pod, resources
 
@@ -40,15 +40,15 @@ PODS = [make_pod(f"p-{name}", node=name) for name in "abc"]
 POD = make_pod("in", priority=5)
 
 
-def attempt(*predicates: FitPredicate, cluster: Any = (*NODES, *PODS)) -> Attempt:
+def attempt(*predicates: FitPredicate, cluster: Any = (*NODES, *PODS)) -> PreemptionAttempt:
     cache = cache_of(cluster)
-    return Attempt(POD, cache.info(POD), predicates, cache, Roster(cache.columns).refresh())
+    return PreemptionAttempt(POD, cache.info(POD), predicates, cache, Roster(cache.columns).refresh())
 
 
 ALL = np.arange(4)
 
 
-def kinds(tried: Attempt, **fields: Any) -> list[tuple[str, list[int], list[int]]]:
+def kinds(tried: PreemptionAttempt, **fields: Any) -> list[tuple[str, list[int], list[int]]]:
     """(kind of trial, the rows, those that are really tried) of every part."""
     return [(type(p.trial).__name__, p.rows.tolist(), p.tried.tolist()) for p in trials(tried, ALL, **fields)]
 

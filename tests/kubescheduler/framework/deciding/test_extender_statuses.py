@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.deciding.extender_statuses import Filtered, ask_filters, note_1_20, note_1_36
+from kubescheduler.framework.deciding.extender_statuses import LeftByExtenders, ask_filters, note_1_20, note_1_36
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.deciders import Answered, FakeExtender
 
@@ -18,7 +18,7 @@ NOTES = {"1.20": note_1_20, "1.36": note_1_36}
 U, UAU = Status.unschedulable, Status.unresolvable
 
 
-def asked(release: str, *answers: Answered | FakeExtender) -> Filtered:
+def asked(release: str, *answers: Answered | FakeExtender) -> LeftByExtenders:
     extenders: list[Any] = [FakeExtender(a) if isinstance(a, Answered) else a for a in answers]
     return ask_filters(make_pod(), extenders, CLUSTER.snapshot, np.arange(3), NOTES[release])
 

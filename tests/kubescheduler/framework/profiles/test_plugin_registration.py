@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import RegistryError
-from kubescheduler.framework.profiles.plugin_registration import Registry, registry_with, with_plugin
+from kubescheduler.framework.profiles.plugin_registration import PluginRegistry, registry_with, with_plugin
 from tests.support.frames import plugin
 
 
@@ -17,7 +17,7 @@ def make(args: Any, handle: Any) -> Any:
 
 def test_names_are_unique() -> None:
     """A name can be registered once, and again when it was taken out."""
-    registry = Registry({"A": make})
+    registry = PluginRegistry({"A": make})
     with pytest.raises(RegistryError, match=r"^a plugin named A already exists$"):
         registry.register("A", make)
     registry.unregister("A")
@@ -30,7 +30,7 @@ def test_names_are_unique() -> None:
 
 def test_merging_is_all_or_nothing() -> None:
     """Every clash is told, and nothing is added then."""
-    registry = Registry({"A": make, "B": make})
+    registry = PluginRegistry({"A": make, "B": make})
     with pytest.raises(RegistryError) as raised:
         registry.merge({"C": make, "A": make, "B": make})
     assert raised.value.problems == ("a plugin named A already exists", "a plugin named B already exists")
