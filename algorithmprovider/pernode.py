@@ -25,17 +25,16 @@ EVERYTHING = Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES | Reads.STORAGE |
 
 @attrs.frozen
 class NodeInfo:
-    """One node as a per-node algorithm sees it.
-
-    allocatable, requested: resource name → amount; cpu in millicores, others in whole units.
-    nonzero_requested: (millicores, bytes) with the defaults for pods that do not say.
-    """
+    """One node as a per-node algorithm sees it."""
 
     node: Node
     pods: tuple[Pod, ...]
     allocatable: FrozenMap[str, int]
+    """Resource name → amount; cpu in millicores, others in whole units."""
     requested: FrozenMap[str, int]
+    """Resource name → amount; cpu in millicores, others in whole units."""
     nonzero_requested: tuple[int, int]
+    """(millicores, bytes) with the defaults for pods that do not say."""
 
     @property
     def name(self) -> str:

@@ -33,40 +33,36 @@ class Provider:
 
 @attrs.frozen
 class Arguments:
-    """What a policy entry's argument is made into: functions of the entry's name and the argument's members.
-
-    capacity_ratio: None where the release does not know it.
-    """
+    """What a policy entry's argument is made into: functions of the entry's name and the argument's members."""
 
     label_presence: Callable[[str, tuple[str, ...], bool], FitPredicateFactory] = label_presence_factory
     service_affinity: Callable[[str, tuple[str, ...]], FitPredicateFactory] = service_affinity_factory
     label_preference: Callable[[str, str, bool], PriorityFactory] = node_label_factory
     service_anti_affinity: Callable[[str, str], PriorityFactory] = service_anti_affinity_factory
     capacity_ratio: CapacityRatioFactory | None = capacity_ratio_factory
+    """What becomes of requestedToCapacityRatioArguments; None where the release does not know it."""
 
 
 @attrs.define
 class Registry:
-    """Everything one release can be configured with.
-
-    fit_predicates: name → factory of a FitPredicate.
-    priorities: name → factory of a PriorityConfig, and its default weight.
-    providers: name → the keys it bundles.
-    ordering: the order in which predicates run on a node; a name that is not in it never runs.
-    mandatory: predicates that join whatever was selected.
-    unresolvable: reasons that taking pods away cannot mend.
-    runs_any_name: a policy's own predicates run under any name, behind those of the ordering.
-    arguments: what becomes of policy entries with an argument.
-    """
+    """Everything one release can be configured with."""
 
     fit_predicates: dict[str, FitPredicateFactory]
+    """Name → factory of a FitPredicate."""
     priorities: dict[str, PriorityConfigFactory]
+    """Name → factory of a PriorityConfig, and its default weight."""
     providers: dict[str, Provider]
+    """Name → the keys it bundles."""
     ordering: list[str]
+    """The order in which predicates run on a node; a name that is not in it never runs."""
     mandatory: frozenset[str] = frozenset()
+    """Predicates that join whatever was selected."""
     unresolvable: frozenset[str] = frozenset()
+    """Reasons that taking pods away cannot mend."""
     runs_any_name: bool = False
+    """A policy's own predicates run under any name, behind those of the ordering."""
     arguments: Arguments = Arguments()
+    """What becomes of policy entries with an argument."""
 
     def add_predicate(self, name: str, factory: FitPredicateFactory) -> None:
         """Registers or replaces; a name new to the ordering goes to its end, so that it runs."""

@@ -153,6 +153,8 @@ AT_THEIR_AIM = (
     "folders over 25 files",
     "circles among siblings",
     "comparisons with a release",
+    "class names that occur twice",
+    "public without docstring",
     "files over 400 lines",
     "functions over 60 lines",
 )

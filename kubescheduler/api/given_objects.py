@@ -98,7 +98,7 @@ def _kinded(items: Iterable[Item], kind: str) -> Iterator[Item]:
 
 
 def identified(obj: Any) -> Any:
-    """An object as it is; a pod without a uid, by which pods are told apart, with its name for one."""
+    """An object as it is; a pod without a uid, by which pods are distinguished, with its name for one."""
     if isinstance(obj, Pod) and not obj.metadata.uid:
         return attrs.evolve(obj, metadata=attrs.evolve(obj.metadata, uid=obj.key.removeprefix("/")))
     return obj

@@ -106,7 +106,7 @@ def simulate(
     workload: file names (.csv: a trace), manifests or texts: pods, controllers with a pod template, nodes that join.
     Annotations say when a pod comes and how long it stays: ``kubescheduler/arrives-after`` and
     ``kubescheduler/duration``. preempt: pods take the place of lower ones, which leave ``grace`` seconds later.
-    pending: the cluster's pending pods come too. listen: told of everything that happens. options: a Scheduler's.
+    pending: the cluster's pending pods come too. listen: called with everything that happens. options: a Scheduler's.
     Raises DecodeError and ConfigError.
 
     >>> from kubescheduler import Cluster, pod

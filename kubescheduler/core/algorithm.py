@@ -111,23 +111,23 @@ class WeightedPriority:
 
 @attrs.frozen(eq=False)
 class Algorithm:
-    """One configuration of a release, ready to decide.
-
-    predicates: in the order they run on a node. idle: selected, but the release never runs them.
-    priorities: empty means that every node scores 1, or 0 when there are extenders. unresolvable: reasons
-    that taking pods away cannot mend. behaviour: how the release goes about an attempt.
-    """
+    """One configuration of a release, ready to decide."""
 
     release: str
     predicates: tuple[FitPredicate, ...]
+    """In the order they run on a node."""
     priorities: tuple[WeightedPriority, ...]
+    """Empty means that every node scores 1, or 0 when there are extenders."""
     extenders: tuple[Extender, ...] = ()
     idle: tuple[FitPredicate, ...] = ()
+    """Selected, but the release never runs them."""
     unresolvable: frozenset[str] = frozenset()
+    """Reasons that taking pods away cannot mend."""
     honours_preemption_policy: bool = False
     """Whether a pod with preemptionPolicy Never does not preempt."""
     always_check_all_predicates: bool = False
     behaviour: LegacyBehaviour = BEHAVIOUR_1_16
+    """How the release goes about an attempt."""
     scheduler_name: str | None = None
     """Pods that name another scheduler are left alone; None: no pod is."""
     percentage_of_nodes_to_score: int = 100

@@ -25,11 +25,12 @@ Found = tuple[tuple[str, tuple[str, ...]], ...]
 
 @attrs.define(eq=False)
 class Filtered:
-    """See Decision for the fields. everywhere: ``feasible`` are all rows there are, in order."""
+    """See Decision for the fields."""
 
     listed: Mask
     feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
     everywhere: bool = False
+    """``feasible`` are all rows there are, in order."""
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
 

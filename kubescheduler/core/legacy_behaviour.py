@@ -59,25 +59,24 @@ def round_robin_tie(_: random.Random) -> TieBreak:
 
 @attrs.frozen
 class LegacyBehaviour:
-    """One release's ways.
-
-    waits: why a pod cannot be scheduled at all yet, None if it can.
-    predicate_errors: the text for errors on nodes, each with its number of nodes.
-    priority_error: the text for an error of a priority over so many feasible nodes.
-    fit_error: the text when no node fits.
-    upstream_tie: the release's own choice among equal totals.
-    scores_single: nodes are scored also when just one fits. nominates: pods nominated to a node are counted there.
-    preempts: pods may be taken away for others.
-    """
+    """How one release goes about an attempt."""
 
     waits: Callable[[PodInfo, ClusterObjects], str | None] = missing_claim_error
+    """Why a pod cannot be scheduled at all yet, None if it can."""
     predicate_errors: Callable[[Mapping[str, int]], str] = predicate_errors_1_16
+    """The text for errors on nodes, each with its number of nodes."""
     priority_error: Callable[[PriorityError, int], str] = priority_error_1_16
+    """The text for an error of a priority over so many feasible nodes."""
     fit_error: Callable[[FilterResults], str] = fit_error_1_16
+    """The text when no node fits."""
     upstream_tie: Callable[[random.Random], TieBreak] = reservoir_tie
+    """The release's own choice among equal totals."""
     scores_single: bool = False
+    """Nodes are scored also when just one fits."""
     nominates: bool = True
+    """Pods nominated to a node are counted there."""
     preempts: bool = True
+    """Pods may be taken away for others."""
 
 
 BEHAVIOUR_1_16 = LegacyBehaviour()

@@ -58,22 +58,25 @@ class NodeNames(Sequence[str]):
 
 @attrs.frozen(eq=False)
 class Candidates(Mapping[str, Victims]):
-    """Node → victims, of every node where the pod would fit; a node's victims are put together when asked for.
-
-    rows: (n,) the nodes. kinds: (n,) for each the column of its kind below; nodes of a kind lose pods at the same
-    places. victims, protected: (K, k) bool, places of the roster: who leaves, whom a budget protects. priorities:
-    (K, k) of the roster. pods: row → its pods by place. by_importance: victims are listed in order of importance, of
-    equals those that a budget protects first; else these come first altogether.
-    """
+    """Node → victims, of every node where the pod would fit; a node's victims are put together when asked for."""
 
     names: tuple[str, ...]
     rows: IntArray
+    """(n,) the nodes."""
     kinds: IntArray
+    """(n,) for each the column of its kind below; nodes of a kind lose pods at the same places."""
     victims: Mask
+    """(K, k) bool, places of the roster: who leaves, whom a budget protects."""
     protected: Mask
+    """(K, k) bool, places of the roster: who leaves, whom a budget protects."""
     priorities: IntArray
+    """(K, k) of the roster."""
     pods: Sequence[Sequence[Pod]]
+    """Row → its pods by place."""
     by_importance: bool = False
+    """Victims are listed in order of importance, of equals those that a budget protects first; else these come first
+    altogether.
+    """
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -131,18 +134,17 @@ class Candidates(Mapping[str, Victims]):
 
 @attrs.frozen(eq=False)
 class Costs:
-    """What preemption on each of n nodes costs; all but the last are (k,) int64 by kind.
-
-    kinds: (n,) the kind of each. first: the priority of the first victim, violating ones being first. start: of
-    positions, the earliest start among the victims of the highest priority.
-    """
+    """What preemption on each of n nodes costs; all but the last are (k,) int64 by kind."""
 
     kinds: IntArray
+    """(n,) the kind of each."""
     violations: IntArray
     first: IntArray
+    """The priority of the first victim, violating ones being first."""
     total: IntArray
     count: IntArray
     start: Callable[[IntArray], Floats]
+    """Of positions, the earliest start among the victims of the highest priority."""
 
     def present(self) -> IntArray:
         """The kinds that there are nodes of."""

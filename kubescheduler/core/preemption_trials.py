@@ -52,17 +52,17 @@ class PreemptionAttempt:
 
 @attrs.frozen(eq=False)
 class Part:
-    """Rows that are tried together.
-
-    rows: (n,). tried: (k,) those that are really tried, of which others are copies. copies: (n,) for each row the index
-    in ``tried``; None: tried are all rows. allowed: (n,) bool, rows that no predicate refuses whatever pods are there.
-    """
+    """Rows that are tried together."""
 
     rows: IntArray
+    """(n,) the rows."""
     tried: IntArray
+    """(k,) those that are really tried, of which others are copies."""
     trial: Trial
     copies: IntArray | None = None
+    """(n,) for each row the index in ``tried``; None: tried are all rows."""
     allowed: Mask | None = None
+    """(n,) bool, rows that no predicate refuses whatever pods are there."""
 
 
 class BatchTrial:

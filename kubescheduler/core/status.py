@@ -26,15 +26,14 @@ REJECTED_1_36 = REJECTED_1_20 | {Code.Pending}
 
 @attrs.frozen
 class Status:
-    """A code with its reasons; None stands for Success.
-
-    error: the text of an internal failure, told before the reasons. plugin: who answered, where the release says so.
-    """
+    """A code with its reasons; None stands for Success."""
 
     code: Code = Code.Success
     reasons: tuple[str, ...] = ()
     error: str | None = None
+    """The text of an internal failure, reported before the reasons."""
     plugin: str = ""
+    """Who answered, where the release says so."""
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:

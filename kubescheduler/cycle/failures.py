@@ -202,7 +202,7 @@ def chosen_1_20(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
 
 
 def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
-    """A rejection by Reserve or Permit is told like one of a single node."""
+    """A rejection by Reserve or Permit is reported like one of a single node."""
     rejected, pends = status.code in REJECTED_1_36, status.code is Code.Pending
     message = status.error_text
     if rejected and stage in (Stage.RESERVE, Stage.PERMIT):
@@ -222,7 +222,7 @@ def chosen_1_36(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
     return FailureRecord(pod, cause)
 
 
-# --- what is told ------------------------------------------------------------------------------
+# --- what is reported --------------------------------------------------------------------------
 
 
 def cut(message: str) -> str:

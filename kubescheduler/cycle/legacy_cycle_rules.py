@@ -66,7 +66,7 @@ def chosen_1_16(stage: Stage, pod: Pod, node_name: str, status: Status) -> Failu
 
 
 def chosen_1_4(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
-    """A binding that is rejected is told in an event of type Normal."""
+    """A binding that is rejected is reported in an event of type Normal."""
     return _chosen(stage, pod, node_name, status, BINDING_REJECTED, "Normal")
 
 

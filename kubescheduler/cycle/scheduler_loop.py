@@ -74,7 +74,7 @@ def as_it_was(pod: Pod) -> Pod:
 
 
 def nobody(_: Pod) -> None:
-    """Is told."""
+    """Nobody listens to what is bound."""
 
 
 class SchedulerLoop:
@@ -97,7 +97,7 @@ class SchedulerLoop:
         bindings: Bindings | None = None,
         times_plugins: Callable[[], bool] = never,
     ) -> None:
-        """latest: the newest version of a pod that is known. bound: told of every pod that was bound, on its node.
+        """latest: the newest version of a pod that is known. bound: called with every pod that was bound, on its node.
         bindings: threads unless said otherwise. times_plugins: whether the plugins of an attempt are timed one by one
         (upstream: one attempt in ten).
         """

@@ -109,7 +109,7 @@ def algorithm_from_files(
 ) -> Algorithm:
     """The algorithm that the flags of kube-scheduler select: the ConfigMap before the file before the provider.
 
-    Raises ConfigError that lists every problem; ``notice`` is told what a reader would not expect.
+    Raises ConfigError that lists every problem; ``notice`` is called with what a reader would not expect.
     """
     rules = flags.record.legacy_rules
     document: Mapping[str, Any] | None

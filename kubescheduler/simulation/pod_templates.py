@@ -25,17 +25,16 @@ GROUPS = {
 
 @attrs.frozen
 class Replicas:
-    """count pods named ``<name>-0`` on, all like ``pod``, the manifest of the first. owners: objects to add beside.
-
-    at_once: how many come at first; each of the others when an earlier one is bound or has finished (``chain_on``).
-    """
+    """count pods named ``<name>-0`` on, all like ``pod``, the manifest of the first."""
 
     name: str
     pod: Manifest
     count: int
     at_once: int
+    """How many come at first; each of the others when an earlier one is bound or has finished (``chain_on``)."""
     chain_on: str = ""
     owners: tuple[Manifest, ...] = ()
+    """Objects to add beside."""
 
 
 def is_controller(manifest: Manifest) -> bool:
@@ -47,7 +46,7 @@ def is_controller(manifest: Manifest) -> bool:
 
 
 def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
-    """What a controller creates; None if it cannot be told, and ``problems`` then says why.
+    """What a controller creates; None if that is not clear, and ``problems`` then says why.
 
     A Deployment's pods belong to a ReplicaSet of its name. A StatefulSet's come one after another unless its
     podManagementPolicy is Parallel. A Job's parallelism come at once, the rest as they finish.

@@ -19,14 +19,13 @@ Progress = Callable[[int], None]
 
 @attrs.frozen(eq=False)
 class Room:
-    """How many more of ``pod`` fit. placed: node → how many of them. stopped: the decision that found no room.
-
-    None: ``limit`` was reached before.
-    """
+    """How many more of ``pod`` fit."""
 
     pod: Pod
     placed: Mapping[str, int]
+    """Node → how many of the pods went there."""
     stopped: Decision | None
+    """The decision that found no room; None: ``limit`` was reached before."""
 
     @property
     def count(self) -> int:

@@ -98,6 +98,6 @@ class SimulatedApi:
         self.changes.append((old, new))
 
     def _put(self, obj: Any) -> None:
-        """The scheduler's cache has it at once: a plugin may wait for it. Its queue is told later."""
+        """The scheduler's cache has it at once: a plugin may wait for it. Its queue hears of it later."""
         self.changes.append((self.cache.objects.current(obj), obj))
         self.cache.add(obj)

@@ -23,18 +23,16 @@ class ReasonCount:
 
 @attrs.frozen(eq=False)
 class Report(SimulationViews):
-    """Times are seconds after the start, which is ``epoch`` seconds after 1970.
-
-    pods: in order of arrival, with pods of the cluster that were preempted. resources: the names that amounts in
-    samples and nodes stand for.
-    """
+    """Times are seconds after the start, which is ``epoch`` seconds after 1970."""
 
     release: str
     epoch: float
     end: float
     pods: tuple[PodRecord, ...]
+    """In order of arrival, with pods of the cluster that were preempted."""
     preemptions: tuple[PreemptionRecord, ...]
     resources: tuple[str, ...]
+    """The names that amounts in samples and nodes stand for."""
     samples: tuple[Sample, ...]
     nodes: tuple[NodeUsage, ...]
 

@@ -25,14 +25,12 @@ class Sample:
 
 @attrs.define
 class NodeUsage:
-    """One node. changes: (time, what is used from then on), the first from the start or the node's arrival.
-
-    The last change of a node that left is all zeros.
-    """
+    """How much of one node was in use, from its arrival to its end."""
 
     name: str
     capacity: Amounts
     changes: list[tuple[float, Amounts]]
+    """(time, what is used from then on), the first from the start or the node's arrival; all zeros once it has left."""
 
 
 @attrs.frozen

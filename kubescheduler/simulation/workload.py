@@ -32,17 +32,16 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 @attrs.frozen
 class Arrival:
-    """A pod that comes ``at`` seconds after the start.
-
-    leaves_at: when it is deleted, placed or not. duration: seconds it runs once it is bound. None: it stays.
-    chain: the chain whose next pod it brings, empty for none.
-    """
+    """A pod that comes ``at`` seconds after the start."""
 
     pod: Pod
     at: float = 0.0
     leaves_at: float | None = None
+    """When it is deleted, placed or not."""
     duration: float | None = None
+    """Seconds it runs once it is bound. None: it stays."""
     chain: str = ""
+    """The chain whose next pod it brings, empty for none."""
 
 
 @attrs.frozen

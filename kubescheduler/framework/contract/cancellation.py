@@ -1,4 +1,4 @@
-"""Work that can be told to stop, with the reason why."""
+"""Work that can be cancelled, with the reason why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterstate.errors import SchedulingError
 
 
 class CancelledError(SchedulingError):
-    """Work that was told to stop; the text is the reason why."""
+    """Work that was cancelled; the text is the reason why."""
 
 
 class Cancellation:
@@ -26,7 +26,7 @@ class Cancellation:
         """Why the work is to stop, None while it may go on."""
 
     def cancel(self, cause: str) -> bool:
-        """Tells the work to stop; False when it is done or was told so before."""
+        """Cancels the work; False when it is done or was cancelled before."""
         with self._lock:
             if self._closed or self.cause is not None:
                 return False

@@ -42,7 +42,7 @@ class PluginRunner(Protocol):
     """Runs all plugins of the profile, for plugins that try things out.
 
     ``there`` is a snapshot of one row, ``feasible`` one of exactly the nodes that fit, both with the pods that are
-    thought onto or away from nodes.
+    hypothetically added to or removed from nodes.
     """
 
     def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:

@@ -69,11 +69,12 @@ class NoObserver:
 
 @attrs.frozen(eq=False)
 class Watch:
-    """Runs calls that answer (status, value) and reports them for one profile. clock: seconds."""
+    """Runs calls that answer (status, value) and reports them for one profile."""
 
     observer: Observer
     profile: str
     clock: Callable[[], float]
+    """Gives the time in seconds."""
 
     def point(self, point: str, call: Callable[..., tuple[Status | None, T]], *args: Any) -> tuple[Status | None, T]:
         """All plugins of a point: what ``call(*args)`` answers."""

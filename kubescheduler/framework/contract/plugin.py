@@ -1,7 +1,7 @@
 """What a plugin is.
 
 Plugins that come with the scheduler judge all nodes at once: ``check`` is their PreFilter and Filter, ``scoring`` their
-PreScore, Score and NormalizeScore. A plugin of one's own is any class with a ``name`` and the methods of the points
+PreScore, Score and NormalizeScore. A custom plugin is any class with a ``name`` and the methods of the points
 it takes part in (see ``points.METHODS``), called as upstream calls them::
 
     pre_enqueue(pod) -> Status | None
@@ -57,13 +57,12 @@ class PreFilterResult:
 
 @attrs.frozen
 class PreFlight:
-    """What a PreBind plugin says before it is run (1.36).
-
-    status: None: it will work; Skip: it will not. allow_parallel: it may run beside its neighbours that say so too.
-    """
+    """What a PreBind plugin says before it is run (1.36)."""
 
     status: Status | None = None
+    """None: it will work; Skip: it will not."""
     allow_parallel: bool = False
+    """Whether it may run beside its neighbours that say so too."""
 
 
 class Unresolvable(str):

@@ -30,19 +30,21 @@ class PluginSet:
 
 @attrs.frozen(eq=False)
 class Profile:
-    """One profile of a completed configuration.
-
-    plugins: point → its plugins in the order they run, after merging with the defaults and, in 1.36, after multiPoint
-    was expanded. multi_point: 1.36: the merged multiPoint list, whose weights count where the score point names none.
-    plugin_config: (plugin, args) in order, defaults filled in; args is a record of ``framework.args``, or the mapping
-    as written for a plugin without one. percentage_of_nodes_to_score: None: the configuration's.
-    """
+    """One profile of a completed configuration."""
 
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     plugins: Mapping[Point, tuple[Enabled, ...]] = attrs.field(factory=dict)
+    """Point → its plugins in the order they run, after merging with the defaults and, in 1.36, after multiPoint was
+    expanded.
+    """
     multi_point: tuple[Enabled, ...] = ()
+    """In 1.36 the merged multiPoint list, whose weights count where the score point names none."""
     plugin_config: tuple[tuple[str, Any], ...] = ()
+    """(plugin, args) in order, defaults filled in; args is a record of ``framework.args``, or the mapping as written
+    for a plugin without one.
+    """
     percentage_of_nodes_to_score: int | None = None
+    """How many of the nodes are looked at; None: the configuration's value counts."""
     run_all_filters: bool = False
     """A 1.20 policy's alwaysCheckAllPredicates."""
     sets: Mapping[str, PluginSet] = attrs.field(factory=dict)
@@ -64,32 +66,30 @@ class LeaderElection:
 
 @attrs.frozen
 class ClientConnection:
-    """How the API server is talked to. qps: requests per second."""
+    """How the API server is talked to."""
 
     kubeconfig: str = ""
     accept_content_types: str = ""
     content_type: str = "application/vnd.kubernetes.protobuf"
     qps: float = 50
+    """Requests per second."""
     burst: int = 100
 
 
 @attrs.frozen(eq=False)
 class SchedulerConfig:
-    """A completed KubeSchedulerConfiguration as the scheduler uses it; backoffs in seconds.
-
-    extenders: configurations in the order they are asked, ignorable ones last. document: the completed
-    configuration as it would be written, in its own API version. provider: 1.20: the algorithm provider of the
-    profiles. notes: what someone who wrote the configuration may not expect.
-    """
+    """A completed KubeSchedulerConfiguration as the scheduler uses it; backoffs in seconds."""
 
     release: str
     profiles: tuple[Profile, ...]
     extenders: tuple[Any, ...] = ()
+    """Configurations in the order they are asked, ignorable ones last."""
     percentage_of_nodes_to_score: int = 0
     pod_initial_backoff_seconds: int = 1
     pod_max_backoff_seconds: int = 10
     parallelism: int = 16
     provider: str = "DefaultProvider"
+    """In 1.20 the algorithm provider of the profiles."""
     leader_election: LeaderElection = LeaderElection()
     client_connection: ClientConnection = ClientConnection()
     enable_profiling: bool = True
@@ -101,4 +101,6 @@ class SchedulerConfig:
     delay_cache_until_active: bool = False
     """1.36."""
     notes: tuple[str, ...] = ()
+    """What someone who wrote the configuration may not expect."""
     document: Mapping[str, Any] = attrs.field(factory=dict)
+    """The completed configuration as it would be written, in its own API version."""

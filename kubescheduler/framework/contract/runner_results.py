@@ -16,17 +16,16 @@ Names = frozenset[str]
 
 @attrs.frozen
 class PreFilterOutcome:
-    """What all PreFilter plugins came to.
-
-    status: what ends the attempt, with the code Error by giving it up; None: nodes are to be looked at. nodes: the
-    names that alone are, None: all. plugins: those that gave names, sorted. last: the plugin after which no other was
-    asked, empty when all were.
-    """
+    """What all PreFilter plugins came to."""
 
     status: Status | None = None
+    """What ends the attempt, with the code Error by giving it up; None: nodes are to be looked at."""
     nodes: Names | None = None
+    """The names of the only nodes to look at; None: all."""
     plugins: tuple[str, ...] = ()
+    """The plugins that gave names, sorted."""
     last: str = ""
+    """The plugin after which no other was asked, empty when all were."""
 
 
 @attrs.frozen(eq=False)
@@ -40,8 +39,9 @@ class PluginScores:
 
 @attrs.frozen(eq=False)
 class ScoreOutcome:
-    """What all Score plugins came to. totals: (n,) int64 weighted sums, wrapping at 64 bits."""
+    """What all Score plugins came to."""
 
     status: Status | None = None
     scores: Mapping[str, PluginScores] = attrs.field(factory=dict)
     totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    """(n,) int64 weighted sums, wrapping at 64 bits."""

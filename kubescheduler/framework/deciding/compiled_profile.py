@@ -49,19 +49,17 @@ class Frame(Protocol):
 
 @attrs.frozen(eq=False)
 class Compiled:
-    """One profile, ready to decide.
-
-    algorithm: the Filter and Score plugins that work over columns, and the extenders. pre_checks: PreFilter plugins
-    over columns. order: every Filter plugin, scores: every Score plugin, in order, by name. own_…: the custom
-    plugins, which are called anew in every attempt.
-    """
+    """One profile, ready to decide. The custom plugins, in ``own_…``, are called anew in every attempt."""
 
     frame: Frame
     algorithm: Algorithm
+    """The Filter and Score plugins that work over columns, and the extenders."""
     pre_filters: tuple[Plugin, ...]
     pre_checks: Mapping[str, FitPredicate]
+    """PreFilter plugins over columns."""
     own_pre_filters: Mapping[str, Any]
     order: tuple[str, ...]
+    """The name of every Filter plugin, in the order they run."""
     own_filters: Mapping[str, Any]
     pre_scores: tuple[Plugin, ...]
     scores: tuple[str, ...]

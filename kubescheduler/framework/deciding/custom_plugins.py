@@ -22,18 +22,17 @@ from predicates.types import FitPredicate, NodeError, Verdict
 
 @attrs.frozen(eq=False)
 class OwnFilter:
-    """A plugin's Filter in one attempt. Hypothetical changes are passed to its AddPod and RemovePod.
-
-    rejected: the codes that refuse a node; any other is an error. told: its PreFilter is enabled, so that AddPod and
-    RemovePod are called. codes: row → the code with which it last refused it.
-    """
+    """A plugin's Filter in one attempt. Hypothetical changes are passed to its AddPod and RemovePod."""
 
     plugin: Any
     cycle: CycleState
     pod: Pod
     rejected: frozenset[Code] = REJECTED_1_36
-    told: bool = True
+    """The codes that refuse a node; any other is an error."""
+    with_changes: bool = True
+    """Its PreFilter is enabled, so that AddPod and RemovePod are called."""
     codes: dict[int, Code] = attrs.field(factory=dict)
+    """Row → the code with which it last refused it."""
     predicate: FitPredicate = attrs.field(init=False)
 
     @predicate.default
@@ -42,7 +41,7 @@ class OwnFilter:
 
     def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:
         """Reason → the rows that the plugin refuses; its codes are kept by row."""
-        state = _with_changes(self.plugin, self.cycle, self.pod, snapshot) if self.told else self.cycle
+        state = _with_changes(self.plugin, self.cycle, self.pod, snapshot) if self.with_changes else self.cycle
         statuses = filter_mask(self.plugin, state, self.pod, snapshot)
         rows = snapshot.row_numbers.tolist()
         verdict: Verdict = {}

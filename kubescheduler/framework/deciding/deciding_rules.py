@@ -22,31 +22,34 @@ from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1
 
 @attrs.frozen
 class FrameworkDecisionRules:
-    """One release's ways.
-
-    narrow: what the PreFilter plugins' answers come to. rejected: the codes by which a Filter refuses a node.
-    filter_error: the text of a Filter error. pre_score_skips: the codes by which PreScore says that a plugin gives no
-    score. collect: what the PostFilter plugins' answers come to. note: what an extender's filter does to statuses;
-    appends: these are added to those of plugins, else they replace them. fit_error: the text when no node fits.
-    wanted: how many passing nodes are enough, of (nodes, percentage). nominated_first: a nominated node is tried alone
-    before the others. empties: nodes that a filter answers as objects are scored as if they were empty. one_is_enough:
-    one passing node is enough when nothing scores. reports_post_filter: the message ends in what the PostFilter plugins
-    said, so they are always run.
-    """
+    """How one release decides, apart from plugins."""
 
     narrow: Callable[[Iterator[tuple[str, Answer]], CycleState], PreFilterOutcome] = narrow_1_36
+    """What the PreFilter plugins' answers come to."""
     rejected: frozenset[Code] = REJECTED_1_36
+    """The codes by which a Filter refuses a node."""
     filter_error: ErrorText = filter_failed_1_36
+    """The text of a Filter error."""
     pre_score_skips: frozenset[Code] = frozenset({Code.Skip})
+    """The codes by which PreScore says that a plugin gives no score."""
     collect: Collect = collect_1_36
+    """What the PostFilter plugins' answers come to."""
     note: Note = note_1_36
+    """What an extender's filter does to statuses."""
     appends: bool = False
+    """The statuses of an extender's filter are added to those of plugins; otherwise they replace them."""
     fit_error: Callable[[FilterResults], str] = fit_error_1_36
+    """The text when no node fits."""
     wanted: Callable[[int, int], int] = wanted_1_36
+    """How many passing nodes are enough, of (nodes, percentage)."""
     nominated_first: bool = True
+    """A nominated node is tried alone before the others."""
     empties: bool = True
+    """Nodes that a filter answers as objects are scored as if they were empty."""
     one_is_enough: bool = True
+    """One passing node is enough when nothing scores."""
     reports_post_filter: bool = True
+    """The message ends in what the PostFilter plugins said, so they are always run."""
 
 
 DECIDING_1_20 = FrameworkDecisionRules(

@@ -55,12 +55,7 @@ class Host(Protocol):
 
 @attrs.define(eq=False)
 class Finding:
-    """One pod's search under way.
-
-    judged: (N,) bool, the rows that Filter plugins are run on; None: all. tried: the row of the nominated node that was
-    tried alone and did not pass; refused: what extenders said of it then. only: it passed, and nothing else is looked
-    at.
-    """
+    """One pod's search under way."""
 
     host: Host
     pod: Pod
@@ -72,9 +67,13 @@ class Finding:
     filtered: LeftByExtenders | None = None
     traces: tuple[ExtenderTrace, ...] = ()
     judged: Mask | None = None
+    """(N,) bool, the rows that Filter plugins are run on; None: all."""
     tried: int | None = None
+    """The row of the nominated node that was tried alone and did not pass."""
     refused: Mapping[str, Status] = attrs.field(factory=dict)
+    """Node → what extenders said of the nominated node, tried alone."""
     only: bool = False
+    """The nominated node passed, and no other is looked at."""
 
     def find(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> IntArray:
         """(n,) the rows that are left: ascending, or where the order matters in that of the node list or of the last
@@ -128,7 +127,7 @@ class Finding:
         self.narrowed = outcome
 
     def _nowhere(self, filtering: Filtering, state: ProfileState, snapshot: Snapshot, rows: int) -> IntArray:
-        """PreFilter rejected the pod; thorough: all plugins say all the same what they would on their own."""
+        """PreFilter rejected the pod; thorough: all the others say what each would alone."""
         self.judged = np.zeros(rows, np.bool_)
         if self.thorough:
             for name in state.pre:

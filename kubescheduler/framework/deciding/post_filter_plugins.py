@@ -41,7 +41,7 @@ def collect_1_20(given: Iterator[Answer], cycle: CycleState) -> tuple[Nominee, S
 
 
 def collect_1_36(given: Iterator[Answer], cycle: CycleState) -> tuple[Nominee, Status | None]:
-    """Until one succeeds, fails or cannot help; all reasons are told. Upstream: 1.36 RunPostFilterPlugins."""
+    """Until one succeeds, fails or cannot help; all reasons are reported. Upstream: 1.36 RunPostFilterPlugins."""
     if cycle.skip_all_post_filter:
         return None, Status.unschedulable(ALL_SKIPPED)
     kept: Nominee = None

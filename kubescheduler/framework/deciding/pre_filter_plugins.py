@@ -50,7 +50,7 @@ def narrow_1_20(given: Iterator[tuple[str, Answer]], cycle: CycleState) -> PreFi
 
 
 def narrow_1_36(given: Iterator[tuple[str, Answer]], cycle: CycleState) -> PreFilterOutcome:
-    """Names are intersected, and the last Unschedulable is told at the end. Upstream: 1.36 RunPreFilterPlugins."""
+    """Names are intersected, and the last Unschedulable is reported at the end. Upstream: 1.36 RunPreFilterPlugins."""
     rejected: Status | None = None
     nodes: Names | None = None
     by: list[str] = []

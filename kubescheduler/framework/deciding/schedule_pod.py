@@ -177,7 +177,7 @@ class Deciding:
         )
 
     def _own_words(self, passed: Passed, rows: int) -> tuple[Any, Any]:
-        """(verdicts, what PreFilter plugins say on their own): a plugin that rejects the pod is not run on nodes."""
+        """(verdicts, what PreFilter plugins say of single nodes): a plugin that rejects the pod is not run on nodes."""
         everywhere = np.ones(rows, np.bool_)
         assert self.found.filtering is not None
         said = {

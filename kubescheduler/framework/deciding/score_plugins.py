@@ -37,11 +37,7 @@ class FrameworkScores:
 
 @attrs.frozen(eq=False)
 class Scoring:
-    """One attempt's PreScore and Score plugins over the nodes that pass.
-
-    view: over exactly those nodes. feasible: their rows; None: all rows there are. skips: the codes by which PreScore
-    says that the plugin gives no score.
-    """
+    """One attempt's PreScore and Score plugins over the nodes that pass."""
 
     pod: Pod
     state: ProfileState
@@ -49,8 +45,11 @@ class Scoring:
     cycle: CycleState
     snapshot: Snapshot
     view: Snapshot
+    """Over exactly the nodes that pass."""
     feasible: IntArray | None
+    """The rows of the nodes that pass; None: all rows there are."""
     skips: frozenset[Code] = frozenset({Code.Skip})
+    """The codes by which PreScore says that the plugin gives no score."""
 
     def run(self, log: ChangeLog) -> FrameworkScores:
         """Raises SchedulingError with the release's text when a plugin fails."""

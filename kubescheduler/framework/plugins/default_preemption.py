@@ -47,11 +47,11 @@ class DefaultPreemptionArgs:
 class DefaultPreemption:
     """PostFilter over columns: ``search`` says what would be done and changes nothing, ``evict`` does it.
 
-    args: how many candidates are enough, where nodes are sampled; otherwise every node is tried.
     Upstream: 1.20 DefaultPreemption.
     """
 
     args: DefaultPreemptionArgs
+    """How many candidates are enough, where nodes are sampled; otherwise every node is tried."""
     rules: PreemptionRules
     handle: Handle
     points: frozenset[Point] = POINTS_1_20

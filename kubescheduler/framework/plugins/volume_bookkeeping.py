@@ -28,11 +28,12 @@ class BindingError(SchedulingError):
 
 @attrs.define(eq=False)
 class Change:
-    """One object as it was and as it shall be. written: the API has it."""
+    """One object as it was and as it shall be."""
 
     before: Any
     after: Any
     written: bool = False
+    """Whether the API has the object as it shall be."""
 
 
 @attrs.define(eq=False)
@@ -76,13 +77,11 @@ def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
 
 @attrs.frozen(eq=False)
 class VolumeBooks:
-    """What is taken shows in the cache's objects at once; it is put back unless something newer came meanwhile.
-
-    plugins: the in-tree plugins that nodes may have handed over to CSI drivers.
-    """
+    """What is taken shows in the cache's objects at once; it is put back unless something newer came meanwhile."""
 
     handle: Handle
     plugins: frozenset[str] = frozenset()
+    """The in-tree plugins that nodes may have handed over to CSI drivers."""
 
     def take(self, volumes: PodVolumes, node_name: str) -> ReservedVolumes:
         """Upstream: AssumePodVolumes."""

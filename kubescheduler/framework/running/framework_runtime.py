@@ -45,11 +45,11 @@ class Framework(ProfilePlugins):
         return self.watch.point("PreFilter", run)[1]
 
     def run_add_pod(self, state: CycleState, pod: Pod, added: Pod, there: Snapshot) -> Status | None:
-        """Tells plugins of a pod that was thought onto the row; ``there`` has it already."""
+        """AddPod of the PreFilter plugins: a pod was hypothetically added to the row, and ``there`` has it already."""
         return runner_prefilter.change_pod(self, state, pod, added, there, added=True)
 
     def run_remove_pod(self, state: CycleState, pod: Pod, removed: Pod, there: Snapshot) -> Status | None:
-        """Tells plugins of a pod that was thought away from the row; ``there`` is without it already."""
+        """RemovePod of the PreFilter plugins: a pod was hypothetically removed; ``there`` is without it already."""
         return runner_prefilter.change_pod(self, state, pod, removed, there, added=False)
 
     # --- nodes -----------------------------------------------------------------------------

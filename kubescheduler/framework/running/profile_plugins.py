@@ -25,40 +25,41 @@ RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status
 
 @attrs.frozen(eq=False)
 class RunnerReactions:
-    """One release's runner.
-
-    rejected: the codes that refuse a pod or node. handed_on: of those, what Reserve, PreBind and Bind hand on
-    as it is; everything else becomes an Error there. pre_score_skips: codes by which a PreScore plugin says that it
-    gives no score. filter_error: of (plugin, pod, status), what becomes of an answer that rejects nothing.
-    permit_rejected: of (plugin, pod, status). permit_waits: of (pod, the last Wait). wait_rejected: of (pod, status).
-    """
+    """How one release's runner reacts to what plugins answer."""
 
     rejected: frozenset[Code]
+    """The codes that refuse a pod or node."""
     handed_on: frozenset[Code]
+    """Of the rejecting codes, what Reserve, PreBind and Bind hand on as it is; all else becomes an Error there."""
     pre_score_skips: frozenset[Code]
+    """Codes by which a PreScore plugin says that it gives no score."""
     pre_filter: Callable[[ProfilePlugins, CycleState, Pod, Snapshot], PreFilterOutcome]
     filter: Callable[[ProfilePlugins, CycleState, Pod, Snapshot], Status | None]
     filter_error: Callable[[str, Pod, Status], Status]
+    """Of (plugin, pod, status), what becomes of an answer that rejects nothing."""
     post_filter: RunPostFilter
     permit_rejected: Callable[[str, Pod, Status], Status]
+    """Of (plugin, pod, status): what is reported of a pod that a Permit plugin rejects."""
     permit_waits: Callable[[Pod, Status], Status]
+    """Of (pod, the last Wait): what is reported of a pod that is held."""
     wait_rejected: Callable[[Pod, Status], Status]
+    """Of (pod, status): what is reported of a pod that is rejected while it is held."""
 
 
 @attrs.define(eq=False, slots=False)
 class ProfilePlugins:
-    """The plugins of one profile. Upstream: the fields of frameworkImpl.
-
-    plugins: point → its plugins in the order they run. score_weights, placement_weights: plugin → weight.
-    instances: every plugin that was made, by the name it is enabled under.
-    """
+    """The plugins of one profile. Upstream: the fields of frameworkImpl."""
 
     release: str
     profile: Profile
     plugins: Mapping[Point, tuple[Plugin, ...]]
+    """Point → its plugins in the order they run."""
     score_weights: Mapping[str, int]
+    """Plugin → weight."""
     placement_weights: Mapping[str, int]
+    """Plugin → weight."""
     instances: Mapping[str, Plugin]
+    """Every plugin that was made, by the name it is enabled under."""
     handle: Handle
     reactions: RunnerReactions
     watch: Watch

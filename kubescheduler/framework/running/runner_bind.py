@@ -124,7 +124,7 @@ def bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str)
 
 
 def post_bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> None:
-    """All plugins are told."""
+    """Runs every PostBind plugin; none can fail."""
     for plugin in framework.at(Point.POST_BIND):
         own: Any = plugin
         framework.watch.plugin("PostBind", plugin.name, state, status_of, own.post_bind, state, pod, node_name)

@@ -57,7 +57,7 @@ def _answers(
 def change_pod(
     framework: ProfilePlugins, state: CycleState, pod: Pod, other: Pod, there: Snapshot, *, added: bool
 ) -> Status | None:
-    """Tells the plugins' states of a pod that was thought onto or away from the one row of ``there``.
+    """AddPod or RemovePod of the plugins: a pod was hypothetically added to or removed from the one row of ``there``.
 
     Column rules need no telling: they see the changes of the snapshot.
     """

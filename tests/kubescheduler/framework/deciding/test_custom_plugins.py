@@ -96,7 +96,7 @@ def test_changes_are_not_told_to_who_did_not_prepare() -> None:
     snapshot = CLUSTER.snapshot.what_if([PodChange(0, CLUSTER.info(new), 1, pod=new)])
     assert own(plugin("A", **answers(filter=None))).check(info, snapshot) == {}
     fails = plugin("A", **answers(filter=None, add_pod=U))
-    assert own(fails, told=False).check(info, snapshot) == {}
+    assert own(fails, with_changes=False).check(info, snapshot) == {}
     with pytest.raises(SchedulingError, match=r'^running AddPod on PreFilter plugin "A": u$'):
         own(fails).check(info, snapshot)
 
