@@ -127,6 +127,8 @@ FIGURES: tuple[tuple[str, Callable[[Effects], str]], ...] = (
 def _effects(comparison: Comparison) -> list[tuple[str, ...]]:
     every = (comparison.before, *comparison.effects)
     rows = [(name, *map(figure, every)) for name, figure in FIGURES]
+    if any(effects.daemons for effects in every):
+        rows.append(("DaemonSet and static pods, not counted above", *(str(effects.daemons) for effects in every)))
     for resource in dict.fromkeys(use.resource for effects in every for use in effects.utilisation):
         for label, field in (("mean", "mean"), ("most", "most"), ("deviation", "deviation")):
             rows.append((f"{resource}, {label}", *(_use(effects, resource, field) for effects in every)))

@@ -107,6 +107,8 @@ def _exported(scheduler: PodScheduler, engine: Engine, inputs: Inputs, decisions
     results = Results(scheduler)
     for decision in decisions:
         results.note(decision)
+    for note in results.dropped():
+        remark(note)
     yield from export_text(inputs.cluster.objects, results, configuration_of(engine))
 
 

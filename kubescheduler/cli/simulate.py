@@ -107,6 +107,8 @@ def simulate(
         write_plot(report, plot)
     pieces = () if listen is not None else rendered_report(report, output, engine.notes(configured))
     if observe is not None:
+        for note in results.dropped():
+            remark(note)
         pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)

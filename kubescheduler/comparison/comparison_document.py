@@ -69,6 +69,7 @@ def effects_document(effects: Effects) -> dict[str, Any]:
         "placed": effects.placed,
         "unplaced": effects.unplaced,
         "evicted": effects.evicted,
+        "daemons": effects.daemons,
         "nodesUsed": effects.nodes_used,
         "nodesEmpty": effects.nodes_empty,
         "fullestHalf": effects.fullest_half,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.cache import ClusterCache
+from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.nodetree import STABLE_ZONE, ZONE
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.release_view import ReleaseView
@@ -38,9 +39,9 @@ class NodeUse:
     name: str
     zone: str
     pods: int
-    """How many pods run there."""
+    """How many pods run there, without those of DaemonSets and static ones."""
     used: Mapping[str, float]
-    """Resource → the share of allocatable that is requested, for the resources that the node has."""
+    """Resource → the share of allocatable that is requested by all pods, for the resources that the node has."""
 
 
 @attrs.frozen
@@ -74,15 +75,17 @@ class Effects:
     nodes: tuple[NodeUse, ...]
     utilisation: tuple[Utilisation, ...]
     fullest_half: float
-    """The share of all pods that is on the fuller half of the nodes."""
+    """The share of the pods that is on the fuller half of the nodes, without those of DaemonSets and static ones."""
     spread: tuple[ServiceSpread, ...]
     """The services that have pods."""
     evicted: int = 0
     """How many pods preemption evicts."""
+    daemons: int = 0
+    """How many pods of DaemonSets and static pods run. A node that has no others is not used: they come with it."""
 
     @property
     def nodes_used(self) -> int:
-        """How many nodes have pods."""
+        """How many nodes have pods other than those of DaemonSets and static ones."""
         return sum(1 for node in self.nodes if node.pods)
 
     @property
@@ -120,7 +123,10 @@ def _of(cache: ClusterCache, placed: int, unplaced: int, evicted: int) -> Effect
     there = [node for node in cache.columns.nodes if node is not None]
     rows = [cache.columns.row_of[node.name] for node in there]
     shares = _shares(cache, rows)
-    counts = Counter(pod.node_name for pod in cache.pods())
+    pods = cache.pods()
+    daemons = [pod for pod in pods if is_daemon_pod(pod)]
+    counts = Counter(pod.node_name for pod in pods)
+    counts.subtract(pod.node_name for pod in daemons)
     zones = {node.name: _zone(node) for node in there}
     nodes = [
         NodeUse(node.name, zones[node.name], counts[node.name], _used(shares, at)) for at, node in enumerate(there)
@@ -133,6 +139,7 @@ def _of(cache: ClusterCache, placed: int, unplaced: int, evicted: int) -> Effect
         fullest_half=_fullest_half(shares, [counts[node.name] for node in there]),
         spread=tuple(_spread(cache, zones)),
         evicted=evicted,
+        daemons=len(daemons),
     )
 
 

@@ -44,6 +44,8 @@ def _rows(columns: Sequence[Effects], comparison: Comparison) -> Iterator[Row]:
         yield row("pods evicted", lambda e: f"{e.evicted:,}")
     yield row("nodes used", lambda e: f"{e.nodes_used:,} of {len(e.nodes):,}")
     yield row("pods on the fuller half of the nodes", lambda e: f"{e.fullest_half:.0%}")
+    if any(e.daemons for e in columns):
+        yield row("pods of DaemonSets and static pods, not counted above", lambda e: f"{e.daemons:,}")
     for resource in resources(comparison):
         found = [next((u for u in e.utilisation if u.resource == resource), None) for e in columns]
         for name, text in (

@@ -12,6 +12,8 @@ from kubescheduler.report.html_charts import bar
 Fact = tuple[str, str, str]
 """What it is, the number, a note."""
 
+DAEMONS = ", by other than DaemonSet and static pods"
+
 
 def glance(comparison: Comparison, column: int) -> str:
     """The numbers that most readers came for."""
@@ -45,7 +47,11 @@ def _facts(comparison: Comparison, column: int) -> Iterator[Fact]:
         yield "refused otherwise", f"{refused:,}", "no node before and now, for different reasons"
     if evicting:
         yield "evict other pods", f"{evicting:,}", ""
-    yield "nodes used", f"{old.nodes_used:,} → {new.nodes_used:,}", f"of {len(new.nodes):,}"
+    yield (
+        "nodes used",
+        f"{old.nodes_used:,} → {new.nodes_used:,}",
+        f"of {len(new.nodes):,}{DAEMONS * bool(new.daemons)}",
+    )
     if old.evicted or new.evicted:
         yield "pods evicted", f"{old.evicted:,} → {new.evicted:,}", ""
     if errors := sum(pod.changes[column].cause is Cause.ERROR for pod in pods):

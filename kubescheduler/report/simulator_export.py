@@ -22,8 +22,10 @@ from kubescheduler.framework.contract.points import Point
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
 SUCCESS, PASSED, VICTIM = "success", "passed", "preemption victim"
-HISTORY_BYTES = 262_144
-"""What all annotations of an object may take; the oldest results are dropped beyond it."""
+MOST_BYTES = 262_144
+"""What the names and values of all annotations of an object may take; an API server refuses more."""
+HISTORY, DROPPED = "result-history", "dropped-results"
+"""The results of all attempts; the names of results that were left out, as there was no room."""
 
 EXPORTED = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses", "namespaces")
 """The lists of an export file."""
@@ -57,13 +59,18 @@ class Ran:
         return cls(**{name: ran.get(point.value, ()) for name, point in points.items()})
 
 
-def result_annotations(decision: Decision, ran: Ran, history: str | None = None) -> dict[str, str]:
-    """What the simulator would write on the pod after this attempt. history: its result-history so far, as JSON."""
+def result_annotations(
+    decision: Decision, ran: Ran, history: str | None = None, room: int = MOST_BYTES
+) -> dict[str, str]:
+    """What the simulator would write on the pod after this attempt. history: its result-history so far, as JSON.
+
+    room: bytes that it may take. Without enough, the oldest attempts of the history are left out first, then all of
+    it, then the longest results; ``dropped-results`` names what is missing.
+    """
     results = _compact(_results(decision, ran))
     if decision.host is not None:
         results["selected-node"] = decision.host
-    results["result-history"] = _history(history, results)
-    return {PREFIX + name: text for name, text in results.items()}
+    return {PREFIX + name: text for name, text in fitting(results, _earlier(history), room).items()}
 
 
 def _results(decision: Decision, ran: Ran) -> dict[str, Any]:
@@ -188,13 +195,31 @@ def _compact(results: Mapping[str, Any]) -> dict[str, str]:
     return {name: msgspec.json.encode(value).decode() for name, value in results.items()}
 
 
-def _history(before: str | None, results: Mapping[str, str]) -> str:
-    """The results of all attempts, the oldest dropped when all annotations together would be too long."""
-    attempts = [*_earlier(before), {PREFIX + name: text for name, text in results.items()}]
-    taken = sum(len(PREFIX + name) + len(text) for name, text in results.items())
-    while len(attempts) > 1 and taken + len(msgspec.json.encode(attempts)) > HISTORY_BYTES:
+def fitting(results: Mapping[str, str], earlier: Sequence[Any], room: int) -> dict[str, str]:
+    """The results and their history in so many bytes. earlier: the attempts before this one."""
+    attempts = [*earlier, {PREFIX + name: text for name, text in results.items()}]
+    while attempts:
+        dropped = [] if len(attempts) > len(earlier) else ["earlier attempts"]
+        found = {**results, HISTORY: msgspec.json.encode(attempts).decode(), **_said(dropped)}
+        if size_of(found) <= room:
+            return found
         del attempts[0]
-    return msgspec.json.encode(attempts).decode()
+    left = dict(results)
+    longest = sorted(results, key=lambda name: (-len(results[name]), name))
+    dropped = [HISTORY]
+    while size_of({**left, **_said(dropped)}) > room and longest:
+        dropped.append(longest.pop(0))
+        del left[dropped[-1]]
+    return {**left, **_said(dropped)}
+
+
+def _said(dropped: Sequence[str]) -> dict[str, str]:
+    return {DROPPED: msgspec.json.encode(list(dropped)).decode()} if dropped else {}
+
+
+def size_of(results: Mapping[str, str]) -> int:
+    """Bytes of the annotations as an API server counts them."""
+    return sum(len(PREFIX) + len(name) + len(text.encode()) for name, text in results.items())
 
 
 def _earlier(before: str | None) -> list[Any]:
@@ -212,7 +237,10 @@ def annotated(decision: Decision, ran: Ran, earlier: Mapping[str, Any] | None = 
     manifest = dict(earlier or decision.pod.manifest or encode_object(decision.pod))
     metadata = dict(manifest.get("metadata") or {})
     given = dict(metadata.get("annotations") or {})
-    given |= result_annotations(decision, ran, given.get(f"{PREFIX}result-history"))
+    history = given.get(PREFIX + HISTORY)
+    given = {name: text for name, text in given.items() if not name.startswith(PREFIX)}
+    taken = sum(len(name.encode()) + len(str(text).encode()) for name, text in given.items())
+    given |= result_annotations(decision, ran, history, MOST_BYTES - taken)
     out = {"apiVersion": "v1", "kind": "Pod", **manifest, "metadata": {**metadata, "annotations": given}}
     if decision.host is not None:
         out["spec"] = {**(manifest.get("spec") or {}), "nodeName": decision.host}
@@ -236,6 +264,19 @@ class Results:
         """Adds a decision to the results of its pod."""
         ran = Ran.of(self.scheduler, decision.pod)
         self.pods[decision.pod.key] = annotated(decision, ran, self.pods.get(decision.pod.key))
+
+    def dropped(self) -> list[str]:
+        """What was left out, as an API server takes only so many bytes: a text for each set of names."""
+        pods: dict[str, int] = {}
+        for manifest in self.pods.values():
+            text = manifest["metadata"]["annotations"].get(PREFIX + DROPPED)
+            if text is not None:
+                pods[text] = pods.get(text, 0) + 1
+        return [
+            f"annotations of {count} {'pod' if count == 1 else 'pods'} would take more than {MOST_BYTES:,} bytes; "
+            f"left out: {', '.join(msgspec.json.decode(text))}"
+            for text, count in pods.items()
+        ]
 
 
 def export_text(objects: Iterable[ClusterObject], results: Results, configuration: Mapping[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ import msgspec
 import kubescheduler
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
+from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
@@ -101,7 +102,7 @@ def _run(case: Case, contents: Contents | None, clock: Clock, notes: list[str]) 
         "pods": len(placements),
         "scheduled": sum(node is not None for node in placements.values()),
         "unschedulable": sum(node is None for node in placements.values()),
-        **_use(cache.columns),
+        **_use(cache),
         "digest": hashlib.sha256(text.encode()).hexdigest(),
         ERROR: _given_up(errors),
     }
@@ -160,12 +161,14 @@ def _given_up(errors: list[str]) -> str:
 # --- how full the cluster is -------------------------------------------------------------------
 
 
-def _use(columns: Columns) -> dict[str, Value]:
+def _use(cache: ClusterCache) -> dict[str, Value]:
+    """Nodes are used that have pods other than those of DaemonSets and static ones, which come with every node."""
+    columns = cache.columns
     rows = [row for row, node in enumerate(columns.nodes) if node is not None]
-    used = columns.pod_count.data[rows]
+    used = {pod.node_name for pod in cache.pods() if not is_daemon_pod(pod)}
     return {
         "nodes": len(rows),
-        "nodes_used": int((used > 0).sum()),
+        "nodes_used": sum(node.name in used for node in columns.nodes if node is not None),
         **_shares(columns, rows, CPU, "cpu"),
         **_shares(columns, rows, MEMORY, "memory"),
     }

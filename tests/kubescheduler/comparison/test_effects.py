@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from clusterstate.objects import FrozenMap, ObjectMeta, Service
+from clusterstate.objects import FrozenMap, ObjectMeta, OwnerReference, Service
 from clusterstate.view_records import VIEW_1_16
 from kubescheduler.comparison.effects import Effects, effects
 from tests.support.compared import GIB, node, pod
@@ -56,3 +58,34 @@ def test_evicted_pods(leave: bool, pods: int) -> None:
     """They are gone where the run took them away."""
     after = found("n1", leave=leave, evicted=1)
     assert (after.evicted, after.nodes[0].pods) == (1, pods)
+
+
+@pytest.mark.parametrize(
+    "daemon",
+    [
+        pytest.param({"owners": (OwnerReference("DaemonSet", "agent", "u", controller=True),)}, id="DaemonSet"),
+        pytest.param({"owners": (OwnerReference("Node", "n", "u", controller=True),)}, id="owned by its node"),
+        pytest.param({"annotations": {"kubernetes.io/config.mirror": "x"}}, id="mirror"),
+        pytest.param({"annotations": {"kubernetes.io/config.source": "file"}}, id="static"),
+        pytest.param({"annotations": {"cluster-autoscaler.kubernetes.io/daemonset-pod": "true"}}, id="declared"),
+    ],
+)
+def test_pods_that_come_with_every_node_do_not_use_it(daemon: dict[str, Any]) -> None:
+    """Nodes with nothing else are empty; what such pods ask for counts in the utilisation all the same."""
+    agents = [pod(f"agent-{at}", 1000, GIB, on=one.name, **daemon) for at, one in enumerate(NODES)]
+    after = effects([*NODES, *agents], [pod("web", 500, GIB)], ["n2"], [], VIEW_1_16, leave=False)
+    assert (after.nodes_used, after.nodes_empty, after.daemons, after.fullest_half) == (1, 2, 3, 1.0)
+    assert [(use.pods, use.used["cpu"]) for use in after.nodes] == [(0, 0.25), (1, 0.375), (0, 0.5)]
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    [
+        pytest.param({"owners": (OwnerReference("ReplicaSet", "web", "u", controller=True),)}, id="ReplicaSet"),
+        pytest.param({"annotations": {"kubernetes.io/config.source": "api"}}, id="from the API"),
+    ],
+)
+def test_other_pods_use_their_node(ordinary: dict[str, Any]) -> None:
+    """Whoever else owns them."""
+    after = effects([*NODES, pod("p", on="n1", **ordinary)], [], [], [], VIEW_1_16, leave=False)
+    assert (after.nodes_used, after.daemons) == (1, 0)

@@ -12,7 +12,15 @@ from clusterstate.manifests.decode import decode_cluster
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.report.simulator_export import HISTORY_BYTES, PREFIX, Ran, annotated, export, result_annotations
+from kubescheduler.report.simulator_export import (
+    MOST_BYTES,
+    PREFIX,
+    Ran,
+    annotated,
+    export,
+    fitting,
+    result_annotations,
+)
 from tests.support.build import make_node, make_pod, resources
 
 RAN = Ran(
@@ -100,8 +108,42 @@ def test_history_keeps_every_attempt_until_it_is_too_long() -> None:
     once = result_annotations(decision, RAN)[PREFIX + "result-history"]
     twice = result_annotations(decision, RAN, once)[PREFIX + "result-history"]
     assert [len(json.loads(once)), len(json.loads(twice))] == [1, 2]
-    long = json.dumps([{"old": "x" * HISTORY_BYTES}])
+    long = json.dumps([{"old": "x" * MOST_BYTES}])
     assert len(json.loads(result_annotations(decision, RAN, long)[PREFIX + "result-history"])) == 1
+
+
+def weight(annotations: dict[str, str]) -> int:
+    """Bytes as an API server counts them."""
+    return sum(len(name.encode()) + len(text.encode()) for name, text in annotations.items())
+
+
+@pytest.mark.parametrize(
+    ("length", "dropped"),
+    [
+        pytest.param(100, None, id="all fit"),
+        pytest.param(80_000, ["earlier attempts"], id="one attempt of the history"),
+        pytest.param(120_000, ["result-history"], id="no history"),
+        pytest.param(180_000, ["result-history", "filter-result"], id="not the longest"),
+        pytest.param(300_000, ["result-history", "filter-result", "score-result"], id="nothing long"),
+    ],
+)
+def test_annotations_fit_what_an_api_server_takes(length: int, dropped: list[str] | None) -> None:
+    """History goes first, then the longest results; what is missing is said."""
+    results = {"filter-result": "f" * length, "score-result": "s" * (length // 2 + 120_000 * (length > 200_000))}
+    earlier = [] if length > 100_000 else [{"old": "x" * length}]
+    found = fitting({**results, "selected-node": "n1"}, earlier, MOST_BYTES)
+    assert weight({PREFIX + name: text for name, text in found.items()}) <= MOST_BYTES
+    assert found["selected-node"] == "n1"
+    assert json.loads(found.get("dropped-results", "null")) == dropped
+
+
+def test_the_pods_own_annotations_take_room_too() -> None:
+    """All annotations of an object count, also those that are not the simulator's."""
+    pod = make_pod(requests=ONE_CPU, annotations={"mine": "x" * (MOST_BYTES - 1000)})
+    annotations = annotated(decided(pod), RAN)["metadata"]["annotations"]
+    assert weight(annotations) <= MOST_BYTES
+    assert "result-history" in annotations[PREFIX + "dropped-results"]
+    assert len(annotations["mine"]) == MOST_BYTES - 1000
 
 
 def test_an_export_is_read_back() -> None:
