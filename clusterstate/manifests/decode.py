@@ -14,6 +14,8 @@ from clusterstate.manifests.decode_kinds import KINDS, ManifestKind
 from clusterstate.manifests.decode_pods import PodDecoder
 from clusterstate.manifests.documents import Item, Manifest, parse_json, split
 from clusterstate.manifests.fields import Fields, describe
+from clusterstate.manifests.schema.known_fields import unknown_fields
+from clusterstate.manifests.strictness import LENIENT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod
 
 Prepare = Callable[[Manifest], Manifest]
@@ -43,12 +45,23 @@ class Decoder:
 
     keep_manifests: keep the manifest of every pod, not only of the pending ones. Nodes always keep theirs.
     prepare: applied to each manifest first. For pods it is called once per distinct spec.
+    strictness: what comes of fields that the API does not have, and of values that it does not take.
     """
 
-    def __init__(self, *, keep_manifests: bool = False, prepare: Prepare | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        keep_manifests: bool = False,
+        prepare: Prepare | None = None,
+        strictness: Strictness = LENIENT,
+    ) -> None:
         self._keep_manifests = keep_manifests
         self._prepare = prepare
+        self._strictness = strictness
         self._pods = PodDecoder(prepare)
+        self._pods_pass = None if strictness.written == "ignore" else self._is_known_throughout
+        self.warnings: list[str] = []
+        """What was found in manifests that are judged with ``warn``, with file, object and path."""
 
     def decode_object(self, manifest: Manifest, *, source: str = "", keep_manifest: bool = False) -> ClusterObject:
         """One object. Raises DecodeError with every fault in it."""
@@ -61,12 +74,30 @@ class Decoder:
         kind = _kind(item)
         keep = keep_manifest or self._keep_manifests
         if kind.name == "Pod":
-            pod = self._pods.decode(item.content)
+            pod = None
+            if self._strictness.stored == "ignore":
+                pod = self._pods.decode(item.content, self._pods_pass)
             if pod is not None:
                 if keep or not pod.node_name:
                     return attrs.evolve(pod, manifest=self._prepared(_manifest(item, kind)))
                 return pod
         return self._decode(item, kind, keep)
+
+    def _is_known_throughout(self, content: Manifest | msgspec.Raw) -> bool:
+        """Whether a pod without a uid has only fields that pods have; one that a server has stored is not judged."""
+        manifest = parse_json("", content) if isinstance(content, msgspec.Raw) else content
+        return self._strictness.of(manifest) == "ignore" or not unknown_fields("Pod", manifest)
+
+    def judged(self, item: Item, kind: str, manifest: Manifest) -> list[str]:
+        """The faults in what the API does not have of a kind, also of one that is not decoded; warnings are kept."""
+        judgement = self._strictness.of(manifest)
+        if judgement == "ignore":
+            return []
+        found = unknown_fields(kind, manifest)
+        if judgement == "strict":
+            return found
+        self.warnings += placed(item, kind, manifest, found)
+        return []
 
     def _prepared(self, manifest: Manifest) -> Manifest:
         return manifest if self._prepare is None else self._prepare(manifest)
@@ -74,16 +105,14 @@ class Decoder:
     def _decode(self, item: Item, kind: ManifestKind, keep: bool) -> ClusterObject:
         """The long way, which finds every fault."""
         manifest: Manifest = _manifest(item, kind)
-        faults: list[str] = []
+        faults = self.judged(item, kind.name, manifest)
         try:
             manifest = self._prepared(manifest)
         except DecodeError as error:
             faults += error.problems
         obj = kind.decode(Fields(manifest, faults))
         if faults:
-            name = identity(kind.name, manifest)
-            where = item.source if name != kind.name else _where(item)
-            raise DecodeError(f"{where}: {name}: {fault}" if where else f"{name}: {fault}" for fault in faults)
+            raise DecodeError(placed(item, kind.name, manifest, faults))
         if isinstance(obj, Node):
             return self._pods.share_node(obj, manifest)
         if isinstance(obj, Pod):
@@ -104,7 +133,7 @@ class Decoder:
                 problems += error.problems
         if problems:
             raise DecodeError(problems)
-        return Decoded(objects, notes_on(unknown))
+        return Decoded(objects, [*notes_on(unknown), *self.warnings])
 
 
 def notes_on(unknown: Mapping[str, int]) -> list[str]:
@@ -144,6 +173,13 @@ def _kind(item: Item) -> ManifestKind:
 def _where(item: Item) -> str:
     """File and place of an item that has no name to report."""
     return ": ".join(part for part in (item.source, item.place) if part) or "manifest"
+
+
+def placed(item: Item, kind: str, manifest: Manifest, faults: Iterable[str]) -> list[str]:
+    """Faults with a file and an object before each; an object without a name is told by its place in the file."""
+    name = identity(kind, manifest)
+    where = item.source if name != kind else _where(item)
+    return [f"{where}: {name}: {fault}" if where else f"{name}: {fault}" for fault in faults]
 
 
 def _manifest(item: Item, kind: ManifestKind) -> dict[str, Any]:

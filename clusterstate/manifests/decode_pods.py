@@ -63,8 +63,13 @@ class PodDecoder:
         self._grants: dict[tuple[Granted, ...], PodGrants] = {}
         self._shared: dict[Any, Any] = {}
 
-    def decode(self, content: Manifest | msgspec.Raw) -> Pod | None:
-        """A pod without its manifest; None when anything is unusual about it, and the long way has to look."""
+    def decode(
+        self, content: Manifest | msgspec.Raw, passes: Callable[[Manifest | msgspec.Raw], bool] | None = None
+    ) -> Pod | None:
+        """A pod without its manifest; None when anything is unusual about it, and the long way has to look.
+
+        passes: asked about a pod without a uid, which no server has stored; False is unusual.
+        """
         try:
             if isinstance(content, msgspec.Raw):
                 seen = self._parse.decode(content)
@@ -78,6 +83,8 @@ class PodDecoder:
         except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
             return None
         if spec is None or grants is FAULTY or claims is None or not seen.metadata.name:
+            return None
+        if passes is not None and not seen.metadata.uid and not passes(content):
             return None
         return Pod(
             metadata=self._metadata(seen.metadata),

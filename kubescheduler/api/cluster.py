@@ -10,6 +10,7 @@ from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.documents import Item
+from clusterstate.manifests.strictness import Judgement, Strictness, strictness_of
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from clusterstate.release_view import ReleaseView
@@ -28,6 +29,8 @@ class Cluster(WhatIf):
     things: file names, kubectl's JSON or YAML as text, manifests, objects, one or several. release: whose API server
     stores them; it fills in what manifests leave out (namespace, uid, priority, requests), and a scheduler of the
     cluster decides as this release does. defaulting: False takes manifests as they are, as an API server stored them.
+    validate: what comes of unknown fields and of values that no API server takes, ``"strict"`` (a fault), ``"warn"`` (a
+    note) or ``"ignore"``; by default strict in manifests without a uid and a resourceVersion, which somebody wrote.
     Raises DecodeError with every fault.
 
     >>> cluster = Cluster(release="1.36").node("a", cpu=4, memory="8Gi").pod("web-1", node="a", cpu="500m")
@@ -39,9 +42,16 @@ class Cluster(WhatIf):
     <Cluster of release 1.36: 1 node, 1 pod>
     """
 
-    def __init__(self, *things: Any, release: str = DEFAULT_RELEASE, defaulting: bool = True) -> None:
+    def __init__(
+        self,
+        *things: Any,
+        release: str = DEFAULT_RELEASE,
+        defaulting: bool = True,
+        validate: Judgement | None = None,
+    ) -> None:
         self._release = release_named(release).name
         self._defaulting = defaulting
+        self._strictness = strictness_of(validate)
         self._keeps_manifests = True
         self._entries = Entries()
         self._notes: tuple[str, ...] = ()
@@ -59,19 +69,20 @@ class Cluster(WhatIf):
         defaulting: bool = True,
         keep_manifests: bool = True,
         progress: Progress | None = None,
+        validate: Judgement | None = None,
     ) -> Self:
         """The cluster in files and folders (.json, .yaml, also gzipped; .csv: nodes of a trace), ``-`` or a stream.
 
         stdin: what ``-`` reads, by default standard input. keep_manifests: False saves memory; such a cluster cannot
-        be read again ``for_release``. progress: called with (objects decoded, objects in all). Raises DecodeError with
-        every fault of every file; a pod that runs on a node that is not there is one.
+        be read again ``for_release``. progress: called with (objects decoded, objects in all). validate: see the class.
+        Raises DecodeError with every fault of every file; a pod that runs on a node that is not there is one.
 
         >>> Cluster.read("policy_examples/cluster.yaml", release="1.20")
         <Cluster of release 1.20: 7 nodes, 5 pods, 1 Service>
         """
         import sys
 
-        empty = cls(release=release, defaulting=defaulting)
+        empty = cls(release=release, defaulting=defaulting, validate=validate)
         empty._keeps_manifests = keep_manifests
         files = [path for path in paths if isinstance(path, str | os.PathLike)]
         given = read_paths(files, sys.stdin.buffer if stdin is None else stdin)
@@ -86,6 +97,11 @@ class Cluster(WhatIf):
     def release(self) -> str:
         """Whose API server stores the objects."""
         return self._release
+
+    @property
+    def strictness(self) -> Strictness:
+        """What comes of fields that the API does not have in what is read for the cluster."""
+        return self._strictness
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -205,6 +221,7 @@ class Cluster(WhatIf):
                 f'read it again: Cluster.read(…, release="{release}")'
             )
         fresh = type(self)(release=release, defaulting=self._defaulting)
+        fresh._strictness = self._strictness
         return fresh._with(self._again(self._entries))
 
     # --- for what decides --------------------------------------------------------------------
@@ -253,7 +270,13 @@ class Cluster(WhatIf):
                 close = nearest(thing, [*names, *(name.partition("/")[2] for name in names)])
                 raise DecodeError(f"{what}: {thing}: neither a pod of the cluster nor a file{close}")
         given = found_in(thing, what=what, kind="Pod")
-        entries, notes = decoded(given, self._release, priority_classes=self._classes, defaulting=self._defaulting)
+        entries, notes = decoded(
+            given,
+            self._release,
+            priority_classes=self._classes,
+            defaulting=self._defaulting,
+            strictness=self._strictness,
+        )
         pods = [entry.obj for entry in entries if isinstance(entry.obj, Pod)]
         if not pods:
             holds = [f"a {type(entry.obj).__name__}" for entry in entries] + notes
@@ -294,6 +317,7 @@ class Cluster(WhatIf):
             defaulting=self._defaulting,
             keep_manifests=self._keeps_manifests,
             progress=progress,
+            strictness=self._strictness,
         )
         out = self._of(self._entries.added(entries), notes, entries)
         lost = any(isinstance(entry.obj, Pod) and out._is_lost(entry.obj) for entry in entries)
@@ -309,6 +333,7 @@ class Cluster(WhatIf):
         """A cluster of these entries; of the new ones the priority classes are noted."""
         out = type(self).__new__(type(self))
         out._release, out._defaulting, out._keeps_manifests = self._release, self._defaulting, self._keeps_manifests
+        out._strictness = self._strictness
         out._entries, out._notes = entries, tuple(dict.fromkeys((*self._notes, *notes)))
         out._classes = (*self._classes, *(entry.obj for entry in new if isinstance(entry.obj, PriorityClass)))
         return out

@@ -12,6 +12,7 @@ import attrs
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item, split
 from clusterstate.manifests.fields import describe
+from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
 from kubescheduler.api.cluster_entries import Entry
 from kubescheduler.engine.releases import release_named
@@ -124,6 +125,7 @@ def decoded(
     defaulting: bool = True,
     keep_manifests: bool = True,
     progress: Progress | None = None,
+    strictness: Strictness = BY_ORIGIN,
 ) -> tuple[list[Entry], list[str]]:
     """Entries in order, objects last, and notes on what was left out. Raises DecodeError with every fault."""
     found = decode_items(
@@ -133,6 +135,7 @@ def decoded(
         defaulting=defaulting,
         progress=progress,
         filling=release_named(release).filling,
+        strictness=strictness,
     )
     read = [
         Entry(obj, item.source, item if keep_manifests else None)

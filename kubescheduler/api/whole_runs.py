@@ -131,7 +131,15 @@ def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workloa
     traces = [os.fspath(each) for each in things if isinstance(each, str | os.PathLike) and is_trace(os.fspath(each))]
     found = found_in([each for each in things if each not in traces], what="workload", kind="Pod")
     items = [*found.items, *(Item("", encode_object(obj)) for obj in found.objects)]
-    return workload_in(items, found.problems, cluster, traces=traces, pending=pending, release=cluster.release)
+    return workload_in(
+        items,
+        found.problems,
+        cluster,
+        traces=traces,
+        pending=pending,
+        release=cluster.release,
+        strictness=cluster.strictness,
+    )
 
 
 def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options: Any) -> Room:

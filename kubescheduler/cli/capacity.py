@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.common_options import FILE, OneOf
+from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
     from kubescheduler.engine.engines import PodScheduler
     from kubescheduler.simulation.room import Room
@@ -24,15 +25,12 @@ FEW_NODES = 3
 
 @click.command(epilog="Exit status: 0 at least one more of each fits, 1 none of some, 2 wrong input or usage.")
 @click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
-@click.option(
-    "--pod",
+@pod_files_option(
     "pod_files",
+    "--pod",
+    "Pods to ask about, or controllers with a pod template, of which one pod is asked about.",
     cls=NeededOption,
-    multiple=True,
     required=True,
-    metavar="FILE",
-    type=FILE,
-    help="Pods to ask about.  [repeatable]",
 )
 @click.option(
     "--limit",
@@ -44,6 +42,7 @@ FEW_NODES = 3
 )
 @engine_options
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@VALIDATE
 @click.option(
     "-o",
     "--output",
@@ -58,6 +57,7 @@ def capacity(
     limit: int,
     engine: EngineOptions,
     no_defaulting: bool,
+    validate: Judgement | None,
     output: str,
 ) -> int:
     """How many more of each pod fit in CLUSTER: files, folders, .csv files of nodes, or - for standard input.
@@ -71,7 +71,14 @@ def capacity(
       kubescheduler capacity cluster.yaml --pod small.yaml --pod large.yaml -o json
     """
     from clusterstate.errors import InputError
-    from kubescheduler.cli.inputs import attempt, nothing_collected, read_pods_for, read_shown
+    from kubescheduler.cli.inputs import (
+        attempt,
+        notes_on_cluster,
+        nothing_collected,
+        read_pods_for,
+        read_shown,
+        with_owners,
+    )
 
     if (*cluster, *pod_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -79,14 +86,14 @@ def capacity(
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        found = attempt(problems, lambda: read_shown(cluster, release, defaulting))
-        pods = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting))
-        if configured is None or found is None or pods is None or problems:
+        found = attempt(problems, lambda: read_shown(cluster, release, defaulting, validate=validate))
+        asked = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting, validate))
+        if configured is None or found is None or asked is None or problems:
             raise InputError(problems)
-        scheduler = engine.scheduler(configured, found)
-    for note in found.notes:
+        scheduler = engine.scheduler(configured, with_owners(found, asked))
+    for note in (*notes_on_cluster(found), *asked.notes):
         remark(note)
-    rooms = [_room(pod, scheduler, limit) for pod in pods]
+    rooms = [_room(pod, scheduler, limit) for pod in asked.distinct()]
     for piece in rendered_rooms(rooms, output, engine.notes(configured)):
         click.echo(piece, nl=False)
     return 0 if all(room.count for room in rooms) else 1

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
+"""What an option decorates: a function that becomes a command."""
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
@@ -41,6 +45,27 @@ FAILURE_DOMAINS = (
 
 FEATURE_GATES = click.option(
     "--feature-gates", metavar="A=true,B=false", default="", help="As kube-scheduler takes them."
+)
+
+PODS_SPELLINGS = ("--pod", "--pods", "--workload")
+"""One option: every command takes all three, and names in its help the one that it had first."""
+
+
+def pod_files_option(name: str, shown: str, text: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """Files with pods, or with what makes pods; the other spellings of the option are understood too.
+
+    name: of the argument. shown: the spelling that comes first.
+    """
+    spellings = (shown, *(each for each in PODS_SPELLINGS if each != shown))
+    help_text = f"{text}  [repeatable]"
+    return click.option(*spellings, name, multiple=True, metavar="FILE", type=FILE, help=help_text, **more)
+
+
+VALIDATE = click.option(
+    "--validate",
+    type=OneOf(["strict", "warn", "ignore"]),
+    help="Whether unknown fields and impossible values are errors, notes or nothing.  [default: strict for what "
+    "somebody wrote, ignore for a cluster's objects with a uid or resourceVersion]",
 )
 
 PLUGIN = click.option(

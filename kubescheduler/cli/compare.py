@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.cli.common_options import EXTENDERS, FILE, PLUGIN, OneOf
+from kubescheduler.cli.common_options import EXTENDERS, FILE, PLUGIN, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import remark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.comparison.comparing import Cause
     from kubescheduler.engine.engines import Engine
@@ -31,24 +32,22 @@ SPEC = "KEY=VALUE,…"
     "error kept a pod from being compared.",
 )
 @click.argument("cluster", nargs=-1, required=True, type=FILE)
-@click.option(
-    "--pods",
-    "pod_files",
-    multiple=True,
-    metavar="FILE",
-    type=FILE,
-    help="Pods to compare: manifests, controllers with a pod template, or a .csv trace.  [repeatable]",
+@pod_files_option(
+    "pod_files", "--pods", "Pods to compare: manifests, controllers with a pod template, or a .csv trace."
 )
 @click.option("--pending", is_flag=True, help="Compare every pending pod of the cluster, in queue order.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
 @click.option(
     "--old",
+    "--old-spec",
     default=f"release={DEFAULT_RELEASE}",
     show_default=True,
     metavar=SPEC,
     help="A configuration, as policy=policy.json.",
 )
-@click.option("--new", multiple=True, required=True, metavar=SPEC, help="Another one, for a column.  [repeatable]")
+@click.option(
+    "--new", "--new-spec", multiple=True, required=True, metavar=SPEC, help="Another one, for a column.  [repeatable]"
+)
 @click.option(
     "--mode",
     type=OneOf(["independent", "sequence"]),
@@ -60,6 +59,7 @@ SPEC = "KEY=VALUE,…"
 @click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
 @EXTENDERS
+@VALIDATE
 @PLUGIN
 @click.option(
     "-o",
@@ -81,6 +81,7 @@ def compare(
     tolerate: str,
     no_defaulting: bool,
     extenders: str,
+    validate: Judgement | None,
     plugin: tuple[str, ...],
     output: str,
 ) -> int:
@@ -115,7 +116,7 @@ def compare(
         tolerated = attempt(problems, lambda: causes(tolerate))
         sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
         releases = [] if sides is None else [spec.release for spec, _ in sides]
-        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, releases, defaulting=not no_defaulting))
+        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, releases, not no_defaulting, validate))
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     objects, pods = inputs
@@ -188,27 +189,41 @@ def causes(text: str) -> frozenset[Cause]:
 
 
 def _inputs(
-    cluster: tuple[str, ...], files: tuple[str, ...], releases: Sequence[str], *, defaulting: bool
+    cluster: tuple[str, ...],
+    files: tuple[str, ...],
+    releases: Sequence[str],
+    defaulting: bool,
+    validate: Judgement | None,
 ) -> tuple[list[ClusterObject], list[Pod]]:
     """The cluster's objects and the pods, pending ones without files. Raises DecodeError with every fault."""
     import sys
 
+    from clusterstate.manifests.strictness import STRICT, strictness_of
     from kubescheduler.cli.inputs import read_inputs, read_shown
     from kubescheduler.engine.releases import newest
     from kubescheduler.simulation.workload_files import read_workload
 
     release, stdin = newest(releases or [DEFAULT_RELEASE]).name, sys.stdin.buffer
     if not files:
-        found = read_inputs(cluster, (), pending=True, defaulting=defaulting, keep_manifests=False, release=release)
+        found = read_inputs(
+            cluster,
+            (),
+            pending=True,
+            defaulting=defaulting,
+            keep_manifests=False,
+            release=release,
+            validate=validate,
+        )
         _tell(found.cluster.notes)
         return found.cluster.objects, found.pods
-    there = read_shown(cluster, release, defaulting)
-    workload, notes = read_workload(files, there, stdin=stdin, defaulting=defaulting, release=release)
+    there = read_shown(cluster, release, defaulting, validate=validate)
+    judged = strictness_of(validate, STRICT)
+    workload, notes = read_workload(
+        files, there, stdin=stdin, defaulting=defaulting, release=release, strictness=judged
+    )
     _tell([*there.notes, *notes])
-    arrivals = sorted(workload.arrivals, key=lambda arrival: arrival.at)
-    later = [arrival.pod for chain in workload.chains.values() for arrival in chain.waiting]
     objects = [*there, *workload.objects, *(arrival.node for arrival in workload.nodes)]
-    return objects, [*(arrival.pod for arrival in arrivals), *later]
+    return objects, workload.in_order()
 
 
 def _tell(notes: Sequence[str]) -> None:

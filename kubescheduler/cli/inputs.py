@@ -12,12 +12,12 @@ import attrs
 import click
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.objects import Pod, PriorityClass
+from clusterstate.manifests.strictness import STRICT, Judgement, strictness_of
+from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.progress import progress
-from kubescheduler.engine.releases import release_named
-from kubescheduler.sources.cluster_input import read_pods
+from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""
@@ -33,6 +33,8 @@ class Inputs:
     """The cluster, without the pods to schedule unless these wait in it."""
     pods: list[Pod]
     """What to schedule, in order."""
+    notes: tuple[str, ...] = ()
+    """What is to be said about what was read."""
 
 
 def read_inputs(
@@ -43,26 +45,48 @@ def read_inputs(
     defaulting: bool,
     keep_manifests: bool,
     release: str = DEFAULT_RELEASE,
+    validate: Judgement | None = None,
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
     problems: list[str] = []
-    found = attempt(problems, lambda: read_shown(cluster, release, defaulting, keep_manifests=keep_manifests))
-    pods: list[Pod] | None = []
-    if pending:
-        pods = None if found is None else found.pending()
-    else:
-        pods = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting))
-    if found is None or pods is None:
+
+    def _cluster(keep: bool) -> Cluster:
+        return read_shown(cluster, release, defaulting, keep_manifests=keep, validate=validate)
+
+    found = attempt(problems, lambda: _cluster(keep_manifests))
+    asked: PodsToPlace | None = None
+    if not pending:
+        asked = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting, validate))
+    elif found is not None:
+        asked = PodsToPlace(found.pending())
+    if found is None or asked is None:
         raise DecodeError(problems)
     if not pending:
-        found = _without(found, {pod.key for pod in pods}, problems)
-    problems += _uid_faults(found.pods if pending else [*found.pods, *pods])
+        found = _without(found, {pod.key for pod in asked.pods}, problems)
+    problems += _uid_faults(found.pods if pending else [*found.pods, *asked.pods])
     if problems:
         raise DecodeError(problems)
-    return Inputs(found, pods)
+    return Inputs(with_owners(found, asked), asked.pods, (*notes_on_cluster(found), *asked.notes))
 
 
-def read_shown(paths: Sequence[str], release: str, defaulting: bool, *, keep_manifests: bool = False) -> Cluster:
+def with_owners(cluster: Cluster, asked: PodsToPlace) -> Cluster:
+    """The cluster with what the pods of controllers belong to."""
+    return cluster.add(*asked.owners) if asked.owners else cluster
+
+
+def notes_on_cluster(cluster: Cluster) -> tuple[str, ...]:
+    """What was noticed while reading it, and that it has no nodes."""
+    return cluster.notes if cluster.nodes else (*cluster.notes, "the cluster has no nodes")
+
+
+def read_shown(
+    paths: Sequence[str],
+    release: str,
+    defaulting: bool,
+    *,
+    keep_manifests: bool = False,
+    validate: Judgement | None = None,
+) -> Cluster:
     """A cluster, with a progress bar on a terminal. Raises DecodeError with every fault."""
     with progress("reading", sys.stderr, smallest=LONG) as tell:
         return Cluster.read(
@@ -72,16 +96,26 @@ def read_shown(paths: Sequence[str], release: str, defaulting: bool, *, keep_man
             defaulting=defaulting,
             keep_manifests=keep_manifests,
             progress=tell,
+            validate=validate,
         )
 
 
-def read_pods_for(cluster: Cluster | None, paths: Sequence[str], release: str, defaulting: bool) -> list[Pod]:
+def read_pods_for(
+    cluster: Cluster | None,
+    paths: Sequence[str],
+    release: str,
+    defaulting: bool,
+    validate: Judgement | None = None,
+) -> PodsToPlace:
     """The pods to schedule. Without a cluster just what is wrong with them alone: nothing is defaulted."""
-    if cluster is None:
-        return read_pods(paths, stdin=sys.stdin.buffer, defaulting=False)
-    classes = [obj for obj in cluster if isinstance(obj, PriorityClass)]
-    filling = release_named(release).filling
-    return read_pods(paths, stdin=sys.stdin.buffer, defaulting=defaulting, priority_classes=classes, filling=filling)
+    return read_pods_to_place(
+        paths,
+        cluster,
+        stdin=sys.stdin.buffer,
+        defaulting=defaulting and cluster is not None,
+        release=release,
+        strictness=strictness_of(validate, STRICT),
+    )
 
 
 def _uid_faults(pods: Iterable[Pod]) -> Iterator[str]:

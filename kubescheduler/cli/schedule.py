@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.common_options import FILE, OneOf
+from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, engine_options, remark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.core.decision import Decision
@@ -27,12 +28,13 @@ MANY = 200
     epilog="Exit status: 0 every pod has a node, 1 some pod has none, 2 wrong input or usage.",
 )
 @click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
-@click.option("--pod", multiple=True, metavar="FILE", type=FILE, help="Pods to schedule.  [repeatable]")
+@pod_files_option("pod", "--pod", "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.")
 @click.option("--pending", is_flag=True, help="Schedule every pending pod of the cluster, in queue order.")
 @engine_options
 @click.option("--preempt", is_flag=True, help="Say which pods would have to go for one that fits nowhere.")
 @click.option("--bind", is_flag=True, help="Have extenders with a bindVerb bind the pods.")
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@VALIDATE
 @click.option(
     "-o",
     "--output",
@@ -53,6 +55,7 @@ def schedule(
     preempt: bool,
     bind: bool,
     no_defaulting: bool,
+    validate: Judgement | None,
     output: str,
     explain: bool,
     save: str | None,
@@ -80,7 +83,13 @@ def schedule(
     def read() -> Inputs:
         keep, defaulting = save is not None, not no_defaulting
         return read_inputs(
-            cluster, pod, pending=pending, defaulting=defaulting, keep_manifests=keep, release=engine.release
+            cluster,
+            pod,
+            pending=pending,
+            defaulting=defaulting,
+            keep_manifests=keep,
+            release=engine.release,
+            validate=validate,
         )
 
     problems: list[str] = []
@@ -91,7 +100,7 @@ def schedule(
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         scheduler = engine.scheduler(configured, inputs.cluster)
-    for note in inputs.cluster.notes:
+    for note in inputs.notes:
         remark(note)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explain=explain)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.common_options import FILE, OneOf
+from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
 
 if TYPE_CHECKING:
+    from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.workload import Workload
@@ -20,16 +21,7 @@ LONG = 2000
 
 @click.command(epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage.")
 @click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
-@click.option(
-    "--workload",
-    "workload_files",
-    cls=NeededOption,
-    multiple=True,
-    required=True,
-    metavar="FILE",
-    type=FILE,
-    help="What comes. [repeatable]",
-)
+@pod_files_option("workload_files", "--workload", "What comes.", cls=NeededOption, required=True)
 @click.option("--pending", is_flag=True, help="The cluster's pending pods come too, at the start.")
 @click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
 @click.option(
@@ -42,6 +34,7 @@ LONG = 2000
 )
 @engine_options
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@VALIDATE
 @click.option(
     "-o",
     "--output",
@@ -60,13 +53,14 @@ def simulate(
     grace: float,
     engine: EngineOptions,
     no_defaulting: bool,
+    validate: Judgement | None,
     output: str,
     plot: str | None,
 ) -> int:
     """Run a workload on CLUSTER: files, folders, .csv files of nodes, or - for standard input.
 
     A workload has pods, controllers with a pod template (Deployment, ReplicaSet, StatefulSet, ReplicationController,
-    Job), nodes that join, or is a .csv trace. Annotations say when they come and how long they stay:
+    Job, CronJob), nodes that join, or is a .csv trace. Annotations say when they come and how long they stay:
     kubescheduler/arrives-after and kubescheduler/duration, as in 90, 15m or 1h30m. The clock is virtual.
 
     \b
@@ -90,7 +84,9 @@ def simulate(
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        inputs = attempt(problems, lambda: _inputs(cluster, workload_files, pending, not no_defaulting, engine.release))
+        inputs = attempt(
+            problems, lambda: _inputs(cluster, workload_files, pending, not no_defaulting, engine, validate)
+        )
         attempt(problems, lambda: check_plot(plot))
         if configured is None or inputs is None or problems:
             raise InputError(problems)
@@ -120,17 +116,29 @@ def _print_event(event: RunEvent) -> None:
 
 
 def _inputs(
-    cluster: tuple[str, ...], files: tuple[str, ...], pending: bool, defaulting: bool, release: str
+    cluster: tuple[str, ...],
+    files: tuple[str, ...],
+    pending: bool,
+    defaulting: bool,
+    engine: EngineOptions,
+    validate: Judgement | None,
 ) -> tuple[Cluster, Workload]:
     """The cluster and the workload. Raises DecodeError with every fault."""
     import sys
 
+    from clusterstate.manifests.strictness import STRICT, strictness_of
     from kubescheduler.cli.inputs import read_shown
     from kubescheduler.simulation.workload_files import read_workload
 
-    found = read_shown(cluster, release, defaulting)
+    found = read_shown(cluster, engine.release, defaulting, validate=validate)
     workload, notes = read_workload(
-        files, found, stdin=sys.stdin.buffer, defaulting=defaulting, pending=pending, release=release
+        files,
+        found,
+        stdin=sys.stdin.buffer,
+        defaulting=defaulting,
+        pending=pending,
+        release=engine.release,
+        strictness=strictness_of(validate, STRICT),
     )
     for note in (*found.notes, *notes):
         remark(note)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.common_options import EXTENDERS, FILE, OneOf
+from kubescheduler.cli.common_options import EXTENDERS, FILE, VALIDATE, OneOf, pod_files_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clusterstate.manifests.strictness import Judgement
     from kubescheduler.sweep.cases import Case, Configuration
     from kubescheduler.sweep.rows_file import Rows
     from kubescheduler.sweep.sweeping import Runner, SweepSummary
@@ -29,6 +30,7 @@ SHOWN = 5
 @click.argument("snapshots", nargs=-1, required=True, type=FILE)
 @click.option(
     "--config-spec",
+    "--spec",
     "config_specs",
     multiple=True,
     metavar="KEY=VALUE,…",
@@ -51,14 +53,13 @@ SHOWN = 5
     show_default=True,
     help="With --seeds, among equal totals: any, or as the release does it.",
 )
-@click.option(
-    "--pods",
+@pod_files_option(
     "pod_files",
-    multiple=True,
-    metavar="FILE",
-    type=FILE,
-    help="Pods to schedule.  [default: each snapshot's pending ones; repeatable]",
+    "--pods",
+    "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.  "
+    "[default: each snapshot's pending ones]",
 )
+@VALIDATE
 @click.option("--whole-folders", is_flag=True, help="A folder is one snapshot, as schedule reads it.")
 @click.option("--out", required=True, metavar="FILE", type=FILE, help="Where the rows go: .csv, or .parquet.")
 @click.option("--placements", is_flag=True, help="Add a column with the node of every pod, as JSON.")
@@ -78,6 +79,7 @@ def sweep(
     seeds: str | None,
     tie_break: str,
     pod_files: tuple[str, ...],
+    validate: Judgement | None,
     whole_folders: bool,
     out: str,
     placements: bool,
@@ -118,7 +120,7 @@ def sweep(
         attempt(problems, lambda: check_dask(scheduler))
     if found is None or configurations is None or numbers is None or pods is None or problems:
         raise InputError(problems)
-    options = SweepOptions(pods, tie_break, placements, timings, _version())
+    options = SweepOptions(pods, tie_break, placements, timings, _version(), validate)
     cases = cases_of(found, configurations, numbers, options)
     _tell_of_twins(len(found) * len(configurations) * max(1, len(numbers)) - len(cases))
     rows = open_rows(out, columns_of(placements=placements, timings=timings))

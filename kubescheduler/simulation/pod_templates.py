@@ -12,13 +12,14 @@ from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import describe
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH
 
-DEPLOYMENT, JOB, STATEFUL_SET = "Deployment", "Job", "StatefulSet"
+DEPLOYMENT, JOB, CRON_JOB, STATEFUL_SET = "Deployment", "Job", "CronJob", "StatefulSet"
 GROUPS = {
     DEPLOYMENT: ("apps", "extensions"),
     "ReplicaSet": ("apps", "extensions"),
     STATEFUL_SET: ("apps",),
     "ReplicationController": ("",),
     JOB: ("batch",),
+    CRON_JOB: ("batch",),
 }
 """Kind → the API groups that have it."""
 
@@ -49,8 +50,11 @@ def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
     """What a controller creates; None if that is not clear, and ``problems`` then says why.
 
     A Deployment's pods belong to a ReplicaSet of its name. A StatefulSet's come one after another unless its
-    podManagementPolicy is Parallel. A Job's parallelism come at once, the rest as they finish.
+    podManagementPolicy is Parallel. A Job's parallelism come at once, the rest as they finish. A CronJob's are those of
+    one of its jobs.
     """
+    if manifest["kind"] == CRON_JOB:
+        return _of_cron_job(manifest, problems)
     kind, spec = str(manifest["kind"]), manifest.get("spec")
     metadata = manifest.get("metadata")
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
@@ -71,6 +75,21 @@ def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
     if kind == STATEFUL_SET and spec.get("podManagementPolicy") != "Parallel":
         return Replicas(metadata["name"], pod, count, min(count, 1), ON_BINDING, owners)
     return Replicas(metadata["name"], pod, count, count, "", owners)
+
+
+def _of_cron_job(manifest: Manifest, problems: list[str]) -> Replicas | None:
+    """The pods of one job, which has the CronJob's name."""
+    spec = manifest.get("spec")
+    template = spec.get("jobTemplate") if isinstance(spec, Mapping) else None
+    if not isinstance(template, Mapping):
+        problems.append("spec.jobTemplate: missing; it says what the jobs are like")
+        return None
+    faults: list[str] = []
+    metadata = manifest.get("metadata")
+    job = {"apiVersion": "batch/v1", "kind": JOB, "metadata": metadata, "spec": template.get("spec")}
+    found = replicas_of(job, faults)
+    problems += (fault if fault.startswith("metadata.") else f"spec.jobTemplate.{fault}" for fault in faults)
+    return found
 
 
 def _count(spec: Mapping[str, Any], key: str, default: int, problems: list[str]) -> int:

@@ -76,6 +76,11 @@ class Workload:
         waiting = (arrival for chain in self.chains.values() for arrival in chain.waiting)
         return [arrival.pod for arrival in (*self.arrivals, *waiting)]
 
+    def in_order(self) -> list[Pod]:
+        """Every pod that may come, in the order of arrival; those that wait for others are last."""
+        waiting = [arrival.pod for chain in self.chains.values() for arrival in chain.waiting]
+        return [*(arrival.pod for arrival in sorted(self.arrivals, key=lambda arrival: arrival.at)), *waiting]
+
 
 def seconds_of(text: str) -> float:
     """``90``, ``90s``, ``1h30m``, ``2d`` in seconds. Raises ValueError for anything else."""

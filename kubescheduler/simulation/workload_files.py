@@ -10,6 +10,7 @@ import attrs
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
+from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.engine.releases import release_named
@@ -28,6 +29,7 @@ def read_workload(
     defaulting: bool = True,
     pending: bool = False,
     release: str = DEFAULT_RELEASE,
+    strictness: Strictness = STRICT,
 ) -> tuple[Workload, list[str]]:
     """The workload of files, and notes on what was left out.
 
@@ -35,7 +37,8 @@ def read_workload(
     and other objects that are there from the start. A pod comes after ``kubescheduler/arrives-after`` if it is
     annotated so, else at its creationTimestamp, else at the start, which is the earliest creation; it runs for
     ``kubescheduler/duration``, or until its deletionTimestamp. Whether and where it ran before does not matter.
-    pending: the pending pods of ``cluster`` come too, at the start, in queue order.
+    pending: the pending pods of ``cluster`` come too, at the start, in queue order. strictness: what comes of
+    fields that the API does not have; see ``Decoder``.
 
     Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
     """
@@ -49,10 +52,11 @@ def read_workload(
         defaulting=defaulting,
         pending=pending,
         release=release,
+        strictness=strictness,
     )
 
 
-def workload_in(
+def workload_in(  # noqa: PLR0913
     items: Sequence[Item],
     problems: list[str],
     cluster: Iterable[ClusterObject],
@@ -62,6 +66,7 @@ def workload_in(
     defaulting: bool = True,
     pending: bool = False,
     release: str = DEFAULT_RELEASE,
+    strictness: Strictness = BY_ORIGIN,
 ) -> tuple[Workload, list[str]]:
     """The workload of items that were read before and of traces; see ``read_workload``.
 
@@ -69,7 +74,9 @@ def workload_in(
     """
     objects = list(cluster)
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-    reading = WorkloadReader(items, classes, release_named(release).filling, problems, defaulting=defaulting)
+    reading = WorkloadReader(
+        items, classes, release_named(release).filling, problems, defaulting=defaulting, strictness=strictness
+    )
     reading.run()
     for path in traces:
         try:

@@ -11,9 +11,10 @@ import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on
+from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on, placed
 from clusterstate.manifests.documents import Item, Manifest
 from clusterstate.manifests.fields import describe
+from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.simulation.openb_trace import pod_manifest, read_trace_pods, service_manifests
 from kubescheduler.simulation.pod_templates import Replicas, is_controller, replicas_of
@@ -54,12 +55,15 @@ class WorkloadReader:
         problems: list[str],
         *,
         defaulting: bool,
+        strictness: Strictness = BY_ORIGIN,
     ) -> None:
         self._items = [(item, _manifest(item)) for item in items]
         self._classes = {cls.metadata.name: cls for cls in classes}
         self._filling = filling
         self._defaulting = defaulting
         self._problems = problems
+        self._strictness = strictness
+        self._warnings: list[str] = []
         self._unknown: Counter[str] = Counter()
         self._objects: list[ClusterObject] = []
         self._nodes: list[tuple[Node, Times]] = []
@@ -70,31 +74,34 @@ class WorkloadReader:
 
     @property
     def notes(self) -> list[str]:
-        """What the reader passed over, for people."""
-        return notes_on(self._unknown)
+        """What was left out, and what was found in manifests that are judged with ``warn``."""
+        return [*notes_on(self._unknown), *self._warnings]
 
     def run(self) -> None:
         """Reads the manifests: pods, controllers by their templates, and nodes that come and go."""
         templates: list[tuple[Item, Replicas, Manifest]] = []
-        decoder = Decoder(prepare=self._filling.others if self._defaulting else None)
+        filled = self._filling.others if self._defaulting else None
+        decoder, owners = Decoder(prepare=filled, strictness=self._strictness), Decoder(prepare=filled)
         for item, manifest in self._items:
             if is_controller(manifest):
-                faults: list[str] = []
+                kind = str(manifest["kind"])
+                faults = decoder.judged(item, kind, manifest)
                 replicas = replicas_of(manifest, faults)
-                where = f"{item.source}: {identity(str(manifest['kind']), manifest)}"
-                self._problems += (f"{where}: {fault}" for fault in faults)
+                self._problems += placed(item, kind, manifest, faults)
                 if replicas is not None and not faults:
                     templates.append((item, replicas, manifest))
                     for owner in replicas.owners:
-                        self._add(decoder, Item(item.source, owner, item.place))
+                        self._add(owners, Item(item.source, owner, item.place))
             elif manifest.get("kind") != "Pod":
                 self._add(decoder, Item(item.source, manifest, item.place))
         self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
         admitted = self._filling.pods(self._classes)
-        pods = Decoder(keep_manifests=True, prepare=admitted if self._defaulting else None)
+        prepare = admitted if self._defaulting else None
+        pods = Decoder(keep_manifests=True, prepare=prepare, strictness=self._strictness)
         for item, manifest in self._items:
             if manifest.get("kind") == "Pod":
                 self._add(pods, Item(item.source, manifest, item.place))
+        self._warnings += (*decoder.warnings, *pods.warnings)
         made = Decoder(keep_manifests=True, prepare=admitted)
         for item, replicas, manifest in templates:
             self._expand(made, item, replicas, manifest)

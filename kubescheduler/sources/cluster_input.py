@@ -17,6 +17,7 @@ from clusterstate.manifests.decode import Decoder, Prepare, UnknownKindError, no
 from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
 from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
 from clusterstate.manifests.documents import Item, Manifest
+from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.sources.files import read_items
 
@@ -81,18 +82,21 @@ def read_cluster(
     keep_items: bool = False,
     progress: Progress | None = None,
     filling: Filling = FILLING_1_16,
+    strictness: Strictness = BY_ORIGIN,
 ) -> ClusterInput:
     """The objects of files (.json, .yaml, .yml, also gzipped), folders and ``-``, standard input.
 
     defaulting: fill in what an API server with ``filling`` would, with the priority classes of the same input.
     filling: of a release; by default of the one that decides when nobody names one.
-    keep_manifests: as for ``clusterstate.manifests.decode.Decoder``. keep_items: fill ``items`` of the answer.
+    keep_manifests, strictness: as for ``clusterstate.manifests.decode.Decoder``. keep_items: fill ``items`` of the
+    answer.
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
     """
     with _no_collection():
         notes: list[str] = []
         items, problems = read_items(paths, stdin, notes)
-        found = _decoded(items, problems, filling if defaulting else None, keep_manifests, progress, ())
+        reading = _Reading(items, filling if defaulting else None, keep_manifests, progress, problems, strictness)
+        found = _decoded(reading, problems, ())
     found = attrs.evolve(found, notes=[*notes, *found.notes])
     return found if keep_items else attrs.evolve(found, items=[])
 
@@ -105,6 +109,7 @@ def decode_items(
     defaulting: bool = True,
     progress: Progress | None = None,
     filling: Filling = FILLING_1_16,
+    strictness: Strictness = BY_ORIGIN,
 ) -> ClusterInput:
     """The objects of items that were read before, with ``items`` filled; see ``read_cluster``.
 
@@ -112,18 +117,11 @@ def decode_items(
     priority_classes: those of the cluster that the items come to.
     """
     with _no_collection():
-        return _decoded(items, problems, filling if defaulting else None, False, progress, priority_classes)
+        reading = _Reading(items, filling if defaulting else None, False, progress, problems, strictness)
+        return _decoded(reading, problems, priority_classes)
 
 
-def _decoded(
-    items: list[Item],
-    problems: list[str],
-    filling: Filling | None,
-    keep_manifests: bool,
-    progress: Progress | None,
-    classes: Iterable[PriorityClass],
-) -> ClusterInput:
-    reading = _Reading(items, filling, keep_manifests, progress, problems)
+def _decoded(reading: _Reading, problems: list[str], classes: Iterable[PriorityClass]) -> ClusterInput:
     found = attrs.evolve(reading.run(classes), items=reading.decoded())
     problems += _duplicates(found.with_sources())
     if problems:
@@ -151,24 +149,45 @@ def read_pods(
     priority_classes: Iterable[PriorityClass] = (),
     keep_manifests: bool = True,
     filling: Filling = FILLING_1_16,
+    strictness: Strictness = STRICT,
 ) -> list[Pod]:
     """The pods to place, in order. Other kinds in the input are passed over.
 
-    priority_classes: those of the cluster; classes in the input come on top.
+    priority_classes: those of the cluster; classes in the input come on top. strictness: as for
+    ``clusterstate.manifests.decode.Decoder``.
     Raises one DecodeError with every fault; input without a pod is one.
     """
     items, problems = read_items(paths, stdin)
-    found = _Reading(items, filling if defaulting else None, keep_manifests, None, problems).run(priority_classes)
+    given = filling if defaulting else None
+    found = decode_pods(items, problems, priority_classes, given, strictness, keep_manifests=keep_manifests)
     pods = [obj for obj in found.objects if isinstance(obj, Pod)]
     if not pods and not problems:
-        problems.append(_no_pods(paths, found))
-    problems += _duplicates((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
+        problems.append(no_pods(paths, found))
     if problems:
         raise DecodeError(problems)
     return pods
 
 
-def _no_pods(paths: Sequence[str], found: ClusterInput) -> str:
+def decode_pods(
+    items: list[Item],
+    problems: list[str],
+    priority_classes: Iterable[PriorityClass],
+    filling: Filling | None,
+    strictness: Strictness,
+    *,
+    keep_manifests: bool = True,
+) -> ClusterInput:
+    """The objects of items that hold the pods to place, faulty ones left out; ``problems`` gets the faults.
+
+    filling: None takes manifests as they are.
+    """
+    found = _Reading(items, filling, keep_manifests, None, problems, strictness).run(priority_classes)
+    problems += _duplicates((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
+    return found
+
+
+def no_pods(paths: Sequence[str], found: ClusterInput) -> str:
+    """What to say of files without a pod."""
     kinds = Counter(type(obj).__name__ for obj in found.objects)
     others = [f"{n} {kind}" for kind, n in kinds.items()] + found.notes
     holds = f" (found: {'; '.join(others)})" if others else ""
@@ -179,13 +198,21 @@ class _Reading:
     """One pass over items: first everything but pods, then pods with the priority classes found."""
 
     def __init__(
-        self, items: list[Item], filling: Filling | None, keep: bool, progress: Progress | None, problems: list[str]
+        self,
+        items: list[Item],
+        filling: Filling | None,
+        keep: bool,
+        progress: Progress | None,
+        problems: list[str],
+        strictness: Strictness,
     ) -> None:
         self._items = items
         self._filling = filling
         self._keep = keep
         self._progress = progress
         self._problems = problems
+        self._strictness = strictness
+        self._warnings: list[str] = []
         self._found: list[ClusterObject | None] = [None] * len(items)
         self._unknown: Counter[str] = Counter()
         self._done = 0
@@ -193,16 +220,20 @@ class _Reading:
     def run(self, classes: Iterable[PriorityClass]) -> ClusterInput:
         pods = [_is_pod(item) for item in self._items]
         filling = self._filling
-        first = Decoder(keep_manifests=self._keep, prepare=None if filling is None else filling.others)
+        first = self._decoder(None if filling is None else filling.others)
         self._decode(first, (i for i, pod in enumerate(pods) if not pod))
         own = (obj for obj in self._found if isinstance(obj, PriorityClass))
         by_name = {cls.metadata.name: cls for cls in (*classes, *own)}
-        prepare = None if filling is None else filling.pods(by_name)
-        self._decode(Decoder(keep_manifests=self._keep, prepare=prepare), (i for i, pod in enumerate(pods) if pod))
+        admitted = self._decoder(None if filling is None else filling.pods(by_name))
+        self._decode(admitted, (i for i, pod in enumerate(pods) if pod))
         if self._progress is not None:
             self._progress(self._done, len(self._items))
         both = [(obj, item.source) for obj, item in zip(self._found, self._items, strict=True) if obj is not None]
-        return ClusterInput([obj for obj, _ in both], notes_on(self._unknown), [source for _, source in both])
+        notes = [*notes_on(self._unknown), *self._warnings]
+        return ClusterInput([obj for obj, _ in both], notes, [source for _, source in both])
+
+    def _decoder(self, prepare: Prepare | None) -> Decoder:
+        return Decoder(keep_manifests=self._keep, prepare=prepare, strictness=self._strictness)
 
     def decoded(self) -> list[Item]:
         """The items that became objects."""
@@ -222,6 +253,7 @@ class _Reading:
             self._done += 1
             if self._progress is not None and not self._done % PROGRESS_STEP:
                 self._progress(self._done, len(self._items))
+        self._warnings += decoder.warnings
 
 
 def _is_pod(item: Item) -> bool:

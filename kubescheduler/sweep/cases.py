@@ -12,6 +12,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import InputError
+from clusterstate.manifests.strictness import Judgement
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, REPLAY
 from kubescheduler.sources.limits import exceeded, limit
@@ -90,6 +91,8 @@ class SweepOptions:
     timings: bool = False
     version: str = ""
     """The version of the program that started the sweep."""
+    validate: Judgement | None = None
+    """What comes of fields that the API does not have; None: a fault where somebody wrote them."""
 
 
 @attrs.frozen

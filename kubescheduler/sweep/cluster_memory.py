@@ -8,10 +8,12 @@ from collections.abc import Iterator
 import attrs
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from clusterstate.manifests.strictness import STRICT, strictness_of
+from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.releases import release_named
 from kubescheduler.queue.priority_queue_1_16 import queue_order
-from kubescheduler.sources.cluster_input import check_references, read_cluster, read_pods
+from kubescheduler.simulation.pods_to_place import read_pods_to_place
+from kubescheduler.sources.cluster_input import check_references, read_cluster
 from kubescheduler.sweep.case_files import Contents, FileLocations, digest_of, placed
 from kubescheduler.sweep.cases import Case
 
@@ -58,21 +60,21 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     pod_files = [here.path(name) for name in case.options.pod_files]
     if digest_of(files) != case.snapshot.digest:
         raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
-    found = read_cluster(files, filling=release_named(release).filling)
+    validate = case.options.validate
+    found = read_cluster(files, filling=release_named(release).filling, strictness=strictness_of(validate))
     if problems := check_references(found.with_sources()):
         raise DecodeError(problems)
     objects = found.objects
     if not pod_files:
         pods = queue_order(objects)
     else:
-        classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-        pods = read_pods(
-            pod_files, priority_classes=classes, keep_manifests=False, filling=release_named(release).filling
-        )
+        asked = read_pods_to_place(pod_files, objects, release=release, strictness=strictness_of(validate, STRICT))
+        pods = asked.pods
         given = {pod.key for pod in pods}
         again = [obj for obj in objects if isinstance(obj, Pod) and obj.key in given]
         problems = [_runs(pod) for pod in again if pod.node_name]
         objects = [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in given)]
+        objects += asked.owners
     running = [obj for obj in objects if isinstance(obj, Pod)]
     problems += _same_uids(running if not pod_files else [*running, *pods])
     if problems:

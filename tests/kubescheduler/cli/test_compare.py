@@ -138,7 +138,7 @@ def test_a_trace(kubescheduler: Run, folder: Path) -> None:
         pytest.param(
             ["--new", "release=1.36"], ["say which pods to compare: either --pods FILE or --pending"], id="no pods"
         ),
-        pytest.param(["--pending"], ["Missing option '--new'."], id="nothing new"),
+        pytest.param(["--pending"], ["Missing option '--new' / '--new-spec'."], id="nothing new"),
         pytest.param(
             ["--pods", "gone.yaml", "--old", "relase=1.4", "--new", "release=1.36,policy=p", "--tolerate", "tie-brake"],
             [

@@ -221,13 +221,13 @@ def test_unknown_priority_class(tmp_path: Path) -> None:
 
 def test_keep_manifests(tmp_path: Path) -> None:
     """Manifests of running pods are kept on demand."""
-    path = str(write(tmp_path / "a.json", [pod(nodeName="n1", more=1)]))
+    path = str(write(tmp_path / "a.json", [pod(nodeName="n1", hostname="h")]))
     (bare,), (kept,) = read_cluster([path]).objects, read_cluster([path], keep_manifests=True).objects
     assert isinstance(bare, Pod)
     assert isinstance(kept, Pod)
     assert bare.manifest is None
     assert kept.manifest is not None
-    assert kept.manifest["spec"]["more"] == 1
+    assert kept.manifest["spec"]["hostname"] == "h"
 
 
 @pytest.mark.parametrize("enabled", [True, False])

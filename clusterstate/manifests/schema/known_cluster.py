@@ -1,0 +1,102 @@
+"""Fields of nodes, services, budgets, priority classes and controllers. See ``known_fields`` for the notation."""
+
+CLUSTER = """
+Node: metadata:ObjectMeta spec:NodeSpec status:NodeStatus
+NodeSpec: configSource:NodeConfigSource externalID podCIDR podCIDRs providerID taints:Taint unschedulable
+NodeConfigSource: apiVersion configMap:ConfigMapNodeConfigSource configMapRef:ObjectReference kind
+ConfigMapNodeConfigSource: kubeletConfigKey name namespace resourceVersion uid
+Taint: effect=NoSchedule|PreferNoSchedule|NoExecute key timeAdded value
+NodeStatus: addresses:NodeAddress allocatable capacity conditions:Condition config:NodeConfigStatus
+  daemonEndpoints:NodeDaemonEndpoints declaredFeatures features:NodeFeatures images:ContainerImage
+  nodeInfo:NodeSystemInfo phase runtimeHandlers:NodeRuntimeHandler volumesAttached:AttachedVolume volumesInUse
+NodeAddress: address type
+NodeConfigStatus: active:NodeConfigSource assigned:NodeConfigSource error lastKnownGood:NodeConfigSource
+NodeDaemonEndpoints: kubeletEndpoint:DaemonEndpoint
+DaemonEndpoint: Port
+NodeFeatures: supplementalGroupsPolicy
+ContainerImage: names sizeBytes
+NodeSystemInfo: architecture bootID containerRuntimeVersion kernelVersion kubeProxyVersion kubeletVersion machineID
+  operatingSystem osImage swap:NodeSwapStatus systemUUID
+NodeSwapStatus: capacity
+NodeRuntimeHandler: features:NodeRuntimeHandlerFeatures name
+NodeRuntimeHandlerFeatures: recursiveReadOnlyMounts userNamespaces
+AttachedVolume: devicePath name
+Service: metadata:ObjectMeta spec:ServiceSpec status:ServiceStatus
+ServiceSpec: allocateLoadBalancerNodePorts clusterIP clusterIPs deprecatedPublicIPs externalIPs externalName
+  externalTrafficPolicy=Cluster|Local healthCheckNodePort internalTrafficPolicy=Cluster|Local ipFamilies=IPv4|IPv6
+  ipFamily ipFamilyPolicy=SingleStack|PreferDualStack|RequireDualStack loadBalancerClass loadBalancerIP
+  loadBalancerSourceRanges ports:ServicePort publishNotReadyAddresses selector sessionAffinity=None|ClientIP
+  sessionAffinityConfig:SessionAffinityConfig topologyKeys trafficDistribution
+  type=ClusterIP|NodePort|LoadBalancer|ExternalName
+ServicePort: appProtocol name nodePort port protocol=TCP|UDP|SCTP targetPort
+SessionAffinityConfig: clientIP:ClientIPConfig
+ClientIPConfig: timeoutSeconds
+ServiceStatus: conditions:Condition loadBalancer:LoadBalancerStatus
+LoadBalancerStatus: ingress:LoadBalancerIngress
+LoadBalancerIngress: hostname ip ipMode ports:PortStatus
+PortStatus: error port protocol=TCP|UDP|SCTP
+Namespace: metadata:ObjectMeta spec:NamespaceSpec status:NamespaceStatus
+NamespaceSpec: finalizers
+NamespaceStatus: conditions:Condition phase
+PriorityClass: description globalDefault metadata:ObjectMeta preemptionPolicy=Never|PreemptLowerPriority value
+PodDisruptionBudget: metadata:ObjectMeta spec:PodDisruptionBudgetSpec status:PodDisruptionBudgetStatus
+PodDisruptionBudgetSpec: maxUnavailable minAvailable selector:LabelSelector
+  unhealthyPodEvictionPolicy=IfHealthyBudget|AlwaysAllow
+PodDisruptionBudgetStatus: conditions:Condition currentHealthy desiredHealthy disruptedPods disruptionsAllowed
+  expectedPods observedGeneration
+ReplicationController: metadata:ObjectMeta spec:ReplicationControllerSpec status:ReplicationControllerStatus
+ReplicationControllerSpec: minReadySeconds replicas selector template:PodTemplateSpec
+PodTemplateSpec: metadata:ObjectMeta spec:PodSpec
+ReplicationControllerStatus: availableReplicas conditions:Condition fullyLabeledReplicas observedGeneration
+  readyReplicas replicas
+ReplicaSet: metadata:ObjectMeta spec:ReplicaSetSpec status:ReplicaSetStatus
+ReplicaSetSpec: minReadySeconds replicas selector:LabelSelector template:PodTemplateSpec
+ReplicaSetStatus: availableReplicas conditions:Condition fullyLabeledReplicas observedGeneration readyReplicas
+  replicas terminatingReplicas
+StatefulSet: metadata:ObjectMeta spec:StatefulSetSpec status:StatefulSetStatus
+StatefulSetSpec: minReadySeconds ordinals:StatefulSetOrdinals
+  persistentVolumeClaimRetentionPolicy:StatefulSetPersistentVolumeClaimRetentionPolicy
+  podManagementPolicy=OrderedReady|Parallel replicas revisionHistoryLimit selector:LabelSelector serviceName
+  template:PodTemplateSpec updateStrategy:StatefulSetUpdateStrategy volumeClaimTemplates:PersistentVolumeClaim
+StatefulSetOrdinals: start
+StatefulSetPersistentVolumeClaimRetentionPolicy: whenDeleted=Retain|Delete whenScaled=Retain|Delete
+StatefulSetUpdateStrategy: rollingUpdate:RollingUpdateStatefulSetStrategy type=RollingUpdate|OnDelete
+RollingUpdateStatefulSetStrategy: maxUnavailable partition
+StatefulSetStatus: availableReplicas collisionCount conditions:Condition currentReplicas currentRevision
+  observedGeneration readyReplicas replicas updateRevision updatedReplicas
+Deployment: metadata:ObjectMeta spec:DeploymentSpec status:DeploymentStatus
+DeploymentSpec: minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit rollbackTo:RollbackConfig
+  selector:LabelSelector strategy:DeploymentStrategy template:PodTemplateSpec
+RollbackConfig: revision
+DeploymentStrategy: rollingUpdate:RollingUpdateDeployment type=Recreate|RollingUpdate
+RollingUpdateDeployment: maxSurge maxUnavailable
+DeploymentStatus: availableReplicas collisionCount conditions:Condition observedGeneration readyReplicas replicas
+  terminatingReplicas unavailableReplicas updatedReplicas
+DaemonSet: metadata:ObjectMeta spec:DaemonSetSpec status:DaemonSetStatus
+DaemonSetSpec: minReadySeconds revisionHistoryLimit selector:LabelSelector template:PodTemplateSpec templateGeneration
+  updateStrategy:DaemonSetUpdateStrategy
+DaemonSetUpdateStrategy: rollingUpdate:RollingUpdateDaemonSet type=RollingUpdate|OnDelete
+RollingUpdateDaemonSet: maxSurge maxUnavailable
+DaemonSetStatus: collisionCount conditions:Condition currentNumberScheduled desiredNumberScheduled numberAvailable
+  numberMisscheduled numberReady numberUnavailable observedGeneration updatedNumberScheduled
+Job: metadata:ObjectMeta spec:JobSpec status:JobStatus
+JobSpec: activeDeadlineSeconds autoSelector backoffLimit backoffLimitPerIndex completionMode=NonIndexed|Indexed
+  completions managedBy manualSelector maxFailedIndexes parallelism podFailurePolicy:PodFailurePolicy
+  podReplacementPolicy=TerminatingOrFailed|Failed selector:LabelSelector successPolicy:SuccessPolicy suspend
+  template:PodTemplateSpec ttlSecondsAfterFinished
+PodFailurePolicy: rules:PodFailurePolicyRule
+PodFailurePolicyRule: action=FailJob|FailIndex|Ignore|Count onExitCodes:PodFailurePolicyOnExitCodesRequirement
+  onPodConditions:PodFailurePolicyOnPodConditionsPattern
+PodFailurePolicyOnExitCodesRequirement: containerName operator=In|NotIn values
+PodFailurePolicyOnPodConditionsPattern: status type
+SuccessPolicy: rules:SuccessPolicyRule
+SuccessPolicyRule: succeededCount succeededIndexes
+JobStatus: active completedIndexes completionTime conditions:Condition failed failedIndexes ready startTime succeeded
+  terminating uncountedTerminatedPods:UncountedTerminatedPods
+UncountedTerminatedPods: failed succeeded
+CronJob: metadata:ObjectMeta spec:CronJobSpec status:CronJobStatus
+CronJobSpec: concurrencyPolicy=Allow|Forbid|Replace failedJobsHistoryLimit jobTemplate:JobTemplateSpec schedule
+  startingDeadlineSeconds successfulJobsHistoryLimit suspend timeZone
+JobTemplateSpec: metadata:ObjectMeta spec:JobSpec
+CronJobStatus: active:ObjectReference lastScheduleTime lastSuccessfulTime
+"""

@@ -1,0 +1,73 @@
+"""Fields of the kinds of dynamic resource allocation, and of pod groups. See ``known_fields`` for the notation."""
+
+DEVICES = """
+ResourceClaim: metadata:ObjectMeta spec:ResourceClaimSpec status:ResourceClaimStatus
+ResourceClaimSpec: allocationMode controller devices:DeviceClaim parametersRef resourceClassName
+DeviceClaim: config:DeviceClaimConfiguration constraints:DeviceConstraint requests:DeviceRequest
+DeviceClaimConfiguration: opaque:OpaqueDeviceConfiguration requests
+OpaqueDeviceConfiguration: driver parameters
+DeviceConstraint: distinctAttribute matchAttribute requests
+DeviceRequest: adminAccess allocationMode=ExactCount|All capacity:CapacityRequirements count deviceClassName
+  exactly:ExactDeviceRequest firstAvailable:DeviceSubRequest name selectors:DeviceSelector
+  tolerations:DeviceToleration
+CapacityRequirements: requests
+ExactDeviceRequest: adminAccess allocationMode=ExactCount|All capacity:CapacityRequirements count deviceClassName
+  selectors:DeviceSelector tolerations:DeviceToleration
+DeviceSelector: cel:CELDeviceSelector
+CELDeviceSelector: expression
+DeviceToleration: effect=NoSchedule|NoExecute key operator=Exists|Equal tolerationSeconds value
+DeviceSubRequest: allocationMode=ExactCount|All capacity:CapacityRequirements count deviceClassName name
+  selectors:DeviceSelector tolerations:DeviceToleration
+ResourceClaimStatus: allocation:AllocationResult deallocationRequested devices:AllocatedDeviceStatus driverName
+  reservedFor:ResourceClaimConsumerReference
+AllocationResult: allocationTimestamp availableOnNodes:NodeSelector controller devices:DeviceAllocationResult
+  nodeSelector:NodeSelector resourceHandles:ResourceHandle shareable
+DeviceAllocationResult: config:DeviceAllocationConfiguration results:DeviceRequestAllocationResult
+DeviceAllocationConfiguration: opaque:OpaqueDeviceConfiguration requests source
+DeviceRequestAllocationResult: adminAccess bindingConditions bindingFailureConditions consumedCapacity device driver
+  pool request shareID tolerations:DeviceToleration
+ResourceHandle: data driverName structuredData
+AllocatedDeviceStatus: conditions:Condition data device driver networkData:NetworkDeviceData pool shareID
+NetworkDeviceData: hardwareAddress interfaceName ips
+ResourceClaimConsumerReference: apiGroup name resource uid
+ResourceClaimTemplate: metadata:ObjectMeta spec:ResourceClaimTemplateSpec
+ResourceClaimTemplateSpec: metadata:ObjectMeta spec:ResourceClaimSpec
+ResourceSlice: driverName metadata:ObjectMeta namedResources nodeName spec:ResourceSliceSpec
+ResourceSliceSpec: allNodes devices:Device driver nodeName nodeSelector:NodeSelector perDeviceNodeSelection
+  pool:ResourcePool sharedCounters:CounterSet
+Device: allNodes allowMultipleAllocations attributes:{}DeviceAttribute basic:BasicDevice bindingConditions
+  bindingFailureConditions bindsToNode capacity:{}DeviceCapacity consumesCounters:DeviceCounterConsumption name
+  nodeAllocatableResourceMappings:{}NodeAllocatableResourceMapping nodeName nodeSelector:NodeSelector
+  taints:DeviceTaint
+DeviceAttribute: bool bools int ints string strings version versions
+BasicDevice: allNodes allowMultipleAllocations attributes:{}DeviceAttribute bindingConditions bindingFailureConditions
+  bindsToNode capacity:{}DeviceCapacity consumesCounters:DeviceCounterConsumption
+  nodeAllocatableResourceMappings:{}NodeAllocatableResourceMapping nodeName nodeSelector:NodeSelector
+  taints:DeviceTaint
+DeviceCapacity: requestPolicy:CapacityRequestPolicy value
+CapacityRequestPolicy: default validRange:CapacityRequestPolicyRange validValues
+CapacityRequestPolicyRange: max min step
+DeviceCounterConsumption: counterSet counters:{}Counter
+Counter: value
+NodeAllocatableResourceMapping: allocationMultiplier capacityKey
+DeviceTaint: effect=NoSchedule|NoExecute|None key timeAdded value
+ResourcePool: generation name resourceSliceCount
+CounterSet: counters:{}Counter name
+DeviceClass: metadata:ObjectMeta spec:DeviceClassSpec
+DeviceClassSpec: config:DeviceClassConfiguration extendedResourceName selectors:DeviceSelector
+  suitableNodes:NodeSelector
+DeviceClassConfiguration: opaque:OpaqueDeviceConfiguration
+PodGroup: metadata:ObjectMeta spec:PodGroupSpec status:PodGroupStatus
+PodGroupSpec: disruptionMode podGroupTemplateRef:PodGroupTemplateReference priority priorityClassName
+  resourceClaims:PodGroupResourceClaim schedulingConstraints:PodGroupSchedulingConstraints
+  schedulingPolicy:PodGroupSchedulingPolicy
+PodGroupTemplateReference: workload:WorkloadPodGroupTemplateReference
+WorkloadPodGroupTemplateReference: podGroupTemplateName workloadName
+PodGroupResourceClaim: name resourceClaimName resourceClaimTemplateName
+PodGroupSchedulingConstraints: topology:TopologyConstraint
+TopologyConstraint: key
+PodGroupSchedulingPolicy: basic gang:GangSchedulingPolicy
+GangSchedulingPolicy: minCount
+PodGroupStatus: conditions:Condition resourceClaimStatuses:PodGroupResourceClaimStatus
+PodGroupResourceClaimStatus: name resourceClaimName
+"""

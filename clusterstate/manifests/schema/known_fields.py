@@ -1,0 +1,110 @@
+"""The tables of fields, and what a manifest has that is in none of them.
+
+A table has a type a paragraph: its name, a colon, and its fields. ``field`` holds a value that is not looked into,
+``field:Type`` an object of a type or a list of such objects, ``field:{}Type`` objects by name, and ``field=A|B`` one of
+these values, or a list of them. A type has the fields of all versions of the API, so that a manifest of any age passes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import attrs
+
+from clusterstate.manifests.fields import describe, step
+from clusterstate.manifests.schema.known_cluster import CLUSTER
+from clusterstate.manifests.schema.known_devices import DEVICES
+from clusterstate.manifests.schema.known_pods import PODS
+from clusterstate.manifests.schema.known_volumes import VOLUMES
+
+_TYPE_META = ("apiVersion", "kind")
+
+
+@attrs.frozen
+class KnownField:
+    """What a field may hold."""
+
+    type: str = ""
+    """The type of the object, or of the objects, in it; empty when that is not looked into."""
+    by_name: bool = False
+    """Whether it holds objects by names of the user's choice."""
+    values: tuple[str, ...] = ()
+    """The texts it may hold besides an empty one; none when any may be."""
+
+
+@cache
+def known_types() -> Mapping[str, Mapping[str, KnownField]]:
+    """Type → its fields. A kind is a type of its own name."""
+    types: dict[str, dict[str, KnownField]] = {}
+    fields: dict[str, KnownField] = {}
+    for word in f"{PODS} {VOLUMES} {CLUSTER} {DEVICES}".split():
+        if word.endswith(":"):
+            fields = types.setdefault(word[:-1], {})
+        else:
+            name, known = _field(word)
+            fields[name] = known
+    return types
+
+
+def _field(word: str) -> tuple[str, KnownField]:
+    name, _, values = word.partition("=")
+    if values:
+        return name, KnownField(values=tuple(values.split("|")))
+    name, _, kind = word.partition(":")
+    return name, KnownField(kind.removeprefix("{}"), by_name=kind.startswith("{}"))
+
+
+def unknown_fields(kind: str, manifest: Mapping[Any, Any]) -> list[str]:
+    """``path: what is wrong`` for each field that the kind does not have, and for each value no API server takes.
+
+    Nothing for a kind that is in no table. What is of a wrong type altogether is not looked into.
+    """
+    fields = known_types().get(kind)
+    if fields is None:
+        return []
+    given = {key: value for key, value in manifest.items() if key not in _TYPE_META}
+    return list(_in_object(given, fields, ""))
+
+
+def _in_object(given: Mapping[Any, Any], fields: Mapping[str, KnownField], path: str) -> Iterator[str]:
+    for key, value in given.items():
+        place = f"{path}{step(key)}".lstrip(".")
+        known = fields.get(key) if isinstance(key, str) else None
+        if known is None:
+            yield f"{place}: unknown field{_nearest(str(key), fields)}"
+        elif known.values:
+            yield from _in_values(value, known.values, place)
+        elif known.type:
+            yield from _in_field(value, known, place)
+
+
+def _in_field(value: object, known: KnownField, place: str) -> Iterator[str]:
+    fields = known_types()[known.type]
+    if isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            if isinstance(item, Mapping):
+                yield from _in_object(item, fields, f"{place}[{index}]")
+    elif isinstance(value, Mapping) and known.by_name:
+        for name, item in value.items():
+            if isinstance(item, Mapping):
+                yield from _in_object(item, fields, f"{place}{step(name)}")
+    elif isinstance(value, Mapping):
+        yield from _in_object(value, fields, place)
+
+
+def _in_values(value: object, values: tuple[str, ...], place: str) -> Iterator[str]:
+    if isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _in_values(item, values, f"{place}[{index}]")
+    elif isinstance(value, str) and value and value not in values:
+        yield f"{place}: {describe(value)} is not one of {', '.join(values)}{_nearest(value, values)}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """A hint, if a known name is like this one but for case and a letter or two."""
+    folded = {each.lower(): each for each in reversed(list(known))}
+    close = difflib.get_close_matches(name.lower(), folded, 1)
+    return f"; did you mean {folded[close[0]]}?" if close else ""

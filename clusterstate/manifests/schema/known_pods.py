@@ -1,0 +1,133 @@
+"""Fields of pods and what pods are made of, but for volumes. See ``known_fields`` for the notation."""
+
+PODS = """
+Pod: metadata:ObjectMeta spec:PodSpec status:PodStatus
+ObjectMeta: annotations clusterName creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers
+  generateName generation initializers labels managedFields name namespace ownerReferences:OwnerReference
+  resourceVersion selfLink uid
+OwnerReference: apiVersion blockOwnerDeletion controller kind name uid
+PodSpec: activeDeadlineSeconds affinity:Affinity automountServiceAccountToken containers:Container
+  dnsConfig:PodDNSConfig dnsPolicy=ClusterFirstWithHostNet|ClusterFirst|Default|None enableServiceLinks
+  ephemeralContainers:EphemeralContainer hostAliases:HostAlias hostIPC hostNetwork hostPID hostUsers hostname
+  hostnameOverride imagePullSecrets:LocalObjectReference initContainers:Container nodeName nodeSelector os:PodOS
+  overhead preemptionPolicy=Never|PreemptLowerPriority priority priorityClassName readinessGates:PodReadinessGate
+  resourceClaims:PodResourceClaim resources:ResourceRequirements restartPolicy=Always|OnFailure|Never runtimeClassName
+  schedulerName schedulingGates:PodSchedulingGate schedulingGroup:PodSchedulingGroup
+  securityContext:PodSecurityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace
+  subdomain terminationGracePeriodSeconds tolerations:Toleration topologySpreadConstraints:TopologySpreadConstraint
+  volumes:Volume workloadRef:WorkloadReference
+Affinity: nodeAffinity:NodeAffinity podAffinity:PodAffinity podAntiAffinity:PodAntiAffinity
+NodeAffinity: preferredDuringSchedulingIgnoredDuringExecution:PreferredSchedulingTerm
+  requiredDuringSchedulingIgnoredDuringExecution:NodeSelector
+PreferredSchedulingTerm: preference:NodeSelectorTerm weight
+NodeSelectorTerm: matchExpressions:NodeSelectorRequirement matchFields:NodeSelectorRequirement
+NodeSelectorRequirement: key operator=In|NotIn|Exists|DoesNotExist|Gt|Lt values
+NodeSelector: nodeSelectorTerms:NodeSelectorTerm
+PodAffinity: preferredDuringSchedulingIgnoredDuringExecution:WeightedPodAffinityTerm
+  requiredDuringSchedulingIgnoredDuringExecution:PodAffinityTerm
+WeightedPodAffinityTerm: podAffinityTerm:PodAffinityTerm weight
+PodAffinityTerm: labelSelector:LabelSelector matchLabelKeys mismatchLabelKeys namespaceSelector:LabelSelector
+  namespaces topologyKey
+LabelSelector: matchExpressions:LabelSelectorRequirement matchLabels
+LabelSelectorRequirement: key operator=In|NotIn|Exists|DoesNotExist values
+PodAntiAffinity: preferredDuringSchedulingIgnoredDuringExecution:WeightedPodAffinityTerm
+  requiredDuringSchedulingIgnoredDuringExecution:PodAffinityTerm
+Container: args command env:EnvVar envFrom:EnvFromSource image imagePullPolicy=Always|Never|IfNotPresent
+  lifecycle:Lifecycle livenessProbe:Probe name ports:ContainerPort readinessProbe:Probe
+  resizePolicy:ContainerResizePolicy resources:ResourceRequirements restartPolicy=Always|OnFailure|Never
+  restartPolicyRules:ContainerRestartRule securityContext:SecurityContext startupProbe:Probe stdin stdinOnce
+  terminationMessagePath terminationMessagePolicy=File|FallbackToLogsOnError tty volumeDevices:VolumeDevice
+  volumeMounts:VolumeMount workingDir
+EnvVar: name value valueFrom:EnvVarSource
+EnvVarSource: configMapKeyRef:ConfigMapKeySelector fieldRef:ObjectFieldSelector fileKeyRef:FileKeySelector
+  resourceFieldRef:ResourceFieldSelector secretKeyRef:SecretKeySelector
+ConfigMapKeySelector: key name optional
+ObjectFieldSelector: apiVersion fieldPath
+FileKeySelector: key optional path volumeName
+ResourceFieldSelector: containerName divisor resource
+SecretKeySelector: key name optional
+EnvFromSource: configMapRef:ConfigMapEnvSource prefix secretRef:SecretEnvSource
+ConfigMapEnvSource: name optional
+SecretEnvSource: name optional
+Lifecycle: postStart:LifecycleHandler preStop:LifecycleHandler stopSignal
+LifecycleHandler: exec:ExecAction httpGet:HTTPGetAction sleep:SleepAction tcpSocket:TCPSocketAction
+ExecAction: command
+HTTPGetAction: host httpHeaders:HTTPHeader path port scheme=HTTP|HTTPS
+HTTPHeader: name value
+SleepAction: seconds
+TCPSocketAction: host port
+Probe: exec:ExecAction failureThreshold grpc:GRPCAction httpGet:HTTPGetAction initialDelaySeconds periodSeconds
+  successThreshold tcpSocket:TCPSocketAction terminationGracePeriodSeconds timeoutSeconds
+GRPCAction: port service
+ContainerPort: containerPort hostIP hostPort name protocol=TCP|UDP|SCTP
+ContainerResizePolicy: resourceName restartPolicy=NotRequired|RestartContainer
+ResourceRequirements: claims:ContainerResourceClaim limits requests
+ContainerResourceClaim: name request
+ContainerRestartRule: action=Restart|RestartAllContainers exitCodes:ContainerRestartRuleOnExitCodes
+ContainerRestartRuleOnExitCodes: operator=In|NotIn values
+SecurityContext: allowPrivilegeEscalation appArmorProfile:AppArmorProfile capabilities:Capabilities privileged
+  procMount=Default|Unmasked readOnlyRootFilesystem runAsGroup runAsNonRoot runAsUser seLinuxOptions:SELinuxOptions
+  seccompProfile:SeccompProfile windowsOptions:WindowsSecurityContextOptions
+AppArmorProfile: localhostProfile type=Localhost|RuntimeDefault|Unconfined
+Capabilities: add drop
+SELinuxOptions: level role type user
+SeccompProfile: localhostProfile type=Localhost|RuntimeDefault|Unconfined
+WindowsSecurityContextOptions: gmsaCredentialSpec gmsaCredentialSpecName hostProcess runAsUserName
+VolumeDevice: devicePath name
+VolumeMount: mountPath mountPropagation=None|HostToContainer|Bidirectional name readOnly
+  recursiveReadOnly=Disabled|IfPossible|Enabled subPath subPathExpr
+PodDNSConfig: nameservers options:PodDNSConfigOption searches
+PodDNSConfigOption: name value
+EphemeralContainer: args command env:EnvVar envFrom:EnvFromSource image imagePullPolicy=Always|Never|IfNotPresent
+  lifecycle:Lifecycle livenessProbe:Probe name ports:ContainerPort readinessProbe:Probe
+  resizePolicy:ContainerResizePolicy resources:ResourceRequirements restartPolicy=Always|OnFailure|Never
+  restartPolicyRules:ContainerRestartRule securityContext:SecurityContext startupProbe:Probe stdin stdinOnce
+  targetContainerName terminationMessagePath terminationMessagePolicy=File|FallbackToLogsOnError tty
+  volumeDevices:VolumeDevice volumeMounts:VolumeMount workingDir
+HostAlias: hostnames ip
+LocalObjectReference: name
+PodOS: name=linux|windows
+PodReadinessGate: conditionType
+PodResourceClaim: name resourceClaimName resourceClaimTemplateName source:ClaimSource
+ClaimSource: resourceClaimName resourceClaimTemplateName
+PodSchedulingGate: name
+PodSchedulingGroup: podGroupName
+PodSecurityContext: appArmorProfile:AppArmorProfile fsGroup fsGroupChangePolicy=OnRootMismatch|Always runAsGroup
+  runAsNonRoot runAsUser seLinuxChangePolicy=Recursive|MountOption seLinuxOptions:SELinuxOptions
+  seccompProfile:SeccompProfile supplementalGroups supplementalGroupsPolicy=Merge|Strict sysctls:Sysctl
+  windowsOptions:WindowsSecurityContextOptions
+Sysctl: name value
+Toleration: effect=NoSchedule|PreferNoSchedule|NoExecute key operator=Exists|Equal|Lt|Gt tolerationSeconds value
+TopologySpreadConstraint: labelSelector:LabelSelector matchLabelKeys maxSkew minDomains
+  nodeAffinityPolicy=Honor|Ignore nodeTaintsPolicy=Honor|Ignore topologyKey
+  whenUnsatisfiable=DoNotSchedule|ScheduleAnyway
+WorkloadReference: name podGroup podGroupReplicaKey
+PodStatus: allocatedResources conditions:Condition containerStatuses:ContainerStatus
+  ephemeralContainerStatuses:ContainerStatus extendedResourceClaimStatus:PodExtendedResourceClaimStatus hostIP
+  hostIPs:HostIP initContainerStatuses:ContainerStatus message
+  nodeAllocatableResourceClaimStatuses:NodeAllocatableResourceClaimStatus nominatedNodeName observedGeneration
+  phase=Pending|Running|Succeeded|Failed|Unknown podIP podIPs:PodIP qosClass=BestEffort|Burstable|Guaranteed reason
+  resize resourceClaimStatuses:PodResourceClaimStatus resources:ResourceRequirements startTime
+Condition: lastHeartbeatTime lastProbeTime lastTransitionTime lastUpdateTime message observedGeneration reason
+  status=True|False|Unknown type
+ContainerStatus: allocatedResources allocatedResourcesStatus:ResourceStatus containerID image imageID
+  lastState:ContainerState name ready resources:ResourceRequirements restartCount started state:ContainerState
+  stopSignal user:ContainerUser volumeMounts:VolumeMountStatus
+ResourceStatus: name resources:ResourceHealth
+ResourceHealth: health message resourceID
+ContainerState: running:ContainerStateRunning terminated:ContainerStateTerminated waiting:ContainerStateWaiting
+ContainerStateRunning: startedAt
+ContainerStateTerminated: containerID exitCode finishedAt message reason signal startedAt
+ContainerStateWaiting: message reason
+ContainerUser: linux:LinuxContainerUser
+LinuxContainerUser: gid supplementalGroups uid
+VolumeMountStatus: mountPath name readOnly recursiveReadOnly volumeStatus:VolumeStatus
+VolumeStatus: image:ImageVolumeStatus
+ImageVolumeStatus: imageRef
+PodExtendedResourceClaimStatus: requestMappings:ContainerExtendedResourceRequest resourceClaimName
+ContainerExtendedResourceRequest: containerName requestName resourceName
+HostIP: ip
+NodeAllocatableResourceClaimStatus: containers resourceClaimName resources
+PodIP: ip
+PodResourceClaimStatus: name resourceClaimName
+"""

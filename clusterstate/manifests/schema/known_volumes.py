@@ -1,0 +1,120 @@
+"""Fields of volumes, claims and the kinds of storage. See ``known_fields`` for the notation."""
+
+VOLUMES = """
+Volume: awsElasticBlockStore:AWSElasticBlockStoreVolumeSource azureDisk:AzureDiskVolumeSource
+  azureFile:AzureFileVolumeSource cephfs:CephFSVolumeSource cinder:CinderVolumeSource configMap:ConfigMapVolumeSource
+  csi:CSIVolumeSource downwardAPI:DownwardAPIVolumeSource emptyDir:EmptyDirVolumeSource
+  ephemeral:EphemeralVolumeSource fc:FCVolumeSource flexVolume:FlexVolumeSource flocker:FlockerVolumeSource
+  gcePersistentDisk:GCEPersistentDiskVolumeSource gitRepo:GitRepoVolumeSource glusterfs:GlusterfsVolumeSource
+  hostPath:HostPathVolumeSource image:ImageVolumeSource iscsi:ISCSIVolumeSource name nfs:NFSVolumeSource
+  persistentVolumeClaim:PersistentVolumeClaimVolumeSource photonPersistentDisk:PhotonPersistentDiskVolumeSource
+  portworxVolume:PortworxVolumeSource projected:ProjectedVolumeSource quobyte:QuobyteVolumeSource rbd:RBDVolumeSource
+  scaleIO:ScaleIOVolumeSource secret:SecretVolumeSource storageos:StorageOSVolumeSource
+  vsphereVolume:VsphereVirtualDiskVolumeSource
+AWSElasticBlockStoreVolumeSource: fsType partition readOnly volumeID
+AzureDiskVolumeSource: cachingMode=None|ReadOnly|ReadWrite diskName diskURI fsType kind=Shared|Dedicated|Managed
+  readOnly
+AzureFileVolumeSource: readOnly secretName shareName
+CephFSVolumeSource: monitors path readOnly secretFile secretRef:LocalObjectReference user
+CinderVolumeSource: fsType readOnly secretRef:LocalObjectReference volumeID
+ConfigMapVolumeSource: defaultMode items:KeyToPath name optional
+KeyToPath: key mode path
+CSIVolumeSource: driver fsType nodePublishSecretRef:LocalObjectReference readOnly volumeAttributes
+DownwardAPIVolumeSource: defaultMode items:DownwardAPIVolumeFile
+DownwardAPIVolumeFile: fieldRef:ObjectFieldSelector mode path resourceFieldRef:ResourceFieldSelector
+EmptyDirVolumeSource: medium sizeLimit
+EphemeralVolumeSource: volumeClaimTemplate:PersistentVolumeClaimTemplate
+PersistentVolumeClaimTemplate: metadata:ObjectMeta spec:PersistentVolumeClaimSpec
+PersistentVolumeClaimSpec: accessModes=ReadWriteOnce|ReadOnlyMany|ReadWriteMany|ReadWriteOncePod
+  dataSource:TypedLocalObjectReference dataSourceRef:TypedObjectReference resources:VolumeResourceRequirements
+  selector:LabelSelector storageClassName volumeAttributesClassName volumeMode=Block|Filesystem volumeName
+TypedLocalObjectReference: apiGroup kind name
+TypedObjectReference: apiGroup kind name namespace
+VolumeResourceRequirements: limits requests
+FCVolumeSource: fsType lun readOnly targetWWNs wwids
+FlexVolumeSource: driver fsType options readOnly secretRef:LocalObjectReference
+FlockerVolumeSource: datasetName datasetUUID
+GCEPersistentDiskVolumeSource: fsType partition pdName readOnly
+GitRepoVolumeSource: directory repository revision
+GlusterfsVolumeSource: endpoints path readOnly
+HostPathVolumeSource: path type=DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice
+ImageVolumeSource: pullPolicy=Always|Never|IfNotPresent reference
+ISCSIVolumeSource: chapAuthDiscovery chapAuthSession fsType initiatorName iqn iscsiInterface lun portals readOnly
+  secretRef:LocalObjectReference targetPortal
+NFSVolumeSource: path readOnly server
+PersistentVolumeClaimVolumeSource: claimName readOnly
+PhotonPersistentDiskVolumeSource: fsType pdID
+PortworxVolumeSource: fsType readOnly volumeID
+ProjectedVolumeSource: defaultMode sources:VolumeProjection
+VolumeProjection: clusterTrustBundle:ClusterTrustBundleProjection configMap:ConfigMapProjection
+  downwardAPI:DownwardAPIProjection podCertificate:PodCertificateProjection secret:SecretProjection
+  serviceAccountToken:ServiceAccountTokenProjection
+ClusterTrustBundleProjection: labelSelector:LabelSelector name optional path signerName
+ConfigMapProjection: items:KeyToPath name optional
+DownwardAPIProjection: items:DownwardAPIVolumeFile
+PodCertificateProjection: certificateChainPath credentialBundlePath keyPath keyType maxExpirationSeconds signerName
+  userAnnotations
+SecretProjection: items:KeyToPath name optional
+ServiceAccountTokenProjection: audience expirationSeconds path
+QuobyteVolumeSource: group readOnly registry tenant user volume
+RBDVolumeSource: fsType image keyring monitors pool readOnly secretRef:LocalObjectReference user
+ScaleIOVolumeSource: fsType gateway protectionDomain readOnly secretRef:LocalObjectReference sslEnabled storageMode
+  storagePool system volumeName
+SecretVolumeSource: defaultMode items:KeyToPath optional secretName
+StorageOSVolumeSource: fsType readOnly secretRef:LocalObjectReference volumeName volumeNamespace
+VsphereVirtualDiskVolumeSource: fsType storagePolicyID storagePolicyName volumePath
+PersistentVolume: metadata:ObjectMeta spec:PersistentVolumeSpec status:PersistentVolumeStatus
+PersistentVolumeSpec: accessModes=ReadWriteOnce|ReadOnlyMany|ReadWriteMany|ReadWriteOncePod
+  awsElasticBlockStore:AWSElasticBlockStoreVolumeSource azureDisk:AzureDiskVolumeSource
+  azureFile:AzureFilePersistentVolumeSource capacity cephfs:CephFSPersistentVolumeSource
+  cinder:CinderPersistentVolumeSource claimRef:ObjectReference csi:CSIPersistentVolumeSource fc:FCVolumeSource
+  flexVolume:FlexPersistentVolumeSource flocker:FlockerVolumeSource gcePersistentDisk:GCEPersistentDiskVolumeSource
+  glusterfs:GlusterfsPersistentVolumeSource hostPath:HostPathVolumeSource iscsi:ISCSIPersistentVolumeSource
+  local:LocalVolumeSource mountOptions nfs:NFSVolumeSource nodeAffinity:VolumeNodeAffinity
+  persistentVolumeReclaimPolicy=Retain|Delete|Recycle photonPersistentDisk:PhotonPersistentDiskVolumeSource
+  portworxVolume:PortworxVolumeSource quobyte:QuobyteVolumeSource rbd:RBDPersistentVolumeSource
+  scaleIO:ScaleIOPersistentVolumeSource storageClassName storageos:StorageOSPersistentVolumeSource
+  volumeAttributesClassName volumeMode=Block|Filesystem vsphereVolume:VsphereVirtualDiskVolumeSource
+AzureFilePersistentVolumeSource: readOnly secretName secretNamespace shareName
+CephFSPersistentVolumeSource: monitors path readOnly secretFile secretRef:SecretReference user
+SecretReference: name namespace
+CinderPersistentVolumeSource: fsType readOnly secretRef:SecretReference volumeID
+ObjectReference: apiVersion fieldPath kind name namespace resourceVersion uid
+CSIPersistentVolumeSource: controllerExpandSecretRef:SecretReference controllerPublishSecretRef:SecretReference driver
+  fsType nodeExpandSecretRef:SecretReference nodePublishSecretRef:SecretReference nodeStageSecretRef:SecretReference
+  readOnly volumeAttributes volumeHandle
+FlexPersistentVolumeSource: driver fsType options readOnly secretRef:SecretReference
+GlusterfsPersistentVolumeSource: endpoints endpointsNamespace path readOnly
+ISCSIPersistentVolumeSource: chapAuthDiscovery chapAuthSession fsType initiatorName iqn iscsiInterface lun portals
+  readOnly secretRef:SecretReference targetPortal
+LocalVolumeSource: fsType path
+VolumeNodeAffinity: required:NodeSelector
+RBDPersistentVolumeSource: fsType image keyring monitors pool readOnly secretRef:SecretReference user
+ScaleIOPersistentVolumeSource: fsType gateway protectionDomain readOnly secretRef:SecretReference sslEnabled
+  storageMode storagePool system volumeName
+StorageOSPersistentVolumeSource: fsType readOnly secretRef:ObjectReference volumeName volumeNamespace
+PersistentVolumeStatus: lastPhaseTransitionTime message phase reason
+PersistentVolumeClaim: metadata:ObjectMeta spec:PersistentVolumeClaimSpec status:PersistentVolumeClaimStatus
+PersistentVolumeClaimStatus: accessModes allocatedResourceStatuses allocatedResources capacity conditions:Condition
+  currentVolumeAttributesClassName modifyVolumeStatus:ModifyVolumeStatus phase resizeStatus
+ModifyVolumeStatus: status targetVolumeAttributesClassName
+StorageClass: allowVolumeExpansion allowedTopologies:TopologySelectorTerm metadata:ObjectMeta mountOptions parameters
+  provisioner reclaimPolicy=Delete|Retain volumeBindingMode=Immediate|WaitForFirstConsumer
+TopologySelectorTerm: matchLabelExpressions:TopologySelectorLabelRequirement
+TopologySelectorLabelRequirement: key values
+CSINode: metadata:ObjectMeta spec:CSINodeSpec
+CSINodeSpec: drivers:CSINodeDriver
+CSINodeDriver: allocatable:VolumeNodeResources name nodeID topologyKeys
+VolumeNodeResources: count
+CSIDriver: metadata:ObjectMeta spec:CSIDriverSpec
+CSIDriverSpec: attachRequired fsGroupPolicy=None|File|ReadWriteOnceWithFSType nodeAllocatableUpdatePeriodSeconds
+  podInfoOnMount preventPodSchedulingIfMissing requiresRepublish seLinuxMount serviceAccountTokenInSecrets
+  storageCapacity tokenRequests:TokenRequest volumeLifecycleModes=Persistent|Ephemeral
+TokenRequest: audience expirationSeconds
+CSIStorageCapacity: capacity maximumVolumeSize metadata:ObjectMeta nodeTopology:LabelSelector storageClassName
+VolumeAttachment: metadata:ObjectMeta spec:VolumeAttachmentSpec status:VolumeAttachmentStatus
+VolumeAttachmentSpec: attacher nodeName source:VolumeAttachmentSource
+VolumeAttachmentSource: inlineVolumeSpec:PersistentVolumeSpec persistentVolumeName
+VolumeAttachmentStatus: attachError:VolumeError attached attachmentMetadata detachError:VolumeError
+VolumeError: errorCode message time
+"""

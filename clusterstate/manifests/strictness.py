@@ -1,0 +1,49 @@
+"""How strictly manifests are read: whether fields that nobody knows are faults, notes or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import attrs
+
+Judgement = Literal["strict", "warn", "ignore"]
+"""What comes of an unknown field, or a value that no API server takes: a fault, a note, nothing. As the values of
+``kubectl apply --validate``."""
+
+JUDGEMENTS: tuple[Judgement, ...] = ("strict", "warn", "ignore")
+
+
+@attrs.frozen
+class Strictness:
+    """How manifests are judged, by whether an API server has stored them."""
+
+    written: Judgement = "ignore"
+    """For a manifest without ``metadata.uid`` and ``metadata.resourceVersion``: somebody has written it."""
+    stored: Judgement = "ignore"
+    """For a manifest that an API server has answered with, perhaps of a newer release."""
+
+    def of(self, manifest: Mapping[Any, Any]) -> Judgement:
+        """How one manifest is judged."""
+        return self.stored if is_stored(manifest) else self.written
+
+
+LENIENT = Strictness()
+"""As an API server reads what it has stored: unknown fields are not looked at."""
+
+BY_ORIGIN = Strictness(written="strict")
+"""What somebody has written strictly, what a server has answered leniently."""
+
+STRICT = Strictness("strict", "strict")
+"""Everything strictly."""
+
+
+def strictness_of(judgement: Judgement | None, default: Strictness = BY_ORIGIN) -> Strictness:
+    """One judgement for everything, as an option says it; the default where it says nothing."""
+    return default if judgement is None else Strictness(judgement, judgement)
+
+
+def is_stored(manifest: Mapping[Any, Any]) -> bool:
+    """Whether an API server has given the object a uid or a version."""
+    metadata = manifest.get("metadata")
+    return isinstance(metadata, Mapping) and bool(metadata.get("uid") or metadata.get("resourceVersion"))

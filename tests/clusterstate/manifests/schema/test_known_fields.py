@@ -1,0 +1,99 @@
+"""Fields that the API has and has not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clusterstate.manifests.decode_kinds import KINDS
+from clusterstate.manifests.schema.known_fields import known_types, unknown_fields
+
+RICH = [
+    document for document in yaml.safe_load_all((Path(__file__).parent / "rich_manifests.yaml").read_text()) if document
+]
+"""Manifests as users write them and API servers of several releases answer with them."""
+
+TEMPLATED = {"Deployment", "DaemonSet", "Job", "CronJob"}
+
+
+@pytest.mark.parametrize("manifest", RICH, ids=[f"{each['kind']} {each['metadata']['name']}" for each in RICH])
+def test_rich_manifests_pass(manifest: dict[str, Any]) -> None:
+    """What the API has passes."""
+    assert unknown_fields(manifest["kind"], manifest) == []
+
+
+def test_every_kind_is_known() -> None:
+    """Every kind that is read, or makes pods, has its table, and there is a rich manifest of each."""
+    kinds = {*KINDS, *TEMPLATED}
+    assert kinds <= known_types().keys()
+    assert {each["kind"] for each in RICH} == kinds
+
+
+def test_every_type_is_there() -> None:
+    """A field names a type that has a table."""
+    named = {field.type for fields in known_types().values() for field in fields.values() if field.type}
+    assert named <= known_types().keys()
+
+
+@pytest.mark.parametrize(
+    ("kind", "manifest", "faults"),
+    [
+        pytest.param(
+            "Pod",
+            {"spec": {"containers": [{"name": "a", "resource": {"requests": {"cpu": 100}}}]}},
+            ["spec.containers[0].resource: unknown field; did you mean resources?"],
+            id="resource",
+        ),
+        pytest.param(
+            "Pod",
+            {"spec": {"nodeselector": {"a": "b"}}},
+            ["spec.nodeselector: unknown field; did you mean nodeSelector?"],
+            id="case",
+        ),
+        pytest.param("Pod", {"spec": {"zzzz": 1}}, ["spec.zzzz: unknown field"], id="nothing like it"),
+        pytest.param("Pod", {"spec": {"a.b/c": 1}}, ["spec[a.b/c]: unknown field"], id="an odd name"),
+        pytest.param("Pod", {"spec": {7: 1}}, ["spec.7: unknown field"], id="a number"),
+        pytest.param("Pod", {"spce": None}, ["spce: unknown field; did you mean spec?"], id="null"),
+        pytest.param("Pod", {"metadata": {"labels": {"any": "label"}}}, [], id="names of the user's"),
+        pytest.param("Pod", {"spec": {"containers": "none"}}, [], id="of a wrong type"),
+        pytest.param(
+            "Pod",
+            {"spec": {"tolerations": [{"operator": "Equals", "effect": "NoSchedul"}]}},
+            [
+                'spec.tolerations[0].operator: "Equals" is not one of Exists, Equal, Lt, Gt; did you mean Equal?',
+                'spec.tolerations[0].effect: "NoSchedul" is not one of NoSchedule, PreferNoSchedule, NoExecute; '
+                "did you mean NoSchedule?",
+            ],
+            id="values",
+        ),
+        pytest.param("Pod", {"spec": {"tolerations": [{"operator": "", "effect": None}]}}, [], id="no values"),
+        pytest.param(
+            "PersistentVolumeClaim",
+            {"spec": {"accessModes": ["ReadWriteOnce", "RWX"]}},
+            ['spec.accessModes[1]: "RWX" is not one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod'],
+            id="a list of values",
+        ),
+        pytest.param(
+            "ResourceSlice",
+            {"spec": {"devices": [{"attributes": {"model": {"text": "a"}}}]}},
+            ["spec.devices[0].attributes.model.text: unknown field"],
+            id="objects by name",
+        ),
+        pytest.param(
+            "Node",
+            {"spec": {"taints": [{"effects": "NoSchedule"}]}, "status": {"allocateable": {}}},
+            [
+                "spec.taints[0].effects: unknown field; did you mean effect?",
+                "status.allocateable: unknown field; did you mean allocatable?",
+            ],
+            id="node",
+        ),
+        pytest.param("ConfigMap", {"whatever": 1}, [], id="a kind without a table"),
+    ],
+)
+def test_unknown_fields(kind: str, manifest: dict[str, Any], faults: list[str]) -> None:
+    """Every field and value that the API does not have is told with its path, and the nearest that it has."""
+    assert unknown_fields(kind, manifest) == faults
