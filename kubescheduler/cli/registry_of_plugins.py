@@ -10,7 +10,6 @@ import attrs
 from clusterstate.cache import ClusterCache
 from kubescheduler.cli.engine_options import EngineOptions, remark
 from kubescheduler.cli.tables import NONE, table
-from kubescheduler.engine.engines import FrameworkEngine
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
@@ -49,8 +48,7 @@ class Found:
 def profiles_of(flags: EngineOptions) -> Found:
     """What the options configure. Raises ConfigError with every problem."""
     spec = flags.spec()
-    engine = spec.engine(remark)
-    assert isinstance(engine, FrameworkEngine), type(engine)
+    engine = spec.framework_engine(remark)
     profiles = engine.profiles(engine.services(ClusterCache(spec.release_view())))
     return Found(flags.release, engine.rules, profiles, spec.points())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -24,7 +24,7 @@ from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_writing import write_v1alpha1
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, LegacyEngine, framework_engine
+from kubescheduler.engine.engines import Engine, FrameworkEngine, LegacyEngine, framework_engine
 from kubescheduler.engine.framework_rules import PolicyRules
 from kubescheduler.engine.legacy_algorithm import algorithm_from_document, algorithm_from_files
 from kubescheduler.engine.releases import release_named
@@ -39,6 +39,8 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 
 Notice = Callable[[str], None]
 """Is called with what a reader would not expect."""
+
+Made = TypeVar("Made", bound=Engine)
 
 
 def no_notice(_: str) -> None:
@@ -98,9 +100,19 @@ class EngineSpec(EngineFlags):
 
     def engine(self, notice: Notice) -> Engine:
         """Raises ConfigError with every problem and its path. ``notice`` hears what has no effect."""
+        if self.record.framework is not None:
+            return self.framework_engine(notice)
+        return self._noted(lambda: _legacy_engine(self, notice), notice)
+
+    def framework_engine(self, notice: Notice) -> FrameworkEngine:
+        """The engine of a release that decides by plugins; raises as ``engine``, and ConfigError for any other."""
+        return self._noted(lambda: _framework_engine(self, notice), notice)
+
+    def _noted(self, make: Callable[[], Made], notice: Notice) -> Made:
+        """An engine, with the notes on feature gates before its own and that on extenders after them."""
         for note in self.record.gates.notes(self.gates):
             notice(note)
-        engine = (_legacy_engine if self.record.framework is None else _framework_engine)(self, notice)
+        engine = make()
         if note := self.extender_note(engine):
             notice(note)
         return engine
@@ -279,7 +291,7 @@ def _component_config(spec: EngineSpec, provider: str = DEFAULT_PROVIDER) -> Sch
     )
 
 
-def _framework_engine(spec: EngineSpec, notice: Notice) -> Engine:
+def _framework_engine(spec: EngineSpec, notice: Notice) -> FrameworkEngine:
     config = spec.component_config(notice)
     for note in config.notes:
         notice(note)

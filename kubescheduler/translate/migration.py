@@ -14,7 +14,7 @@ from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
 from kubescheduler.engine.releases import release_named
 from kubescheduler.translate.component_upgrade import RELEASES, upgraded
-from kubescheduler.translate.migration_input import Held, Pool, Process, in_configmaps, only_one, pool
+from kubescheduler.translate.migration_input import Held, MigrationInput, Process, in_configmaps, only_one, pool
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source
 from kubescheduler.translate.process_flags import ProcessFlags, flag_notes
 from kubescheduler.translate.process_settings import settings_1_36, with_settings
@@ -63,7 +63,7 @@ def migrated(texts: Sequence[tuple[str, str]], options: MigrationOptions) -> Tra
     return _with_notes(_of_document(found, held, options), notes)
 
 
-def _of_document(found: Pool, held: Held, options: MigrationOptions) -> Translation:
+def _of_document(found: MigrationInput, held: Held, options: MigrationOptions) -> Translation:
     if held.document.get("kind") != KIND:
         return _translated(_policy(held, options), options)
     version = held.document.get("apiVersion")
@@ -94,7 +94,7 @@ def _with_notes(translation: Translation, notes: Sequence[Note]) -> Translation:
 # --- 1.16's configuration ------------------------------------------------------------------
 
 
-def _of_v1alpha1(found: Pool, held: Held, options: MigrationOptions) -> Translation:
+def _of_v1alpha1(found: MigrationInput, held: Held, options: MigrationOptions) -> Translation:
     document = {**held.document, "apiVersion": V1ALPHA1}
     try:
         config = read_v1alpha1(document)
@@ -112,7 +112,7 @@ def _of_v1alpha1(found: Pool, held: Held, options: MigrationOptions) -> Translat
     return _with_notes(translation, [Note(NoteKind.CHECK, held.name, text) for text in config.notes])
 
 
-def _named_policy(found: Pool, config: V1Alpha1Config, name: str) -> Held:
+def _named_policy(found: MigrationInput, config: V1Alpha1Config, name: str) -> Held:
     if config.policy_file is not None:
         held = found.named(config.policy_file)
         if held is None:
@@ -140,7 +140,7 @@ def _without_defaults(written: Mapping[str, Any], said: Mapping[str, Any]) -> di
 # --- a manifest ----------------------------------------------------------------------------
 
 
-def _of_process(found: Pool, process: Process, options: MigrationOptions) -> Translation:
+def _of_process(found: MigrationInput, process: Process, options: MigrationOptions) -> Translation:
     """Upstream: a configuration goes before all flags; a file of flags before a ConfigMap before a provider."""
     flags = process.flags
     options = _with_flags(options, flags)
@@ -164,7 +164,7 @@ def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOpti
     )
 
 
-def _of_flags(found: Pool, process: Process, options: MigrationOptions) -> Translation:
+def _of_flags(found: MigrationInput, process: Process, options: MigrationOptions) -> Translation:
     flags = process.flags
     file, configmap = flags.get("policy-config-file"), flags.get("policy-configmap")
     if file is not None and (configmap is None or flags.get("use-legacy-policy-config") == "true"):
@@ -186,7 +186,7 @@ def _of_flags(found: Pool, process: Process, options: MigrationOptions) -> Trans
     return with_settings(attrs.evolve(_translated(source, options), source=process.name), settings)
 
 
-def _file(found: Pool, process: Process, flag: str, path: str) -> Held:
+def _file(found: MigrationInput, process: Process, flag: str, path: str) -> Held:
     """The document at a path in the container: from the ConfigMap that is mounted there, or a file of that name."""
     place = process.configmap_file(path)
     held = None if place is None else found.in_configmap(*place)

@@ -48,7 +48,7 @@ class Process:
 
 
 @attrs.frozen
-class Pool:
+class MigrationInput:
     """Everything that was given."""
 
     documents: tuple[Held, ...]
@@ -79,7 +79,7 @@ class Pool:
         return None
 
 
-def pool(texts: Iterable[tuple[str, str]]) -> Pool:
+def pool(texts: Iterable[tuple[str, str]]) -> MigrationInput:
     """What is in (name, text) pairs. Raises ConfigError with every fault."""
     documents: list[Held] = []
     configmaps: dict[str, Mapping[str, Any]] = {}
@@ -92,7 +92,7 @@ def pool(texts: Iterable[tuple[str, str]]) -> Pool:
                 processes += _processes(document)
             elif document.get("kind") in KINDS or "kind" not in document:
                 documents.append(Held(document, place))
-    return Pool(tuple(documents), configmaps, tuple(processes))
+    return MigrationInput(tuple(documents), configmaps, tuple(processes))
 
 
 def _documents(name: str, text: str) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -151,7 +151,7 @@ def _mounts(
 # --- the one that is meant -----------------------------------------------------------------
 
 
-def in_configmaps(found: Pool) -> list[Held]:
+def in_configmaps(found: MigrationInput) -> list[Held]:
     """The policies and configurations in ConfigMaps, the key of policies first."""
     held: list[Held] = []
     for name, manifest in found.configmaps.items():
