@@ -52,9 +52,11 @@ def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] |
     """A release's registry, with what users registered on top. ``feature_gates`` override the defaults."""
     rules = _rules_of(release)
     built = rules.build({**rules.feature_gates, **(feature_gates or {})})
-    for name, factory in FIT_PREDICATES.items():
-        built.add_predicate(name, factory)
-    built.priorities.update(PRIORITY_CONFIGS)
+    for name, predicate in FIT_PREDICATES.items():
+        built.add_predicate(name, predicate(built.arguments))
+    for name, priority in PRIORITY_CONFIGS.items():
+        if (made := priority(built.arguments)) is not None:
+            built.priorities[name] = made
     built.providers.update(PROVIDERS)
     return built
 

@@ -1,7 +1,8 @@
 """How users add their own algorithms: the module-level maps, and the functions that fill them.
 
 What is registered here joins every release's registry, in front of a built-in of the same name. A user's
-predicate also joins the order in which predicates run, at its end.
+predicate also joins the order in which predicates run, at its end. A parameterised one is built by the rules of the
+release whose registry it joins.
 """
 
 from __future__ import annotations
@@ -11,22 +12,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from algorithmprovider.pernode import per_node_predicate, per_node_priority
-from algorithmprovider.registry import Provider, valid_name
+from algorithmprovider.registry import Arguments, Provider, valid_name
 from clusterstate.changes import Reads
 from clusterstate.errors import RegistryError
-from predicates.labels import label_presence_factory
-from predicates.service_affinity import service_affinity_factory
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs
-from priorities.capacity_ratio import capacity_ratio_factory
-from priorities.node_label import node_label_factory
-from priorities.service_anti_affinity import service_anti_affinity_factory
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityFactory, Reduce
 
-FIT_PREDICATES: dict[str, FitPredicateFactory] = {}
-"""Name → factory of a FitPredicate, as users registered them."""
+FIT_PREDICATES: dict[str, Callable[[Arguments], FitPredicateFactory]] = {}
+"""Name → the factory of a FitPredicate as users registered it, given what a release makes of arguments."""
 
-PRIORITY_CONFIGS: dict[str, PriorityConfigFactory] = {}
-"""Name → factory of a PriorityConfig with its default weight, as users registered them."""
+PRIORITY_CONFIGS: dict[str, Callable[[Arguments], PriorityConfigFactory | None]] = {}
+"""Name → the factory of a PriorityConfig with its default weight, likewise; None where a release has no such rule."""
 
 PROVIDERS: dict[str, Provider] = {}
 """Name → the keys a user's provider bundles."""
@@ -51,7 +47,11 @@ def register_fit_predicate(name: str, predicate: FitPredicate | Callable[..., An
 
 def register_fit_predicate_factory(name: str, factory: FitPredicateFactory) -> str:
     """Registers what makes the predicate once a scheduler is configured."""
-    FIT_PREDICATES[valid_name(name)] = factory
+
+    def in_every_release(_: Arguments) -> FitPredicateFactory:
+        return factory
+
+    FIT_PREDICATES[valid_name(name)] = in_every_release
     return name
 
 
@@ -61,15 +61,24 @@ def register_custom_fit_predicate(
     service_affinity: Sequence[str] | None = None,
     labels_presence: tuple[Sequence[str], bool] | None = None,
 ) -> str:
-    """Registers a parameterised predicate: service_affinity=labels, or labels_presence=(labels, presence)."""
+    """Registers a parameterised predicate: service_affinity=labels, or labels_presence=(labels, presence).
+
+    Each release builds its own rule from them, as from a Policy's argument. Raises RegistryError unless exactly one is
+    given.
+    """
     given = [argument for argument in (service_affinity, labels_presence) if argument is not None]
     if len(given) != 1:
         raise RegistryError(f"Exactly 1 predicate argument is required, numArgs: {len(given)}, Predicate: {name}")
-    if service_affinity is not None:
-        return register_fit_predicate_factory(name, service_affinity_factory(name, tuple(service_affinity)))
-    assert labels_presence is not None
-    labels, presence = labels_presence
-    return register_fit_predicate_factory(name, label_presence_factory(name, tuple(labels), presence))
+
+    def of_release(arguments: Arguments) -> FitPredicateFactory:
+        if service_affinity is not None:
+            return arguments.service_affinity(name, tuple(service_affinity))
+        assert labels_presence is not None
+        labels, presence = labels_presence
+        return arguments.label_presence(name, tuple(labels), presence)
+
+    FIT_PREDICATES[valid_name(name)] = of_release
+    return name
 
 
 def register_priority_function(
@@ -99,7 +108,12 @@ def register_priority_function(
 
 def register_priority_config_factory(name: str, factory: PriorityFactory, weight: int = 1) -> str:
     """Registers what makes the priority once a scheduler is configured, and its default weight."""
-    PRIORITY_CONFIGS[valid_name(name)] = PriorityConfigFactory(factory, weight)
+    ready = PriorityConfigFactory(factory, weight)
+
+    def in_every_release(_: Arguments) -> PriorityConfigFactory:
+        return ready
+
+    PRIORITY_CONFIGS[valid_name(name)] = in_every_release
     return name
 
 
@@ -114,19 +128,29 @@ def register_custom_priority_function(
     """Registers a parameterised priority.
 
     service_anti_affinity=label; label_preference=(label, presence); requested_to_capacity_ratio=(points of
-    (utilization, score), (resource, weight) pairs).
+    (utilization, score), (resource, weight) pairs), which 1.4 does not have and does not register. Each release builds
+    its own rule from them, as from a Policy's argument. Raises RegistryError unless exactly one is given.
     """
-    factories: list[PriorityFactory] = []
-    if service_anti_affinity is not None:
-        factories.append(service_anti_affinity_factory(name, service_anti_affinity))
-    if label_preference is not None:
-        factories.append(node_label_factory(name, *label_preference))
-    if requested_to_capacity_ratio is not None:
+    given = [one for one in (service_anti_affinity, label_preference, requested_to_capacity_ratio) if one is not None]
+    if len(given) != 1:
+        raise RegistryError(f"Exactly 1 priority argument is required, numArgs: {len(given)}, Priority: {name}")
+
+    def factory(arguments: Arguments) -> PriorityFactory | None:
+        if service_anti_affinity is not None:
+            return arguments.service_anti_affinity(name, service_anti_affinity)
+        if label_preference is not None:
+            return arguments.label_preference(name, *label_preference)
+        assert requested_to_capacity_ratio is not None
         shape, resources = requested_to_capacity_ratio
-        factories.append(capacity_ratio_factory(name, tuple(shape), tuple(resources)))
-    if len(factories) != 1:
-        raise RegistryError(f"Exactly 1 priority argument is required, numArgs: {len(factories)}, Priority: {name}")
-    return register_priority_config_factory(name, factories[0], weight)
+        make = arguments.capacity_ratio
+        return None if make is None else make(name, tuple(shape), tuple(resources))
+
+    def of_release(arguments: Arguments) -> PriorityConfigFactory | None:
+        made = factory(arguments)
+        return None if made is None else PriorityConfigFactory(made, weight)
+
+    PRIORITY_CONFIGS[valid_name(name)] = of_release
+    return name
 
 
 def register_algorithm_provider(name: str, predicate_keys: Iterable[str], priority_keys: Iterable[str]) -> str:

@@ -19,7 +19,6 @@ from kubescheduler.api.cluster_entries import Entries, Entry, key_of, named
 from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, is_file_name, is_text, read_paths
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.engine.releases import release_named
-from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.sources.cluster_input import Progress, check_references
 
 
@@ -129,7 +128,7 @@ class Cluster(WhatIf):
         >>> [pod.key for pod in Cluster().pod("a").pod("b", priority=10).pending()]
         ['default/b', 'default/a']
         """
-        return queue_order(self.objects)
+        return release_named(self._release).queue_order(self.objects)
 
     def find_pod(self, name: str) -> Pod | None:
         """The pod called ``namespace/name``, or ``name`` in the namespace default; None when there is none.

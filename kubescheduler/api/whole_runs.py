@@ -124,7 +124,7 @@ def simulate(
 
 def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workload, list[str]]:
     """A workload for a cluster, and notes on what was left out. Raises DecodeError with every fault."""
-    from kubescheduler.simulation.openb_trace import is_trace
+    from kubescheduler.simulation.openb_trace import Trace, is_trace
     from kubescheduler.simulation.workload_files import workload_in
 
     things = list(flat(given))
@@ -135,7 +135,7 @@ def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workloa
         items,
         found.problems,
         cluster,
-        traces=traces,
+        traces=[Trace(path) for path in traces],
         pending=pending,
         release=cluster.release,
         strictness=cluster.strictness,

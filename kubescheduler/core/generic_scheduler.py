@@ -53,8 +53,8 @@ class GenericScheduler:
         return False
 
     def foreign(self, pod: Pod) -> str:
-        """Why a pod is left alone: it names another scheduler than a configuration says this one is; else empty."""
-        mine, named = self.algorithm.scheduler_name, pod.spec.scheduler_name or "default-scheduler"
+        """Why a pod is left alone: it names another scheduler than this one is known to be; else empty."""
+        mine, named = self.algorithm.scheduler_name, self.algorithm.behaviour.scheduler_of(pod)
         return "" if mine is None or named == mine else f"the pod names scheduler {named}, and this one is {mine}"
 
     def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002

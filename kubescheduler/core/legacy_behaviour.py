@@ -9,12 +9,17 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_4, fit_error_1_16
 from kubescheduler.core.selection import ReservoirTie, RoundRobinTie, TieBreak
 from priorities.types import PriorityError
+
+DEFAULT_SCHEDULER = "default-scheduler"
+"""Whose are the pods that name none."""
+SCHEDULER_ANNOTATION_1_4 = "scheduler.alpha.kubernetes.io/name"
 
 
 def joined(texts: list[str]) -> str:
@@ -47,6 +52,16 @@ def never_waits(_: PodInfo, __: ClusterObjects) -> None:
     """No pod waits for other objects."""
 
 
+def scheduler_of_1_16(pod: Pod) -> str:
+    """The scheduler that a pod names, by spec.schedulerName."""
+    return pod.spec.scheduler_name or DEFAULT_SCHEDULER
+
+
+def scheduler_of_1_4(pod: Pod) -> str:
+    """The same by annotation, spec.schedulerName does not exist. Upstream: 1.4 responsibleForPod."""
+    return pod.metadata.annotations.get(SCHEDULER_ANNOTATION_1_4) or DEFAULT_SCHEDULER
+
+
 def reservoir_tie(rng: random.Random) -> TieBreak:
     """Chooses by reservoir sampling. Upstream: 1.16 selectHost."""
     return ReservoirTie(rng)
@@ -77,6 +92,8 @@ class LegacyBehaviour:
     """Pods nominated to a node are counted there."""
     preempts: bool = True
     """Pods may be taken away for others."""
+    scheduler_of: Callable[[Pod], str] = scheduler_of_1_16
+    """The name of the scheduler that is to place a pod."""
 
 
 BEHAVIOUR_1_16 = LegacyBehaviour()
@@ -89,4 +106,5 @@ BEHAVIOUR_1_4 = LegacyBehaviour(
     scores_single=True,
     nominates=False,
     preempts=False,
+    scheduler_of=scheduler_of_1_4,
 )

@@ -184,5 +184,6 @@ def _assemble(
         honours_preemption_policy=gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=rules.behaviour,
+        scheduler_name=rules.scheduler_name,
         percentage_of_nodes_to_score=flags.percentage_of_nodes_to_score if rules.samples else 100,
     )

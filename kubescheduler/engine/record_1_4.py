@@ -18,13 +18,13 @@ from kubescheduler.config.policy.policy_1_4 import (
     policy_problems_1_4,
     read_policy_file_1_4,
 )
-from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
+from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4, DEFAULT_SCHEDULER
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_4
 from kubescheduler.engine.fine_scores import FINE_1_4
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_4
-from kubescheduler.queue.fifo_1_4 import FIFOQueue
+from kubescheduler.queue.fifo_1_4 import FIFOQueue, arrival_order
 from kubescheduler.sources.cluster_input import FILLING_1_4
 
 
@@ -50,6 +50,7 @@ LEGACY_1_4 = LegacyRules(
     absent_means_default=False,
     config_maps=False,
     legacy_policy_flag=False,
+    scheduler_name=DEFAULT_SCHEDULER,
     samples=False,
     every_check=True,
     wire=WIRE_1_4,
@@ -67,6 +68,7 @@ RELEASE = Release(
     view=view_1_4,
     filling=FILLING_1_4,
     top_score=10,
+    queue_order=arrival_order,
     decoding=default_manifest_1_4,
     legacy=LEGACY_1_4,
 )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import attrs
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.decode import Prepare
+from clusterstate.objects import Pod
 from clusterstate.release_view import ReleaseView
 from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.extender import WireFormat
+from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.sources.cluster_input import Filling
 
 
@@ -30,6 +33,8 @@ class Release:
     """What its API server fills in."""
     top_score: int
     """The most points that a node gets from one priority or Score plugin: 10 or 100."""
+    queue_order: Callable[[Iterable[Any]], list[Pod]] = queue_order
+    """The pending pods among some objects, in the order in which a queue that sees them all at once gives them out."""
     decoding: Prepare | None = None
     """The defaults that the scheduler's own decoder fills in, on top of what is stored."""
     legacy: LegacyRules | None = None

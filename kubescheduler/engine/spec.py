@@ -23,7 +23,7 @@ from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20, refuse_policy_beside
 from kubescheduler.config.v1alpha1.v1alpha1_writing import write_v1alpha1
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
 from kubescheduler.engine.engines import Engine, FrameworkEngine, LegacyEngine, framework_engine
 from kubescheduler.engine.framework_rules import PolicyRules
 from kubescheduler.engine.legacy_algorithm import algorithm_from_document, algorithm_from_files
@@ -191,6 +191,8 @@ def _legacy_engine(spec: EngineSpec, notice: Notice) -> Engine:
     config = read_component(spec)
     if config is not None:
         spec = flags_of(spec, config, notice)
+    if spec.percentage_of_nodes_to_score != ALL_NODES and not spec.record.legacy_rules.samples:
+        notice(f"--percentage-of-nodes-to-score has no effect: release {spec.release} always looks at every node")
     algorithm = _legacy_algorithm(spec, notice)
     return LegacyEngine(algorithm if config is None else configured(algorithm, config), spec.release_view())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -13,7 +13,7 @@ from clusterstate.objects import Node, Pod
 from kubescheduler.queue.entry import Failed, Place
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.nominations import Nominations
-from kubescheduler.queue.priority_queue_1_16 import Clock, QueuedPod
+from kubescheduler.queue.priority_queue_1_16 import FINISHED, Clock, QueuedPod
 
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
@@ -27,6 +27,16 @@ class _Waiting:
     pod: Pod
     since: float
     due: float
+
+
+def arrival_order(objects: Iterable[Any]) -> list[Pod]:
+    """The pending pods among some objects: older first, then as they come, whatever their priority.
+
+    Pods that are being deleted are among them. Upstream: 1.4 cache.FIFO, the creation standing for the time at which a
+    scheduler first saw the pod.
+    """
+    waiting = [obj for obj in objects if isinstance(obj, Pod) and not obj.node_name and obj.phase not in FINISHED]
+    return sorted(waiting, key=lambda pod: pod.metadata.creation_timestamp or "")
 
 
 class FIFOQueue:

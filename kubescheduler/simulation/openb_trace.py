@@ -7,13 +7,13 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 import attrs
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import INT64, describe
-from kubescheduler.sources.files import TooLongError, read_file
+from kubescheduler.sources.files import STDIN, STDIN_NAME, TooLongError, read_bytes, read_file
 
 EXTENSIONS = (".csv", ".csv.gz")
 
@@ -50,16 +50,74 @@ class TracePod:
     deleted: float | None
 
 
+@attrs.frozen
+class Trace:
+    """A trace, and where it is."""
+
+    name: str
+    """The path of the file, or what to call it in errors."""
+    data: bytes | None = None
+    """What is in it; None: it is in the file."""
+
+
 def is_trace(path: str) -> bool:
     """Whether a file's name is that of a trace."""
     return path.endswith(EXTENSIONS)
 
 
-def read_trace_nodes(path: str) -> list[Manifest]:
+@attrs.frozen
+class NamedInputs:
+    """What a command names, traces apart."""
+
+    traces: list[Trace]
+    """The traces."""
+    paths: list[str]
+    """All else, without standard input if that is a trace."""
+    stdin: IO[bytes] | None
+    """What is on standard input, from its beginning."""
+
+
+def traces_apart(paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str]) -> NamedInputs:
+    """Tells the traces among paths from manifests; standard input is one if its first line names two of the columns.
+
+    problems: what is wrong with standard input goes there.
+    """
+    traces, others = [Trace(path) for path in paths if is_trace(path)], [path for path in paths if not is_trace(path)]
+    if STDIN not in others or stdin is None:
+        return NamedInputs(traces, others, stdin)
+    named = [path for path in others if path != STDIN]
+    try:
+        data = read_bytes(stdin)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        problems.append(f"{STDIN_NAME}: {_unreadable(error)}")
+        return NamedInputs(traces, named, None)
+    if _has_header(data):
+        return NamedInputs([*traces, Trace(STDIN_NAME, data)], named, None)
+    return NamedInputs(traces, others, io.BytesIO(data))
+
+
+def _has_header(data: bytes) -> bool:
+    header = {name.strip().strip('"') for name in data.partition(b"\n")[0].decode(errors="replace").split(",")}
+    return any(len(header.intersection(columns)) > 1 for columns in (NODE_COLUMNS, POD_COLUMNS))
+
+
+def _unreadable(error: Exception) -> str:
+    """Why a trace cannot be read."""
+    if isinstance(error, TooLongError):
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return "no such file; check the path"
+    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
+        return "cannot be unpacked; it is damaged, or no gzip"
+    return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+def read_trace_nodes(trace: Trace) -> list[Manifest]:
     """The nodes of a CSV. Raises DecodeError with every fault."""
+    path = trace.name
     problems: list[str] = []
     nodes: list[Manifest] = []
-    for line, row in _rows(path, NODE_COLUMNS, "nodes"):
+    for line, row in _rows(trace, NODE_COLUMNS, "nodes"):
         for column in ("cpu_milli", "memory_mib", "gpu"):
             _number(row, column, f"{path}: line {line}", problems, whole=True)
         nodes.append(_node(row, len(nodes)))
@@ -68,11 +126,12 @@ def read_trace_nodes(path: str) -> list[Manifest]:
     return nodes
 
 
-def read_trace_pods(path: str) -> list[TracePod]:
+def read_trace_pods(trace: Trace) -> list[TracePod]:
     """The pods of a CSV. Raises DecodeError with every fault."""
     problems: list[str] = []
     pods = []
-    for line, row in _rows(path, POD_COLUMNS, "pods"):
+    path = trace.name
+    for line, row in _rows(trace, POD_COLUMNS, "pods"):
         where = f"{path}: line {line}"
         for column in ("cpu_milli", "memory_mib", "num_gpu"):
             _number(row, column, where, problems, whole=True)
@@ -133,20 +192,15 @@ def _node(row: Mapping[str, str], index: int) -> Manifest:
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": status}
 
 
-def _rows(path: str, columns: Sequence[str], what: str) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(trace: Trace, columns: Sequence[str], what: str) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, row) of a CSV that has the columns. Raises DecodeError."""
+    path = trace.name
     try:
-        text = read_file(path).decode()
-    except FileNotFoundError:
-        raise DecodeError(f"{path}: no such file; check the path") from None
+        text = (read_file(path) if trace.data is None else trace.data).decode()
     except UnicodeDecodeError as error:
         raise DecodeError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
-    except TooLongError as error:
-        raise DecodeError(f"{path}: {error}") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DecodeError(f"{path}: cannot be unpacked; it is damaged, or no gzip") from error
-    except OSError as error:
-        raise DecodeError(f"{path}: cannot be read: {error.strerror}") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise DecodeError(f"{path}: {_unreadable(error)}") from error
     reader = csv.DictReader(io.StringIO(text), restval="", strict=True)
     try:
         missing = [column for column in columns if column not in (reader.fieldnames or ())]

@@ -13,7 +13,7 @@ from clusterstate.manifests.strictness import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.engine.releases import release_named
-from kubescheduler.simulation.openb_trace import is_trace
+from kubescheduler.simulation.openb_trace import Trace, traces_apart
 from kubescheduler.simulation.pod_templates import is_controller
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.simulation.workload_files import workload_in
@@ -56,15 +56,17 @@ def read_pods_to_place(
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = STRICT,
 ) -> PodsToPlace:
-    """The pods of manifests, of controllers with a pod template, and of ``.csv`` traces; other kinds are passed over.
+    """The pods of manifests, of controllers with a pod template, and of traces; other kinds are passed over.
 
     cluster: where they come to; its priority classes count; None when it cannot be read. strictness: as for
     ``clusterstate.manifests.decode.Decoder``. Raises DecodeError with every fault; files without a pod are one, and
     files with the nodes that the cluster does not have.
     """
     there = list(cluster or ())
-    traces = list(filter(is_trace, paths))
-    items, problems = read_items([path for path in paths if not is_trace(path)], stdin)
+    faults: list[str] = []
+    named = traces_apart(paths, stdin, faults)
+    items, problems = read_items(named.paths, named.stdin)
+    traces, problems = named.traces, faults + problems
     controllers = [item for item in items if _makes_pods(item)]
     written = [item for item in items if not _makes_pods(item)]
     name = ", ".join(paths)
@@ -89,7 +91,7 @@ def _made(
     problems: list[str],
     there: Sequence[ClusterObject],
     name: str,
-    traces: Sequence[str],
+    traces: Sequence[Trace],
     defaulting: bool,
     release: str,
     strictness: Strictness,

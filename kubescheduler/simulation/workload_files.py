@@ -14,8 +14,7 @@ from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.engine.releases import release_named
-from kubescheduler.queue.priority_queue_1_16 import queue_order
-from kubescheduler.simulation.openb_trace import is_trace
+from kubescheduler.simulation.openb_trace import Trace, traces_apart
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.simulation.workload_manifests import WorkloadReader
 from kubescheduler.sources.files import read_items
@@ -33,21 +32,23 @@ def read_workload(
 ) -> tuple[Workload, list[str]]:
     """The workload of files, and notes on what was left out.
 
-    A ``.csv`` file is a trace of pods; all else are manifests: pods, controllers with a pod template, nodes that join,
-    and other objects that are there from the start. A pod comes after ``kubescheduler/arrives-after`` if it is
-    annotated so, else at its creationTimestamp, else at the start, which is the earliest creation; it runs for
-    ``kubescheduler/duration``, or until its deletionTimestamp. Whether and where it ran before does not matter.
-    pending: the pending pods of ``cluster`` come too, at the start, in queue order. strictness: what comes of
-    fields that the API does not have; see ``Decoder``.
+    A ``.csv`` file, and CSV on standard input, is a trace of pods; all else are manifests: pods, controllers with a pod
+    template, nodes that join, and other objects that are there from the start. A pod comes after
+    ``kubescheduler/arrives-after`` if it is annotated so, else at its creationTimestamp, else at the start, which is
+    the earliest creation; it runs for ``kubescheduler/duration``, or until its deletionTimestamp. Whether and where it
+    ran before does not matter. pending: the pending pods of ``cluster`` come too, at the start, in queue order.
+    strictness: what comes of fields that the API does not have; see ``Decoder``.
 
     Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
     """
-    items, problems = read_items([path for path in paths if not is_trace(path)], stdin)
+    faults: list[str] = []
+    named = traces_apart(paths, stdin, faults)
+    items, problems = read_items(named.paths, named.stdin)
     return workload_in(
         items,
-        problems,
+        faults + problems,
         cluster,
-        traces=list(filter(is_trace, paths)),
+        traces=named.traces,
         name=", ".join(paths),
         defaulting=defaulting,
         pending=pending,
@@ -61,7 +62,7 @@ def workload_in(  # noqa: PLR0913
     problems: list[str],
     cluster: Iterable[ClusterObject],
     *,
-    traces: Sequence[str] = (),
+    traces: Sequence[Trace] = (),
     name: str = "workload",
     defaulting: bool = True,
     pending: bool = False,
@@ -78,12 +79,12 @@ def workload_in(  # noqa: PLR0913
         items, classes, release_named(release).filling, problems, defaulting=defaulting, strictness=strictness
     )
     reading.run()
-    for path in traces:
+    for trace in traces:
         try:
-            reading.add_trace(path)
+            reading.add_trace(trace)
         except DecodeError as error:
             problems += error.problems
-    waiting = [Arrival(pod) for pod in queue_order(objects)] if pending else []
+    waiting = [Arrival(pod) for pod in release_named(release).queue_order(objects)] if pending else []
     workload = reading.workload()
     workload = attrs.evolve(workload, arrivals=(*waiting, *workload.arrivals))
     problems += _clashes(workload, objects)

@@ -16,7 +16,7 @@ from clusterstate.manifests.documents import Item, Manifest
 from clusterstate.manifests.fields import describe
 from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
-from kubescheduler.simulation.openb_trace import pod_manifest, read_trace_pods, service_manifests
+from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_trace_pods, service_manifests
 from kubescheduler.simulation.pod_templates import Replicas, is_controller, replicas_of
 from kubescheduler.simulation.workload import (
     ARRIVES_AFTER,
@@ -182,9 +182,9 @@ class WorkloadReader:
 
     # --- traces and the whole ----------------------------------------------------------------
 
-    def add_trace(self, path: str) -> None:
+    def add_trace(self, trace: Trace) -> None:
         """Adds the pods of a trace in CSV. Raises DecodeError with every fault."""
-        rows = read_trace_pods(path)
+        path, rows = trace.name, read_trace_pods(trace)
         start = min((row.created for row in rows), default=0.0)
         decoder = Decoder(keep_manifests=True, prepare=self._filling.pods(self._classes))
         shapes: dict[Any, Pod] = {}

@@ -11,7 +11,6 @@ from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.strictness import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.releases import release_named
-from kubescheduler.queue.priority_queue_1_16 import queue_order
 from kubescheduler.simulation.pods_to_place import read_pods_to_place
 from kubescheduler.sources.cluster_input import check_references, read_cluster
 from kubescheduler.sweep.case_files import Contents, FileLocations, digest_of, placed
@@ -66,7 +65,7 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
         raise DecodeError(problems)
     objects = found.objects
     if not pod_files:
-        pods = queue_order(objects)
+        pods = release_named(release).queue_order(objects)
     else:
         asked = read_pods_to_place(pod_files, objects, release=release, strictness=strictness_of(validate, STRICT))
         pods = asked.pods

@@ -10,7 +10,7 @@ import pytest
 
 import algorithmprovider as ap
 from clusterstate.changes import Reads
-from clusterstate.errors import RegistryError
+from clusterstate.errors import ConfigError, RegistryError
 from clusterstate.release_names import LEGACY_RELEASES
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
@@ -111,6 +111,31 @@ def test_parameterised_ones_are_made_by_name() -> None:
     ap.register_algorithm_provider("Custom", ["CheckNodeLabelPresence"], ["Prefer"])
     decision = scheduler("Custom").decide(make_pod())
     assert decision.message == "0/5 nodes are available: 5 node(s) didn't have the requested labels."
+
+
+@pytest.mark.parametrize(
+    ("release", "reason"), [("1.4", "CheckNodeLabelPresence"), ("1.16", "node(s) didn't have the requested labels")]
+)
+def test_parameterised_predicates_are_the_release_s_own(release: str, reason: str) -> None:
+    """Each release builds its rule from the arguments, as from a Policy's."""
+    ap.register_custom_fit_predicate("Retiring", labels_presence=(["retiring"], True))
+    ap.register_custom_fit_predicate("TogetherByRack", service_affinity=["rack"])
+    ap.register_algorithm_provider("Custom", ["Retiring", "TogetherByRack"], [])
+    flags = EngineFlags(release=release, feature_gates=RELEASES[release].gates.resolve({}))
+    algorithm = algorithm_for(flags, "Custom", None)
+    nodes = [make_node("n0")]
+    decision = GenericScheduler(algorithm, cache_of(nodes)).decide(make_pod())
+    assert decision.reasons()["n0"] == [reason]
+
+
+def test_a_ratio_is_not_registered_in_1_4() -> None:
+    """It has no such priority, so a provider that names one is refused in its words."""
+    ap.register_custom_priority_function("Ratio", requested_to_capacity_ratio=([(0, 10), (100, 0)], [("cpu", 1)]))
+    ap.register_algorithm_provider("Packing", [], ["Ratio"])
+    assert "Ratio" in ap.list_priorities("1.16")
+    flags = EngineFlags(release="1.4", feature_gates={})
+    with pytest.raises(ConfigError, match="Invalid priority name Ratio specified"):
+        algorithm_for(flags, "Packing", None)
 
 
 @pytest.mark.parametrize("name", ["x", "-ab", "a_b", "ab-"])

@@ -211,6 +211,30 @@ def test_pending_pods_in_queue_order(folder: Path, schedule: Run) -> None:
     assert names == ["urgent", "early", "middle-b", "middle-a", "late"]
 
 
+def test_pending_pods_of_1_4_are_first_come_first_served(folder: Path, schedule: Run) -> None:
+    """No priorities; pods being deleted are tried; those whose annotation names another scheduler are left alone."""
+    (folder / "cluster.yaml").write_text(
+        CLUSTER
+        + pod("late", metadata=", creationTimestamp: 2020-01-03T00:00:00Z", spec=", priority: 10")
+        + pod("early", metadata=", creationTimestamp: 2020-01-01T00:00:00Z", spec=", schedulerName: other")
+        + pod("leaving", metadata=", creationTimestamp: 2020-01-02T00:00:00Z, deletionTimestamp: 2020-01-02T00:00:00Z")
+        + pod("theirs", metadata=', annotations: {scheduler.alpha.kubernetes.io/name: "other"}')
+    )
+    found = hosts(schedule("--release", "1.4", "--pending", "-o", "name"))
+    assert list(found) == ["default/theirs", "default/early", "default/leaving", "default/late"]
+    assert [name for name, node in found.items() if node == "<none>"] == ["default/theirs"]
+    wide = schedule("--release", "1.4", "--pending").out
+    assert "the pod names scheduler other, and this one is default-scheduler" in wide
+
+
+@pytest.mark.parametrize(("release", "noted"), [("1.4", True), ("1.16", False)])
+def test_1_4_says_that_it_looks_at_every_node(schedule: Run, release: str, noted: bool) -> None:
+    """It has no sampling, so that a share of nodes has no effect."""
+    outcome = schedule("--pod", "pod.yaml", "--release", release, "--percentage-of-nodes-to-score", "50")
+    note = "note: --percentage-of-nodes-to-score has no effect: release 1.4 always looks at every node"
+    assert (note in outcome.err) == noted
+
+
 def test_several_pods_are_one_run(folder: Path, schedule: Run) -> None:
     """Each pod is bound before the next is decided, in the order of the files and in them."""
     (folder / "b.yaml").write_text(pod("b1", "3") + pod("b2", "2"))

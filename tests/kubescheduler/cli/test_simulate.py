@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
@@ -125,6 +126,33 @@ def test_traces(kubescheduler: Run, folder: Path) -> None:
     assert outcome.status == 0
     assert [row.split(",")[5] for row in outcome.out.splitlines()[1:]] == ["n-1", "n-1"]
     assert (folder / "a.svg").read_text().startswith("<svg ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piped"),
+    [(("nodes.csv", "--workload", "-"), PODS), (("-", "--workload", "pods.csv"), NODES)],
+    ids=["pods", "nodes"],
+)
+def test_a_trace_on_standard_input(kubescheduler: Run, folder: Path, arguments: tuple[str, ...], piped: str) -> None:
+    """CSV is known by its first line."""
+    (folder / "nodes.csv").write_text(NODES)
+    (folder / "pods.csv").write_text(PODS)
+    by_name = kubescheduler("simulate", "nodes.csv", "--workload", "pods.csv", "-o", "csv")
+    assert kubescheduler("simulate", *arguments, "-o", "csv", stdin=piped.encode()) == by_name
+    packed = gzip.compress(piped.encode())
+    assert kubescheduler("simulate", *arguments, "-o", "csv", stdin=packed) == by_name
+
+
+def test_faults_of_a_trace_on_standard_input_name_it(kubescheduler: Run, folder: Path) -> None:
+    """And the line."""
+    (folder / "nodes.csv").write_text(NODES)
+    for piped, fault in (
+        ((PODS.replace("\n", ",x\n", 1) + "a,b,c\n").encode(), "standard input: line"),
+        (gzip.compress(PODS.encode())[:-9], "standard input: cannot be unpacked; it is damaged, or no gzip"),
+    ):
+        outcome = kubescheduler("simulate", "nodes.csv", "--workload", "-", stdin=piped)
+        assert outcome.status == 2
+        assert fault in outcome.err
 
 
 def test_pending_pods_of_the_cluster_come_if_asked_for(kubescheduler: Run) -> None:

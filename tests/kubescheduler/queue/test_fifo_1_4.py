@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Pod
-from kubescheduler.queue.fifo_1_4 import FIFOQueue
+from kubescheduler.queue.fifo_1_4 import FIFOQueue, arrival_order
 from tests.support.build import labels, make_pod
 
 
@@ -49,6 +49,12 @@ def test_first_come_first_served() -> None:
     setting.queue.update(first, new)
     popped = [setting.queue.pop(), setting.queue.pop(), setting.queue.pop()]
     assert [entry and entry.pod for entry in popped] == [new, second, None]
+
+
+def test_arrival_order() -> None:
+    """Pending pods as they come, whatever their priority; those that run are passed over."""
+    pods = [make_pod("a"), make_pod("b", priority=9), make_pod("c", node="n")]
+    assert [pod.metadata.name for pod in arrival_order(pods)] == ["a", "b"]
 
 
 def test_waits_double_up_to_a_minute() -> None:
