@@ -172,36 +172,37 @@ def migrate(
 ) -> Translation:
     """A Policy or a provider of one release as the KubeSchedulerConfiguration of a later one, with notes.
 
-    policy: a file name, a dict, or text. keep_emphasis: where packing of nodes would be outweighed, with the weights
+    policy: a file name, a dict, or text; also an older KubeSchedulerConfiguration, a ConfigMap, or the manifest of
+    kube-scheduler with what it mounts. keep_emphasis: where packing of nodes would be outweighed, with the weights
     that keep it on top. Raises ConfigError with every fault.
 
     >>> translation = migrate(provider="ClusterAutoscalerProvider", to="1.36")
     >>> translation.exact, translation.plain()["kind"]
     (False, 'KubeSchedulerConfiguration')
     """
-    from kubescheduler.engine.releases import release_named
-    from kubescheduler.translate.translating import policy_source, provider_source, translate
+    from kubescheduler.translate.migration import MigrationOptions, migrated
+    from kubescheduler.translate.translating import provider_source, translate
 
     if (policy is None) == (provider is None):
         raise ConfigError("say what to translate: either a policy or provider=")
-    known = release_named(release).gates.parse(gates_text(gates))
-    if provider is not None:
-        source = provider_source(provider, release, known, hard_pod_affinity_symmetric_weight)
-    else:
-        document, name = _policy(policy)
-        source = policy_source(document, release, known, name, hard_pod_affinity_symmetric_weight)
+    weight = hard_pod_affinity_symmetric_weight
+    options = MigrationOptions(release, to, gates_text(gates), weight, keep_emphasis=keep_emphasis)
+    if provider is None:
+        return migrated([_named_text(policy)], options)
+    source = provider_source(provider, release, options.gates(), weight)
     return translate(source, to, keep_emphasis=keep_emphasis)
 
 
-def _policy(given: Any) -> tuple[Mapping[str, Any], str]:
-    """The document of a policy, and its name in errors. Raises ConfigError."""
+def _named_text(given: Any) -> tuple[str, str]:
+    """(name in errors, text) of what is migrated. Raises ConfigError for a file that cannot be read."""
     from pathlib import Path
 
+    import msgspec
+
     from kubescheduler.config.config_text import read_text
-    from kubescheduler.translate.translating import read_policy_text
 
     if isinstance(given, Mapping):
-        return given, "policy"
+        return "policy", msgspec.json.encode(dict(given)).decode()
     if is_text(given):
-        return read_policy_text(given if isinstance(given, str) else given.decode(), "policy"), "policy"
-    return read_policy_text(read_text(Path(given)), os.fspath(given)), os.fspath(given)
+        return "policy", given if isinstance(given, str) else given.decode()
+    return os.fspath(given), read_text(Path(given))

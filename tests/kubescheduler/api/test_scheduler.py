@@ -11,7 +11,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
 from clusterstate.view_records import VIEW_1_16
-from kubescheduler import RELEASES, Cluster, Scheduler, pod
+from kubescheduler import RELEASES, Cluster, Scheduler, migrate, pod
 from kubescheduler.engine.spec import EngineSpec
 
 POLICY = {
@@ -169,3 +169,9 @@ def test_ties_by_seed() -> None:
         Scheduler(cluster, tie_break="random", seed=seed).decide(pod("web")).host == host
         for seed, host in hosts.items()
     )
+
+
+def test_migrating_a_configuration_from_python() -> None:
+    """What ``kubescheduler migrate`` takes, ``migrate`` takes too."""
+    older = {"apiVersion": "kubescheduler.config.k8s.io/v1beta2", "kind": "KubeSchedulerConfiguration"}
+    assert migrate(older).plain()["apiVersion"] == "kubescheduler.config.k8s.io/v1"
