@@ -12,6 +12,8 @@ _LABEL_VALUE = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
 _QUALIFIED_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 
+_OBJECT_NAME = re.compile(_SUBDOMAIN)
+
 _NAME_CHARACTERS = (
     "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )
@@ -85,6 +87,11 @@ def subdomain_errors(value: str) -> tuple[str, ...]:
     if not re.fullmatch(_SUBDOMAIN, value):
         errors.append(_must_match(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
     return tuple(errors)
+
+
+def is_object_name(value: str) -> bool:
+    """Whether an API server takes a name for an object, or a namespace: a DNS-1123 subdomain. The fast test."""
+    return len(value) <= SUBDOMAIN_LENGTH and _OBJECT_NAME.fullmatch(value) is not None
 
 
 @lru_cache(maxsize=65536)

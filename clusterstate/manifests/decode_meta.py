@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterstate.manifests.fields import Fields
+from clusterstate.api_names import is_object_name, subdomain_errors
+from clusterstate.manifests.fields import Fields, describe
 from clusterstate.objects import (
     NO_LABELS,
     FrozenMap,
@@ -22,6 +23,10 @@ def decode_metadata(manifest: Fields) -> ObjectMeta:
     meta = manifest.inside("metadata")
     if not meta.has("name"):
         meta.fault(".name", "missing; every object needs a name")
+    for key in ("name", "namespace"):
+        value = meta.data.get(key)
+        if isinstance(value, str) and value and not is_object_name(value):
+            meta.fault(f".{key}", f"{describe(value)} is no {key}: {'; '.join(subdomain_errors(value))}")
     return ObjectMeta(
         name=meta.text("name"),
         namespace=meta.text("namespace"),

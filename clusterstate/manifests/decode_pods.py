@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import attrs
 import msgspec
 
+from clusterstate.api_names import is_object_name
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode_pod import decode_pod_spec
 from clusterstate.manifests.decode_pod_status import decode_claim_statuses, decode_grants
@@ -82,7 +83,7 @@ class PodDecoder:
             claims = _claims(status) if status.resourceClaimStatuses else ()
         except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
             return None
-        if spec is None or grants is FAULTY or claims is None or not seen.metadata.name:
+        if spec is None or grants is FAULTY or claims is None or not is_object_name(seen.metadata.name):
             return None
         if passes is not None and not seen.metadata.uid and not passes(content):
             return None

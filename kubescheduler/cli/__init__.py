@@ -95,6 +95,7 @@ def _settings(ctx: click.Context, path: str | None) -> None:
     options = _options()
     settings = load_settings(path, Path.cwd(), COMMANDS)
     problems = check_settings(settings, options)
+    problems += _shapes(settings, options)
     if path is None:
         problems += _running_code(settings)
     if problems:
@@ -104,6 +105,20 @@ def _settings(ctx: click.Context, path: str | None) -> None:
         command: {name: _value(options[command].get(name), value) for name, value in given.items()}
         for command, given in settings.items()
     }
+
+
+def _shapes(settings: Mapping[str, Mapping[str, Any]], options: Mapping[str, Mapping[str, click.Option]]) -> list[str]:
+    """Settings that are lists or tables where an option takes one value, each once though it is set for all."""
+    from clusterstate.manifests.fields import describe
+
+    found: dict[str, str] = {}
+    for command, given in settings.items():
+        for name, value in given.items():
+            option = options[command].get(name)
+            several = value if isinstance(value, list) and option is not None and option.multiple else [value]
+            if option is not None and (wrong := [one for one in several if isinstance(one, list | dict)]):
+                found.setdefault(name, f"{name}: must be one value, not {describe(wrong[0])}")
+    return list(found.values())
 
 
 def _running_code(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -121,9 +136,11 @@ def _value(option: click.Option | None, value: Any) -> Any:
 
 def _discard_output() -> None:
     """So that what is still to be flushed at the end of the process makes no noise."""
+    import contextlib
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError, ValueError):  # a stream of a caller in Python may have no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(
@@ -139,7 +156,7 @@ def _discard_output() -> None:
     help=f"Defaults for options, in TOML.  [default: {SETTINGS}, if it is there]",
 )
 @click.option(
-    "--limit",
+    "--max",
     "limits",
     multiple=True,
     metavar="NAME=NUMBER",

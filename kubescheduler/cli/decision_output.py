@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, told
+from kubescheduler.cli.foreign_text import escaped, one_line
 from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def rendered(decisions: Iterable[Decision], output: str, *, explain: bool, notes
             {"kind": "DecisionList", **({"notes": list(notes)} if notes else {})}, map(document, decisions), output
         )
     elif output == "name":
-        yield from (f"{decision.pod.key} {decision.host or NONE}\n" for decision in decisions)
+        yield from (f"{one_line(decision.pod.key)} {one_line(decision.host or NONE)}\n" for decision in decisions)
     else:
         rows: list[tuple[str, ...]] = [WIDE if output == "wide" else SHORT]
         row = _wide if output == "wide" else _short
@@ -39,7 +40,7 @@ def rendered(decisions: Iterable[Decision], output: str, *, explain: bool, notes
             if explain:
                 from kubescheduler.cli.explain import explanation
 
-                yield explanation(decision) + "\n\n"
+                yield escaped(explanation(decision)) + "\n\n"
             rows.append(row(decision))
         if len(rows) > 1:
             yield "".join(f"! {note}\n" for note in notes) + table(rows) + "\n"

@@ -84,9 +84,8 @@ class EngineOptions:
 
     def write_config(self) -> None:
         """Writes the completed configuration where ``--write-config-to`` says. Raises InputError."""
-        from pathlib import Path
-
         from clusterstate.errors import InputError
+        from kubescheduler.sources.whole_file import write_whole
 
         assert self.write_config_to is not None
         spec = self.spec()
@@ -95,7 +94,7 @@ class EngineOptions:
             click.echo(text, nl=False)
             return
         try:
-            Path(self.write_config_to).write_text(text, encoding="utf-8")
+            write_whole(self.write_config_to, text)
         except OSError as error:
             raise InputError(
                 f"--write-config-to {self.write_config_to}: cannot be written: {error.strerror}"
@@ -104,7 +103,9 @@ class EngineOptions:
 
 def remark(text: str) -> None:
     """On standard error; no error."""
-    click.echo(f"note: {text}", err=True)
+    from kubescheduler.cli.foreign_text import shown
+
+    click.echo(f"note: {shown(text)}", err=True)
 
 
 def _domains(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ LONGEST_WORD, LONGEST_MESSAGE = 300, 4000
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 _PASSWORD = re.compile(r"(?<=://)([^\s/@:\"]*):[^\s/@\"]+(?=@)")
-_FORMULA = ("=", "+", "-", "@")
 
 
 def escaped(text: str) -> str:
@@ -25,12 +24,7 @@ def one_line(text: str) -> str:
 
 def shown(message: str) -> str:
     """A message as it is printed: escaped, long values cut in the middle, passwords in addresses masked."""
-    return _cut(_LONG_WORD.sub(lambda word: _cut(word[0], LONGEST_WORD), _PASSWORD.sub(r"\1:xxxxx", escaped(message))))
-
-
-def csv_cell(text: str) -> str:
-    """A cell that a spreadsheet takes as text, whatever it begins with."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _cut(_LONG_WORD.sub(lambda word: _cut(word[0], LONGEST_WORD), _PASSWORD.sub(r"\1:***", escaped(message))))
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cli.list_documents import list_document
 from kubescheduler.sources.files import check_place
+from kubescheduler.sources.whole_file import whole_file
 
 COMPRESSED = ".gz"
 FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -39,22 +39,18 @@ def save_cluster(
     """Writes a List: every object as it was read, pods with the node they were given, then the pods that are new.
 
     hosts: namespace/name of a pod that was scheduled → its node, None if there was none. The file appears whole or not
-    at all. Raises InputError when it cannot be written.
+    at all, with the mode of what was there. Raises InputError when it cannot be written.
     """
-    target = Path(path).resolve()
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    target = Path(path)
     document = list_document(
         {"apiVersion": "v1", "kind": "List"}, _manifests(cluster, pods, hosts), _format(target) or "json"
     )
     try:
-        with part.open("wb") as file, _packed(file, target) as out:
+        with whole_file(target) as file, _packed(file, target) as out:
             for piece in document:
-                out.write(piece.encode())
-        part.replace(target)
+                out.write(piece.encode("utf-8", "replace"))
     except OSError as error:
         raise InputError(f"--save {path}: cannot be written: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -41,8 +41,8 @@ class ExtenderSettings(Protocol):
     """What the scheduler itself reads of an extender's configuration; verbs are empty when unsupported."""
 
     @property
-    def url_prefix(self) -> str:
-        """The address that verbs are appended to."""
+    def name(self) -> str:
+        """What messages call the extender: the address that verbs are appended to, without a password."""
 
     @property
     def filter_verb(self) -> str:

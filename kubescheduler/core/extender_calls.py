@@ -43,7 +43,7 @@ def filter_with_extenders(
     traces: list[ExtenderTrace] = []
     for extender in extenders:
         config = extender.config
-        trace = ExtenderTrace(config.url_prefix, config.weight)
+        trace = ExtenderTrace(config.name, config.weight)
         if len(feasible) and config.filter_verb and extender.is_interested(pod):
             try:
                 answer = extender.filter(pod, nodes_of(snapshot, feasible), snapshot.known_names)
@@ -105,7 +105,10 @@ def score_with_extenders(
         except SchedulingError as error:
             completed.append(attrs.evolve(trace, prioritize_error=str(error)))
             continue
+        by_host: dict[str, int] = {}
         for host, score in scores:
+            by_host[host] = by_host.get(host, 0) + score
+        for host, score in by_host.items():
             for at in position.get(host, ()):
                 sums[at] += extender.config.weight * score * scale
         completed.append(attrs.evolve(trace, scores=tuple(scores)))

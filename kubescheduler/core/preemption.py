@@ -196,7 +196,7 @@ def _victims_by_uid(extender: Extender, name: str, uids: Sequence[str], cache: C
     for uid in uids:
         if uid not in there:
             raise SchedulingError(
-                f"extender: {extender.config.url_prefix} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
+                f"extender: {extender.config.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
                 "but the pod is not found on that node"
             )
     return Victims(tuple(there[uid] for uid in uids), 0)

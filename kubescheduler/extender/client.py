@@ -21,7 +21,7 @@ from kubescheduler.extender.answers import (
     read_scores,
     read_victims,
 )
-from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.extender.config import ExtenderConfig, masked
 from kubescheduler.extender.encoding import NodeEncoder, encode_pod
 from kubescheduler.extender.wire import WIRE_1_16, VictimsByNode, WireFormat
 
@@ -46,8 +46,8 @@ class HTTPExtender:
 
     @property
     def name(self) -> str:
-        """What messages call it: its urlPrefix."""
-        return self.config.url_prefix
+        """What messages call it: its urlPrefix, without a password."""
+        return self.config.name
 
     def is_interested(self, pod: Pod) -> bool:
         """Whether the extender is to be asked about the pod."""
@@ -141,8 +141,9 @@ class HTTPExtender:
         return self._post(verb, self.wire.arguments(encode_pod(pod, self.wire.pod), items, names))
 
     def _post(self, verb: str, body: bytes) -> msgspec.Raw:
-        url = self.wire.url(self.name, verb)
-        answer = self._transport().post(url, body, lambda status: self.wire.status_fault(verb, url, status))
+        url = self.wire.url(self.config.url_prefix, verb)
+        shown = masked(url)
+        answer = self._transport().post(url, body, lambda status: self.wire.status_fault(verb, shown, status))
         return self.wire.document(answer)
 
     def _transport(self) -> Exchange:

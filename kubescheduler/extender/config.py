@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import attrs
 
 from clusterstate.objects import Pod
@@ -37,6 +39,14 @@ class TLSConfig:
         return bool(self.ca_file or self.ca_data)
 
 
+_PASSWORD = re.compile(r"(?<=://)([^/:@]*):[^/]*(?=@)")
+
+
+def masked(url: str) -> str:
+    """An address with ``***`` for its password, as Go's client shows it."""
+    return _PASSWORD.sub(r"\1:***", url)
+
+
 @attrs.frozen
 class ExtenderConfig:
     """One extender. A verb left empty is a call the extender does not support. ``http_timeout_ns`` 0 means 5 s."""
@@ -53,6 +63,11 @@ class ExtenderConfig:
     node_cache_capable: bool = False
     managed_resources: tuple[ManagedResource, ...] = ()
     ignorable: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its urlPrefix, without a password."""
+        return masked(self.url_prefix)
 
     @property
     def timeout(self) -> float:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import http.client
 import io
+import queue
+import re
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, cast
@@ -19,7 +22,7 @@ from urllib3.exceptions import TimeoutError as PoolTimeoutError
 
 from clusterstate.errors import ConfigError
 from kubescheduler.extender.answers import ExtenderError
-from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.extender.config import ExtenderConfig, masked
 from kubescheduler.extender.tls import tls_context
 from kubescheduler.extender.wire import quote
 
@@ -29,6 +32,9 @@ CHUNK = 2**18
 LONGEST_WAIT = 864_000.0
 """Seconds; the operating system's own limit for one wait is a little above."""
 HEADERS = {"Content-Type": "application/json", "User-Agent": "kubescheduler", "Accept-Encoding": "identity"}
+
+
+_LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 # --- sockets with a deadline -----------------------------------------------------------------
@@ -127,7 +133,7 @@ class BudgetHTTPSConnection(BudgetHTTPConnection, HTTPSConnection):
 def _connect(host: str, port: int, budget: Budget) -> socket.socket:
     """A socket to the first address of the host that takes the connection, its timeout the time left."""
     failure: OSError = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM):
+    for family, kind, protocol, address in _addresses(host.strip("[]"), port, budget):
         sock = socket.socket(family, kind, protocol)
         try:
             sock.settimeout(budget.left())
@@ -140,6 +146,35 @@ def _connect(host: str, port: int, budget: Budget) -> socket.socket:
         else:
             return sock
     raise failure
+
+
+Address = tuple[socket.AddressFamily, socket.SocketKind, int, Any]
+
+
+def _addresses(host: str, port: int, budget: Budget) -> list[Address]:
+    """The addresses of a host; TimeoutError when the name is not resolved in what is left of the budget.
+
+    The resolver cannot be interrupted, so it runs in a thread that nobody waits for.
+    """
+    answers: queue.SimpleQueue[list[Address] | OSError] = queue.SimpleQueue()
+
+    def resolve() -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            answers.put([(family, kind, protocol, address) for family, kind, protocol, _, address in found])
+        except UnicodeError:
+            answers.put(OSError(f"{host} is no name of a host"))
+        except OSError as e:
+            answers.put(e)
+
+    threading.Thread(target=resolve, daemon=True).start()
+    try:
+        answer = answers.get(timeout=budget.left())
+    except queue.Empty:
+        raise TimeoutError("timed out") from None
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
 
 
 class _HTTPPool(HTTPConnectionPool):
@@ -180,11 +215,13 @@ class Transport:
             ExtenderError: no answer in time, a broken one, one longer than MAX_BODY, or a status with a fault.
         """
         if not url.lower().startswith(("http://", "https://")):
-            raise ExtenderError(f"Post {quote(url)}: unsupported protocol scheme; urlPrefix has to begin with http://")
+            raise ExtenderError(
+                f"Post {quote(masked(url))}: unsupported protocol scheme; urlPrefix has to begin with http://"
+            )
         try:
             return self._exchange(url, body, status_fault)
         except (HTTPError, http.client.HTTPException, OSError, ValueError) as e:
-            raise ExtenderError(f"Post {quote(url)}: {self._reason(e)}") from e
+            raise ExtenderError(f"Post {quote(masked(url))}: {self._reason(e)}") from e
 
     def close(self) -> None:
         """Closes the idle connections."""
@@ -196,6 +233,7 @@ class Transport:
             "POST", url, redirect=False, body=body, retries=False, timeout=limit, preload_content=False
         )
         try:
+            _check_length(response, url)
             fault = status_fault(response.status)
             if fault is not None:
                 raise ExtenderError(fault)
@@ -217,12 +255,22 @@ class Transport:
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
+def _check_length(response: urllib3.BaseHTTPResponse, url: str) -> None:
+    """Raises ExtenderError for a Content-Length that is no number. Upstream: Go's net/http, fixLength."""
+    if response.status in (204, 304) or response.headers.get("Transfer-Encoding", "").lower() == "chunked":
+        return
+    for value in response.headers.getlist("Content-Length"):
+        if value.strip() and not _LENGTH.fullmatch(value.strip()):
+            broken = f"net/http: HTTP/1.x transport connection broken: bad Content-Length {quote(value)}"
+            raise ExtenderError(f"Post {quote(masked(url))}: {broken}")
+
+
 def _whole(response: urllib3.BaseHTTPResponse, url: str) -> bytes:
     parts, size = [], 0
     while part := response.read(CHUNK, decode_content=False):
         size += len(part)
         if size > MAX_BODY:
-            raise ExtenderError(f"Post {quote(url)}: the answer is longer than {MAX_BODY} bytes")
+            raise ExtenderError(f"Post {quote(masked(url))}: the answer is longer than {MAX_BODY} bytes")
         parts.append(part)
     return b"".join(parts)
 
@@ -233,7 +281,7 @@ def _tls_settings(config: ExtenderConfig) -> dict[str, Any]:
     try:
         settings: dict[str, Any] = {"ssl_context": tls_context(config)}
     except ConfigError as e:
-        raise ExtenderError(f"extender {quote(config.url_prefix)}: {e}") from e
+        raise ExtenderError(f"extender {quote(config.name)}: {e}") from e
     if config.tls.server_name:
         settings["server_hostname"] = config.tls.server_name
     return settings

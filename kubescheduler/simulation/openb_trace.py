@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import attrs
 
+from clusterstate.api_names import is_object_name, subdomain_errors
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import INT64, describe
 from kubescheduler.sources.files import STDIN, STDIN_NAME, TooLongError, read_bytes, read_file
@@ -120,6 +121,7 @@ def read_trace_nodes(trace: Trace) -> list[Manifest]:
     for line, row in _rows(trace, NODE_COLUMNS, "nodes"):
         for column in ("cpu_milli", "memory_mib", "gpu"):
             _number(row, column, f"{path}: line {line}", problems, whole=True)
+        _name(row, "sn", f"{path}: line {line}", problems)
         nodes.append(_node(row, len(nodes)))
     if problems:
         raise DecodeError(problems)
@@ -133,6 +135,7 @@ def read_trace_pods(trace: Trace) -> list[TracePod]:
     path = trace.name
     for line, row in _rows(trace, POD_COLUMNS, "pods"):
         where = f"{path}: line {line}"
+        _name(row, "name", where, problems)
         for column in ("cpu_milli", "memory_mib", "num_gpu"):
             _number(row, column, where, problems, whole=True)
         created = _number(row, "creation_time", where, problems)
@@ -213,6 +216,14 @@ def _rows(trace: Trace, columns: Sequence[str], what: str) -> Iterator[tuple[int
             yield reader.line_num, row
     except csv.Error as error:
         raise DecodeError(f"{path}: line {reader.line_num}: {error}") from None
+
+
+def _name(row: Mapping[str, str], column: str, where: str, problems: list[str]) -> None:
+    """Notes a name that no object can have."""
+    if not is_object_name(row[column]):
+        problems.append(
+            f"{where}: {column}: {describe(row[column])} is no name: {'; '.join(subdomain_errors(row[column]))}"
+        )
 
 
 def _number(row: Mapping[str, str], column: str, where: str, problems: list[str], *, whole: bool = False) -> float:

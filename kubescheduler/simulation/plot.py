@@ -11,6 +11,7 @@ from clusterstate.errors import InputError
 from kubescheduler.simulation.line_chart import Line, Panel, chart, time_unit
 from kubescheduler.simulation.utilisation import share
 from kubescheduler.sources.files import check_place
+from kubescheduler.sources.whole_file import write_whole
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.simulation_report import Report
@@ -49,7 +50,7 @@ def write_plot(report: Report, path: str) -> None:
     panels = panels_of(report)
     try:
         if path.endswith(SVG):
-            Path(path).write_text(chart(TITLE, panels, report.end), encoding="utf-8")
+            write_whole(path, chart(TITLE, panels, report.end))
         else:
             _png(panels, report.end, path)
     except OSError as error:

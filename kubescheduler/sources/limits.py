@@ -1,6 +1,6 @@
 """Limits on what is read, so that a hostile or broken file ends with a message and not with the machine's memory.
 
-Each can be raised: ``kubescheduler --limit depth=500 …``, or ``KUBESCHEDULER_LIMITS=depth=500,seeds=50000``.
+Each can be raised: ``kubescheduler --max depth=500 …``, or ``KUBESCHEDULER_LIMITS=depth=500,seeds=50000``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def changed_limits(text: str) -> Iterator[None]:
 
 def exceeded(name: str) -> str:
     """The end of a message about a limit: how far it goes, and how to raise it."""
-    return f"more than {limit(name):,} {LIMITS[name].what}; to allow more: kubescheduler --limit {name}=NUMBER …"
+    return f"more than {limit(name):,} {LIMITS[name].what}; to allow more: kubescheduler --max {name}=NUMBER …"
 
 
 def _changed(text: str) -> dict[str, int]:
@@ -67,10 +67,10 @@ def _changed(text: str) -> dict[str, int]:
     for part in filter(None, text.split(",")):
         name, _, number = part.partition("=")
         if name not in LIMITS:
-            raise InputError(f"--limit {part}: there is no such limit; there are {', '.join(LIMITS)}")
+            raise InputError(f"--max {part}: there is no such limit; there are {', '.join(LIMITS)}")
         if not number.isdecimal() or len(number) > 18:
-            raise InputError(f"--limit {part}: write it as {name}=NUMBER")
+            raise InputError(f"--max {part}: write it as {name}=NUMBER")
         if int(number) > LIMITS[name].most:
-            raise InputError(f"--limit {part}: the most is {LIMITS[name].most}")
+            raise InputError(f"--max {part}: the most is {LIMITS[name].most}")
         out[name] = int(number)
     return out

@@ -55,8 +55,21 @@ def one_line(row: Row) -> Row:
 
 
 def to_cells(row: Row, columns: Sequence[Column]) -> list[str]:
-    """A row as texts, empty for None."""
-    return ["" if (value := row.get(column.name)) is None else str(value) for column in columns]
+    """A row as texts, empty for None; what a spreadsheet would take for a formula has an apostrophe before it."""
+    return ["" if (value := row.get(column.name)) is None else _cell(value) for column in columns]
+
+
+def _cell(value: str | float) -> str:
+    return f"'{value}" if isinstance(value, str) and _is_formula(value) else str(value)
+
+
+def _text(cell: str) -> str:
+    """The text that ``_cell`` made a cell of."""
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
+def _is_formula(text: str) -> bool:
+    return text.lstrip("'").startswith(("=", "+", "-", "@", "\t"))
 
 
 def from_cells(cells: Sequence[str], columns: Sequence[Column], where: str) -> Row:
@@ -66,7 +79,7 @@ def from_cells(cells: Sequence[str], columns: Sequence[Column], where: str) -> R
     row: dict[str, Value] = {}
     for column, cell in zip(columns, cells, strict=True):
         try:
-            row[column.name] = cell if column.kind is str else column.kind(cell) if cell else None
+            row[column.name] = _text(cell) if column.kind is str else column.kind(cell) if cell else None
         except ValueError:
             raise InputError(f"{where}: {column.name}: expected a number, found {cell!r}; take the line out") from None
     return row

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import importlib
 import importlib.util
 import io
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from clusterstate.errors import InputError
 from kubescheduler.sources.files import check_place
+from kubescheduler.sources.whole_file import whole_file, write_whole
 from kubescheduler.sweep.rows import CASE, Column, Row, from_cells, to_cells
 
 CSV, PARQUET = ".csv", ".parquet"
 JOURNAL = ".journal.csv"
 """Goes behind the name of a Parquet file; holds the rows until the sweep ends or is stopped."""
-PART = ".part"
-"""Goes behind the name of a file that is being written anew."""
 
 LONGEST = 1 << 30
 """Characters of a cell."""
@@ -75,7 +76,8 @@ class CsvRows:
         self._columns = columns
         self._name = path
         self.rows: dict[str, Row] = {}
-        data = Path(self._path).read_bytes() if os.path.exists(self._path) else b""
+        self._unlock = weakref.finalize(self, os.close, _locked(self._path, path))
+        data = Path(self._path).read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         self._load(whole or data)
         if len(whole) < len(data):
@@ -108,13 +110,26 @@ class CsvRows:
         """Puts the rows in order, see ``ordered``, at once or not at all."""
         lines = [[column.name for column in self._columns]]
         lines += (to_cells(row, self._columns) for row in ordered(self.rows, order))
-        part = Path(self._path + PART)
-        part.write_text("".join(map(_line, lines)), encoding="utf-8", newline="")
-        part.replace(self._path)
+        write_whole(self._path, "".join(map(_line, lines)))
+        self._unlock()
 
     def discard(self) -> None:
         """Removes the file."""
         Path(self._path).unlink()
+        self._unlock()
+
+
+def _locked(path: str, name: str) -> int:
+    """A descriptor of the file, which is kept from other sweeps until it is closed. Raises InputError if one has it."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise InputError(
+            f"--out {name}: another sweep is writing into it; wait until it ends, or name another file"
+        ) from error
+    return handle
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -174,7 +189,6 @@ class ParquetRows:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
         names = [column.name for column in self._columns]
         rows = [{name: row.get(name) for name in names} for row in ordered(self.rows, order)]
-        part = Path(self._path + PART)
-        parquet.write_table(arrow.Table.from_pylist(rows, schema=self._schema()), part)
-        part.replace(self._path)
+        with whole_file(self._path) as file:
+            parquet.write_table(arrow.Table.from_pylist(rows, schema=self._schema()), file)
         self._journal.discard()

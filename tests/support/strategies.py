@@ -24,7 +24,10 @@ def tuples(items: st.SearchStrategy[Any], size: int = 2) -> st.SearchStrategy[tu
 
 
 owners = st.builds(o.OwnerReference, texts, texts, texts, st.booleans(), texts)
-metadata = st.builds(o.ObjectMeta, filled, texts, texts, labels, labels, tuples(owners), maybe, maybe)
+object_names = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,3})?(\.[a-z]{1,3})?", fullmatch=True)
+metadata = st.builds(
+    o.ObjectMeta, object_names, st.just("") | object_names, texts, labels, labels, tuples(owners), maybe, maybe
+)
 requirements = st.builds(o.Requirement, texts, texts, tuples(texts))
 selectors = st.builds(o.LabelSelector, labels, tuples(requirements))
 maybe_selector = st.none() | selectors

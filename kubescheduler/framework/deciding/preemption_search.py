@@ -252,7 +252,7 @@ def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str],
     for uid in uids:
         if uid not in there:
             raise SchedulingError(
-                f"extender: {extender.config.url_prefix} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
+                f"extender: {extender.config.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
                 "but the pod is not found on that node"
             )
     return Victims(tuple(there[uid] for uid in uids), violations)

@@ -246,7 +246,8 @@ def test_pods_of_a_trace(tmp_path: Path) -> None:
         (PODS.replace("1500", "9" * 19), ["line 2: cpu_milli: ", "is more than"]),
         (PODS.replace("100,250", "100,1e12"), ['line 2: deletion_time: "1e12" is more than']),
         (PODS.replace("c,1500", "a,1500"), ["Pod default/a: it is 2 times in the workload"]),
-        (PODS.replace("\na,", "\nA_,"), []),
+        (PODS.replace("\na,", "\nA_,"), ['line 2: name: "A_" is no name']),
+        (PODS.replace("\na,", "\nA.b,").replace("A.", "a."), []),
     ],
 )
 def test_faults_of_traces(tmp_path: Path, text: str, problems: list[str]) -> None:

@@ -19,11 +19,11 @@ def test_they_are_raised_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", ["depth", "depth=", "depth=-1", "depht=5", "depth=1e3", "depth=401", "=5"])
 def test_faulty_ones(text: str) -> None:
     """A name nobody knows, no number, or more than a process can bear is refused."""
-    with pytest.raises(InputError, match="--limit"), changed_limits(text):
+    with pytest.raises(InputError, match="--max"), changed_limits(text):
         pass
 
 
 def test_the_message_says_how_to_raise_it() -> None:
     """What goes over a limit says how far it went, and the option."""
     assert exceeded("pods").startswith("more than 200,000 pods")
-    assert exceeded("pods").endswith("kubescheduler --limit pods=NUMBER …")
+    assert exceeded("pods").endswith("kubescheduler --max pods=NUMBER …")

@@ -81,9 +81,11 @@ def test_a_line_that_was_cut_off(tmp_path: Path, cut: int) -> None:
     rows.append(ONE)
     rows.append(row("two", snapshot="s" * 50))
     path.write_bytes(path.read_bytes()[:-cut])
+    del rows
     rows = open_rows(str(path), COLUMNS)
     assert list(rows.rows) == ["one"]
     rows.append(TWO)
+    del rows
     assert list(open_rows(str(path), COLUMNS).rows) == ["one", "two"]
 
 
@@ -176,3 +178,25 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'kubescheduler\[sweep\]', or let the name end in \.csv"):
         open_rows(str(tmp_path / "rows.parquet"), COLUMNS)
+
+
+def test_two_sweeps_into_one_file(tmp_path: Path) -> None:
+    """The second is refused while the first is at work, and goes on once it has ended."""
+    path = tmp_path / "rows.csv"
+    first = open_rows(str(path), COLUMNS)
+    first.append(ONE)
+    with pytest.raises(InputError, match="another sweep is writing into it"):
+        open_rows(str(path), COLUMNS)
+    first.finish(["one"])
+    assert open_rows(str(path), COLUMNS).rows == {"one": ONE}
+
+
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "@a", "+1", "'=b", "-c"])
+def test_no_formulas(tmp_path: Path, text: str) -> None:
+    """A text that a spreadsheet would run is written as text, and read as it was."""
+    path = tmp_path / "rows.csv"
+    rows = open_rows(str(path), COLUMNS)
+    rows.append(row("one", snapshot=text))
+    rows.finish(["one"])
+    assert f",'{text}," in path.read_text()
+    assert open_rows(str(path), COLUMNS).rows["one"]["snapshot"] == text
