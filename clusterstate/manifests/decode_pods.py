@@ -83,7 +83,7 @@ class PodDecoder:
             claims = _claims(status) if status.resourceClaimStatuses else ()
         except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
             return None
-        if spec is None or grants is FAULTY or claims is None or not is_object_name(seen.metadata.name):
+        if spec is None or grants is FAULTY or claims is None or not _is_named(seen.metadata):
             return None
         if passes is not None and not seen.metadata.uid and not passes(content):
             return None
@@ -231,3 +231,8 @@ def _remember(table: dict[Any, Any], key: Hashable, value: object) -> None:
     if len(table) >= REMEMBERED:
         table.clear()
     table[key] = value
+
+
+def _is_named(seen: MetadataProjection) -> bool:
+    """Whether name and namespace are such as an API server takes."""
+    return is_object_name(seen.name) and (not seen.namespace or is_object_name(intern(seen.namespace)))

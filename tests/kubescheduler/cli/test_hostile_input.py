@@ -1,0 +1,155 @@
+"""Hostile input on the command line: exit 0, 1 or 2 and a message, and no control characters on the terminal."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.fuzz_inputs import execute, prepare, readers
+from kubescheduler.cli.foreign_text import one_line, shown
+from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, Outcome, Run, in_a_process
+
+READERS = readers()
+CASES = 2_000
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all cases share."""
+    path = tmp_path_factory.mktemp("fuzz")
+    prepare(path)
+    return path
+
+
+@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(READERS), st.integers(0, 2**32))
+def test_the_law_of_every_reader(place: Path, reader: object, seed: int) -> None:
+    """Whatever is read: exit 0, 1 or 2, a message with 2, never a traceback."""
+    [chosen] = [one for one in READERS if one is reader]
+    data, command = chosen.case(random.Random(seed))
+    assert execute(place, chosen, data, command).fault is None, (command, data)
+
+
+@pytest.mark.parametrize(
+    "name", ['"a\\nb"', '"a\\0b"', '"\\e[31mred"', "A", "a/b", "-a", "x" * 254], ids=lambda n: n[:9]
+)
+@pytest.mark.parametrize("where", ["name", "namespace"])
+def test_names_that_no_api_server_takes(folder: Path, schedule: Run, name: str, where: str) -> None:
+    """A name with a line end, a NUL, an escape sequence or capitals is refused, and shown escaped."""
+    metadata = f"name: {name}" if where == "name" else f"name: a, namespace: {name}"
+    (folder / "p.yaml").write_text(f"apiVersion: v1\nkind: Pod\nmetadata: {{{metadata}}}\nspec: {{containers: []}}\n")
+    outcome = schedule("--pod", "p.yaml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"is no {where}" in outcome.err
+    assert "\x1b" not in outcome.err
+    assert "\x00" not in outcome.err
+
+
+def test_messages_are_escaped_and_cut() -> None:
+    """Control characters are shown, long values cut in the middle, passwords masked."""
+    assert shown("a\x1b[31m\u202eb\x00") == "a\\x1b[31m\\u202eb\\x00"
+    assert len(shown("x" * 50_000)) < 400
+    assert len(shown("x y " * 50_000)) < 4200
+    assert shown("Post http://u:secret@h/x: failed") == "Post http://u:***@h/x: failed"
+    assert one_line("a\nb\tc") == "a\\nb\\tc"
+
+
+def test_an_unexpected_fault(kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with status 2 and one message without Python's words; the details go to the file that is asked for."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("secret detail")
+
+    monkeypatch.setattr("kubescheduler.engine.spec.EngineSpec.engine", broken)
+    monkeypatch.setenv("KUBESCHEDULER_TRACEBACK", "details.txt")
+    outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "pod.yaml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: a fault in kubescheduler: nothing was decided")
+    assert "KeyError" not in outcome.err
+    assert ".py" not in outcome.err
+    assert "secret detail" in (folder / "details.txt").read_text()
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_into_a_full_device(folder: Path, option: str) -> None:
+    """What cannot be written is told in one line, for --help too."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*COMMAND, option], stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
+    assert (done.returncode, done.stderr) == (2, b"error: the output cannot be written: No space left on device\n")
+
+
+def test_saving_keeps_the_mode(folder: Path, schedule: Run) -> None:
+    """A file that only its owner reads stays so; what is no regular file is refused."""
+    (folder / "x.json").write_text("{}")
+    (folder / "x.json").chmod(0o600)
+    assert schedule("--pod", "pod.yaml", "--save", "x.json").status == 0
+    assert (folder / "x.json").stat().st_mode & 0o777 == 0o600
+    os.mkfifo(folder / "pipe.json")
+    outcome = schedule("--pod", "pod.yaml", "--save", "pipe.json")
+    assert outcome == Outcome(2, "", "error: --save pipe.json: cannot be written: it is no regular file\n")
+
+
+@pytest.mark.parametrize("value", ["[[]]", "{a = 1}", "[1, 2]"])
+def test_settings_of_a_wrong_shape(folder: Path, kubescheduler: Run, value: str) -> None:
+    """A list or a table where an option takes one value is refused with file and key."""
+    (folder / "s.toml").write_text(f"[schedule]\nseed = {value}\n")
+    outcome = kubescheduler("--settings", "s.toml", "schedule", "cluster.yaml", "--pod", "pod.yaml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "s.toml: seed: must be one value, not " in outcome.err
+
+
+def test_bombs(folder: Path) -> None:
+    """Thirty thousand brackets, a policy of nine hundred, TOML's dotted keys, gzip past the limit: one message each."""
+    (folder / "deep.yaml").write_text("[" * 30_000)
+    (folder / "deep.json").write_text("[" * 900 + "]" * 900)
+    (folder / "deep.toml").write_text("a" + ".a" * 5_000 + " = 1\n")
+    arguments = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--policy-config-file")
+    for outcome in (
+        in_a_process("schedule", "deep.yaml", "--pod", "pod.yaml", cwd=folder),
+        in_a_process(*arguments, "deep.json", cwd=folder),
+        in_a_process(*arguments, "deep.toml", cwd=folder),
+        in_a_process("--max", "size=50", "schedule", "cluster.yaml", "--pod", "pod.yaml", cwd=folder),
+    ):
+        assert (outcome.status, outcome.out) == (2, "")
+        assert "nested too deeply" in outcome.err or "--max size=NUMBER" in outcome.err
+
+
+PLUGIN = """\
+import sys
+from kubescheduler.cli import save
+
+def register():
+    def manifests(*arguments):
+        yield {"kind": "Pod"}
+        sys.stderr.write("writing\\n")
+        sys.stderr.flush()
+        sys.stdin.read()
+    save._manifests = manifests
+"""
+
+
+def test_a_terminated_process_leaves_no_part(folder: Path) -> None:
+    """SIGTERM in the middle of writing: no part of the file is left."""
+    (folder / "plugin_stops.py").write_text(PLUGIN)
+    command = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--save", "x.json", "--plugin", "plugin_stops:register")
+    with subprocess.Popen(
+        [*COMMAND, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"writing\n"
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not list(folder.glob("x.json*"))
