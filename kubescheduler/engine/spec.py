@@ -119,7 +119,7 @@ class EngineSpec(EngineFlags):
 
     def extender_note(self, engine: Engine) -> str:
         """What a reader of any answer has to know of the engine's extenders; empty if they are asked as configured."""
-        return self.extender_access.note(list(dict.fromkeys(one.config.url_prefix for one in engine.extenders)))
+        return self.extender_access.note(list(dict.fromkeys(one.config.name for one in engine.extenders)))
 
     def component_config(self, notice: Notice) -> SchedulerConfig:
         """The completed configuration that a framework release runs by. Raises ConfigError with every problem."""
