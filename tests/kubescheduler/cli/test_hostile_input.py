@@ -28,7 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=CASES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(READERS), st.integers(0, 2**32))
 def test_the_law_of_every_reader(place: Path, reader: object, seed: int) -> None:
     """Whatever is read: exit 0, 1 or 2, a message with 2, never a traceback."""
