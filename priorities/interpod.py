@@ -81,7 +81,10 @@ def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
     liked = [(compile_term(term, pod.namespace), w) for term, w in _signed(pod) if term.topology_key == key]
 
     def weight(info: PodInfo) -> int:
-        total = sum(w for matches, w in liked if matches(info))
+        total = 0
+        for matches, w in liked:
+            if matches(info):
+                total += w
         return total + _back(info, pod, hard_weight, key) if info.has_pod_affinity else total
 
     return weight
