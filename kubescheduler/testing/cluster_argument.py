@@ -16,8 +16,8 @@ from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.given_objects import flat, identified, is_text
-from kubescheduler.engine.releases import newest, release_named
-from kubescheduler.sources.cluster_input import read_pods
+from kubescheduler.engine.releases import newest
+from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 from kubescheduler.sources.files import STDIN
 from kubescheduler.testing.arguments import (
     KINDS_OF_GIVEN,
@@ -115,8 +115,9 @@ def key_of(pod: Pod) -> str:
 # --- pods ------------------------------------------------------------------------------------
 
 
-def pods_of(given: Any, cluster: SharedCluster, *releases: str) -> list[Pod]:
-    """The pods of one thing or several, in order: file names, manifests, YAML texts, objects.
+def pods_of(given: Any, cluster: SharedCluster, *releases: str) -> PodsToPlace:
+    """The pods of one thing or several, in order: file names, manifests, YAML texts, objects; pods themselves, or
+    Deployments and others that make pods, which are among the owners.
 
     Raises DecodeError with every fault; a pod that is there twice, or runs in the cluster, is one.
     """
@@ -125,7 +126,8 @@ def pods_of(given: Any, cluster: SharedCluster, *releases: str) -> list[Pod]:
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
     reader = _PodReader(cluster.folders, classes, newest(releases).name)
     things = list(flat(given))
-    pods = [pod for thing in things for pod in attempt(problems, reader.read, thing) or ()]
+    read = [found for thing in things if (found := attempt(problems, reader.read, thing)) is not None]
+    pods = [pod for found in read for pod in found.pods]
     if not things:
         problems.append(f"pods: none are given; give {KINDS_OF_GIVEN}")
     problems += _twice("metadata.name", map(key_of, pods))
@@ -133,7 +135,7 @@ def pods_of(given: Any, cluster: SharedCluster, *releases: str) -> list[Pod]:
     problems += running_among(pods, objects)
     if problems:
         raise DecodeError(problems)
-    return pods
+    return PodsToPlace(pods, owners=tuple(owner for found in read for owner in found.owners))
 
 
 @attrs.frozen
@@ -142,26 +144,24 @@ class _PodReader:
     classes: Sequence[PriorityClass]
     release: str
 
-    def read(self, thing: Any) -> list[Pod]:
+    def read(self, thing: Any) -> PodsToPlace:
         """Raises DecodeError with every fault."""
         if isinstance(thing, Pod):
-            return [identified(thing)]
+            return PodsToPlace([identified(thing)])
         if is_text(thing):
             return self._of_manifests(manifests(thing))
         if isinstance(thing, str | os.PathLike):
             path = located(thing, self.folders)
-            return read_pods([path], priority_classes=self.classes, filling=release_named(self.release).filling)
+            return read_pods_to_place([path], self.classes or None, release=self.release)
         if isinstance(thing, Mapping):
             return self._of_manifests([thing])
         raise DecodeError(f"pods: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
 
-    def _of_manifests(self, documents: Iterable[Any]) -> list[Pod]:
+    def _of_manifests(self, documents: Iterable[Any]) -> PodsToPlace:
         """A manifest that does not say its kind is a pod's."""
         kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
         stdin = standard_input(kinded)
-        return in_manifests(
-            read_pods, [STDIN], stdin=stdin, priority_classes=self.classes, filling=release_named(self.release).filling
-        )
+        return in_manifests(read_pods_to_place, [STDIN], self.classes or None, stdin=stdin, release=self.release)
 
 
 def _twice(path: str, values: Iterable[str]) -> Iterator[str]:

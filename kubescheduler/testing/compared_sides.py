@@ -84,8 +84,8 @@ def to_compare(
     decoded = None if found is None else attempt(problems, pods_of, pods, found, *releases)
     if found is None or decoded is None or problems:
         raise ConfigError(problems)
-    objects = without(found.objects_for(*releases), decoded)
-    return Compared(objects, decoded, known, engines, mode, frozenset(map(Cause, causes)))
+    objects = [*without(found.objects_for(*releases), decoded.pods), *decoded.owners]
+    return Compared(objects, decoded.pods, known, engines, mode, frozenset(map(Cause, causes)))
 
 
 def _side(

@@ -96,10 +96,12 @@ class Placer:
         return Placements(decisions)
 
     def _pods(self, given: Any) -> list[Pod]:
-        pods = pods_of(given, self.cluster, self.spec.release)
-        if problems := list(running_among(pods, self.running.cache.pods())):
+        found = pods_of(given, self.cluster, self.spec.release)
+        if problems := list(running_among(found.pods, self.running.cache.pods())):
             raise DecodeError(problems)
-        return pods
+        for owner in found.owners:
+            self.running.cache.add(owner)
+        return found.pods
 
 
 def explained(left: object, right: object) -> list[str] | None:

@@ -252,3 +252,30 @@ def test_extenders_are_passed_through(shop: Project, setting: str, more: str) ->
         '    assert found.same and "PASSED THROUGH" in found.notes[0]\n'
     )
     shop.run(passed=1)
+
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: web}]}}
+"""
+
+
+@pytest.mark.parametrize("given", ['"web.yaml"', "TEXT", "yaml.safe_load(TEXT)"], ids=["file", "text", "manifest"])
+def test_a_deployment_stands_for_its_pods(shop: Project, given: str) -> None:
+    """Where pods are asked for, a controller with a pod template is taken: for comparisons and for a scheduler."""
+    (shop.path / "web.yaml").write_text(DEPLOYMENT)
+    shop.test(
+        f"import yaml\nTEXT = {DEPLOYMENT!r}\n"
+        "def test(cluster, scheduler):\n"
+        f'    found = assert_same_placements("release=1.16", "release=1.16", cluster, {given})\n'
+        '    assert [pod.pod for pod in found.pods] == ["default/web-0", "default/web-1", "default/web-2"]\n'
+        f"    placed = scheduler.place({given})\n"
+        "    assert list(placed) == [pod.pod for pod in found.pods]\n"
+        "    assert None not in placed.values() and len(set(placed.values())) > 1\n"
+    )
+    shop.run(passed=1)
