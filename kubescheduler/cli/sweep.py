@@ -61,6 +61,7 @@ SHOWN = 5
 )
 @VALIDATE
 @click.option("--whole-folders", is_flag=True, help="A folder is one snapshot, as schedule reads it.")
+@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
 @click.option("--out", required=True, metavar="FILE", type=FILE, help="Where the rows go: .csv, or .parquet.")
 @click.option("--placements", is_flag=True, help="Add a column with the node of every pod, as JSON.")
 @click.option(
@@ -81,6 +82,7 @@ def sweep(
     pod_files: tuple[str, ...],
     validate: Judgement | None,
     whole_folders: bool,
+    no_defaulting: bool,
     out: str,
     placements: bool,
     timings: bool,
@@ -120,7 +122,7 @@ def sweep(
         attempt(problems, lambda: check_dask(scheduler))
     if found is None or configurations is None or numbers is None or pods is None or problems:
         raise InputError(problems)
-    options = SweepOptions(pods, tie_break, placements, timings, _version(), validate)
+    options = SweepOptions(pods, tie_break, placements, timings, _version(), validate, defaulting=not no_defaulting)
     cases = cases_of(found, configurations, numbers, options)
     _tell_of_twins(len(found) * len(configurations) * max(1, len(numbers)) - len(cases))
     rows = open_rows(out, columns_of(placements=placements, timings=timings))

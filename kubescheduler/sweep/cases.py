@@ -93,6 +93,8 @@ class SweepOptions:
     """The version of the program that started the sweep."""
     validate: Judgement | None = None
     """What comes of fields that the API does not have; None: a fault where somebody wrote them."""
+    defaulting: bool = True
+    """What an API server would fill in is filled in."""
 
 
 @attrs.frozen
@@ -123,13 +125,14 @@ def cases_of(
 ) -> list[Case]:
     """Every combination, each once: snapshots change slowest, seeds fastest. No seeds: one case without."""
     pods = digest_of(options.pod_files) if options.pod_files else ""
+    reading = [] if options.defaulting else ["no-defaulting"]
     digests = [configuration.digest() for configuration in configurations]
     cases: dict[str, Case] = {}
     for snapshot in snapshots:
         for configuration, configured in zip(configurations, digests, strict=True):
             for seed in seeds or (None,):
                 tie = "first" if seed is None else options.tie_break
-                case_id = _digest([FORMAT, snapshot.digest, pods, configured, tie, seed])[:ID_LENGTH]
+                case_id = _digest([FORMAT, snapshot.digest, pods, configured, tie, seed, *reading])[:ID_LENGTH]
                 cases.setdefault(case_id, Case(case_id, snapshot, configuration, configured, seed, options))
     return list(cases.values())
 

@@ -39,7 +39,7 @@ class InputsReader:
     def inputs(self, case: Case, contents: Contents | None) -> SweepInputs:
         """Raises InputError with every fault, also when a file is no longer what the case's id stands for."""
         release = case.configuration.spec.release
-        key = (case.snapshot, case.options.pod_files, release)
+        key = (case.snapshot, case.options.pod_files, case.options.defaulting, release)
         found = self._read.get(key)
         if found is None:
             files = (*case.snapshot.files, *case.options.pod_files)
@@ -59,15 +59,17 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     pod_files = [here.path(name) for name in case.options.pod_files]
     if digest_of(files) != case.snapshot.digest:
         raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
-    validate = case.options.validate
-    found = read_cluster(files, filling=release_named(release).filling, strictness=strictness_of(validate))
+    validate, defaulting = case.options.validate, case.options.defaulting
+    filling = release_named(release).filling
+    found = read_cluster(files, defaulting=defaulting, filling=filling, strictness=strictness_of(validate))
     if problems := check_references(found.with_sources()):
         raise DecodeError(problems)
     objects = found.objects
     if not pod_files:
         pods = release_named(release).queue_order(objects)
     else:
-        asked = read_pods_to_place(pod_files, objects, release=release, strictness=strictness_of(validate, STRICT))
+        strictness = strictness_of(validate, STRICT)
+        asked = read_pods_to_place(pod_files, objects, defaulting=defaulting, release=release, strictness=strictness)
         pods = asked.pods
         given = {pod.key for pod in pods}
         again = [obj for obj in objects if isinstance(obj, Pod) and obj.key in given]

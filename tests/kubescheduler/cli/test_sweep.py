@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
@@ -38,6 +39,21 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 def rows(name: str = "rows.csv") -> list[dict[str, str]]:
     with open(name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+@pytest.mark.usefixtures("here")
+def test_manifests_as_they_are(snapshots: Path, kubescheduler: Run) -> None:
+    """Without defaults no priority is filled in from its class, here in the order of two pods; a case of its own."""
+    (snapshots / "b.yaml").unlink()
+    high = "---\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 10\n"
+    first = pod("first", "3", metadata=", namespace: x, uid: u1")
+    second = pod("second", "3", metadata=", namespace: x, uid: u2", spec=", priorityClassName: high")
+    (snapshots / "a.yaml").write_text(CLUSTER.replace("capacity", "allocatable") + high + first + second)
+    for arguments in ((), ("--no-defaulting",)):
+        kubescheduler("sweep", "snaps", "--out", "rows.csv", "--placements", *arguments)
+    filled, bare = rows()
+    assert filled["case"] != bare["case"]
+    assert json.loads(filled["placements"])["x/second"] == json.loads(bare["placements"])["x/first"]
 
 
 def test_a_sweep(folder: Path) -> None:
