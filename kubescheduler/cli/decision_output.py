@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, told
-from kubescheduler.cli.foreign_text import escaped, one_line
+from kubescheduler.cli.foreign_text import one_line
+from kubescheduler.cli.screen import PLAIN, Screen, Toned
 from kubescheduler.cli.tables import NONE, table
 
 if TYPE_CHECKING:
+    from kubescheduler.cli.explaining.explaining import Explaining
     from kubescheduler.core.decision import Decision
-
-FEW = 10
-"""So many scored nodes are all explained; of more only the chosen one and the best other."""
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
 WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")
 
 
-def rendered(decisions: Iterable[Decision], output: str, *, explain: bool, notes: Sequence[str] = ()) -> Iterator[str]:
-    """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name.
+def rendered(
+    decisions: Iterable[Decision],
+    output: str,
+    explaining: Explaining | None = None,
+    screen: Screen = PLAIN,
+    *,
+    notes: Sequence[str] = (),
+) -> Iterator[str]:
+    """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name. explaining: None: just what
+    was decided.
 
     A table comes last, after the explanations, when it is known how wide it is. notes: on all decisions.
     """
     if output in ("json", "yaml"):
         from kubescheduler.cli.list_documents import list_document
 
-        document = explained_document if explain else decision_document
+        document = decision_document if explaining is None else partial(explained_document, explaining=explaining)
         yield from list_document(
             {"kind": "DecisionList", **({"notes": list(notes)} if notes else {})}, map(document, decisions), output
         )
@@ -37,24 +45,28 @@ def rendered(decisions: Iterable[Decision], output: str, *, explain: bool, notes
         rows: list[tuple[str, ...]] = [WIDE if output == "wide" else SHORT]
         row = _wide if output == "wide" else _short
         for decision in decisions:
-            if explain:
-                from kubescheduler.cli.explain import explanation
+            if explaining is not None:
+                from kubescheduler.cli.explaining.explanation import explanation
 
-                yield escaped(explanation(decision)) + "\n\n"
+                yield explanation(decision, explaining, screen) + "\n\n"
             rows.append(row(decision))
         if len(rows) > 1:
-            yield "".join(f"! {note}\n" for note in notes) + table(rows) + "\n"
+            yield "".join(f"{screen.filled(f'! {note}')}\n" for note in notes)
+            yield table(rows, screen, gives_way=len(rows[0]) - 1) + "\n"
 
 
 def _short(decision: Decision) -> tuple[str, ...]:
-    return (*_names(decision), decision.host or NONE, fits(decision), told(decision))
+    return (*_names(decision), _host(decision), fits(decision), told(decision))
 
 
 def _wide(decision: Decision) -> tuple[str, ...]:
     total = str(int(decision.totals.max())) if len(decision.totals) else NONE
     tied = str(len(best(decision)))
-    host = decision.host or NONE
-    return (*_names(decision), host, fits(decision), total, tied, decision.release, told(decision))
+    return (*_names(decision), _host(decision), fits(decision), total, tied, decision.release, told(decision))
+
+
+def _host(decision: Decision) -> str:
+    return Toned(NONE, "bad") if decision.host is None else Toned(decision.host, "good")
 
 
 def _names(decision: Decision) -> tuple[str, str]:
@@ -78,24 +90,17 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     return {"pod": pod, "release": decision.release, "host": decision.host, "message": decision.message, **result}
 
 
-def explained_document(decision: Decision) -> dict[str, Any]:
-    """The same with what the scores were made of, of the nodes in ``explained_nodes``, and what every refusal was made
-    of. ``scoredByRelease`` is False where just one node fits, which the release takes unscored."""
+def explained_document(decision: Decision, explaining: Explaining) -> dict[str, Any]:
+    """The same with what scores and refusals were made of, of the nodes that are to be explained. ``scoredByRelease``
+    is False where just one node fits, which the release takes unscored."""
     scored = decision.thorough()
     evidence: dict[str, dict[str, Any]] = {
         node: {
             "scores": [found.to_dict() for found in scored.score_evidence(node)],
             "scoredByRelease": scored is decision,
         }
-        for node in explained_nodes(scored)
+        for node in explaining.best_nodes(scored)
     }
-    for node in decision.refused_nodes():
+    for node in explaining.refused_nodes(decision):
         evidence[node] = {"refusals": [found.to_dict() for found in decision.why(node).refusals]}
     return {**decision_document(decision), "evidence": evidence}
-
-
-def explained_nodes(decision: Decision) -> list[str]:
-    """The nodes whose scores are explained, the best first."""
-    total = decision.total()
-    order = sorted(total, key=lambda node: (node != decision.host, -total[node], node.encode()))
-    return order if len(order) <= FEW else order[:2]

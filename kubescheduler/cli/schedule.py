@@ -9,6 +9,7 @@ import click
 
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, engine_options, remark
+from kubescheduler.cli.explaining.explaining import Explaining, explain_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +44,7 @@ MANY = 200
     show_default=True,
     help="json and yaml hold everything --explain shows; simulator is kube-scheduler-simulator's export.",
 )
-@click.option("--explain", is_flag=True, help="Show the checks and scores of every node; in json and yaml, evidence.")
+@explain_options
 @click.option(
     "--save", metavar="FILE", type=FILE, help="Write the cluster with the pods bound (.json, .yaml, .gz of them)."
 )
@@ -57,7 +58,7 @@ def schedule(
     no_defaulting: bool,
     validate: Judgement | None,
     output: str,
-    explain: bool,
+    explaining: Explaining | None,
     save: str | None,
 ) -> int:
     """Decide where pods go in CLUSTER: files, folders, or - for standard input.
@@ -78,7 +79,7 @@ def schedule(
     from kubescheduler.cli.inputs import attempt, nothing_collected, read_inputs
     from kubescheduler.cli.save import check_target
 
-    _check_usage(cluster, pod, pending=pending, explained_names=explain and output == "name")
+    _check_usage(cluster, pod, pending=pending, explained_names=explaining is not None and output == "name")
 
     def read() -> Inputs:
         keep, defaulting = save is not None, not no_defaulting
@@ -103,10 +104,10 @@ def schedule(
     for note in inputs.notes:
         remark(note)
     bound = _binding(scheduler) if bind else None
-    decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explain=explain)
+    decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
     render = functools.partial(_exported, scheduler, configured, inputs) if output == "simulator" else None
     notes = engine.notes(configured)
-    return _run(decide, inputs, output, explain=explain, save=save, render=render, notes=notes)
+    return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes)
 
 
 def _exported(scheduler: PodScheduler, engine: Engine, inputs: Inputs, decisions: Iterable[Decision]) -> Iterator[str]:
@@ -130,20 +131,22 @@ def _binding(scheduler: PodScheduler) -> Callable[[Pod, str], str | None]:
 
 
 def _decided(
-    scheduler: PodScheduler, pod: Pod, *, preempt: bool, bind: Callable[[Pod, str], str | None] | None, explain: bool
+    scheduler: PodScheduler,
+    pod: Pod,
+    *,
+    preempt: bool,
+    bind: Callable[[Pod, str], str | None] | None,
+    explaining: Explaining | None,
 ) -> Decision:
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node.
 
-    explain: what its scores and refusals were made of is worked out before it is bound.
+    explaining: what its scores and refusals were made of is worked out before it is bound.
     """
     import attrs
 
-    from kubescheduler.cli.decision_output import explained_nodes
-
     decision = scheduler.decide(pod, preempt=preempt)
-    if explain:
-        for node in explained_nodes(decision.explained().thorough()):
-            decision.thorough().score_evidence(node)
+    if explaining is not None:
+        explaining.work_out(decision)
     if decision.host is None:
         return decision
     rejected = None if bind is None else bind(pod, decision.host)
@@ -158,19 +161,23 @@ def _run(
     inputs: Inputs,
     output: str,
     *,
-    explain: bool,
+    explaining: Explaining | None,
     save: str | None,
     render: Callable[[Iterable[Decision]], Iterable[str]] | None,
     notes: Sequence[str],
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
+    import sys
+
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
+    from kubescheduler.cli.screen import screen_of
 
     hosts: dict[str, str | None] = {}
-    decisions = _decisions(decide, inputs.pods, hosts, bar=output in ("table", "wide") and not explain)
+    decisions = _decisions(decide, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)
+    screen = screen_of(sys.stdout)
     pieces: Iterable[str] = (
-        rendered(decisions, output, explain=explain, notes=notes) if render is None else render(decisions)
+        rendered(decisions, output, explaining, screen, notes=notes) if render is None else render(decisions)
     )
     if save is not None:
         pieces = list(pieces)

@@ -2,18 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from kubescheduler.cli.foreign_text import one_line
+from kubescheduler.cli.screen import PLAIN, Screen, columns, tone_of, wrapped
 
 NONE = "<none>"
 """What stands in a cell that has nothing."""
 
+GAP = 3
+"""Blanks between two columns."""
+INDENT = "    "
+"""Before the lines of a cell that stands below its row."""
+READABLE = 24
+"""Columns; a cell that would get fewer stands below its row."""
 
-def table(rows: Iterable[Sequence[str]]) -> str:
-    """Rows as kubectl aligns them: three spaces between columns, nothing after the last; control characters escaped."""
-    lines = [tuple(map(one_line, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+
+def table(
+    rows: Iterable[Sequence[str]], screen: Screen = PLAIN, *, gives_way: int | None = None, heads: int = 1
+) -> str:
+    """Rows as kubectl aligns them: three spaces between columns, nothing after the last.
+
+    gives_way: the column whose cells are wrapped where the screen is too narrow for all of it, in the column while
+    that stays readable, otherwise below their rows. heads: how many of the rows are headings.
+    """
+    lines = [tuple(row) for row in rows]
+    aligned = _aligned(lines, screen, heads)
+    if gives_way is None or screen.width is None:
+        return "\n".join(aligned)
+    widths = _widths(lines)
+    others = sum(widths) + GAP * (len(widths) - 1) - widths[gives_way]
+    if others + widths[gives_way] <= screen.width:
+        return "\n".join(aligned)
+    if screen.width - others >= READABLE:
+        return "\n".join(_wrapped_inside(lines, screen, gives_way, screen.width - others, heads))
+    return "\n".join(_wrapped_below(lines, screen, gives_way, heads))
+
+
+def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(columns, column)) for column in zip(*lines, strict=True)]
+
+
+def _aligned(lines: Sequence[Sequence[str]], screen: Screen, heads: int) -> Iterator[str]:
+    widths = _widths(lines)
+    for at, line in enumerate(lines):
+        tones = ["head"] * len(line) if at < heads else [tone_of(cell) for cell in line]
+        yield _joined(line, widths, tones, screen)
+
+
+def _joined(line: Sequence[str], widths: Sequence[int], tones: Sequence[str], screen: Screen) -> str:
+    """One line; blanks are not painted, and none stand at its end."""
+    last = max((at for at, cell in enumerate(line) if cell), default=-1)
+    out = ""
+    for at, (cell, width, tone) in enumerate(zip(line[: last + 1], widths, tones, strict=False)):
+        out += screen.paint(cell.rstrip() if at == last else cell, tone)
+        out += " " * (width - columns(cell) + GAP) if at < last else ""
+    return out
+
+
+def _wrapped_inside(
+    lines: Sequence[Sequence[str]], screen: Screen, column: int, width: int, heads: int
+) -> Iterator[str]:
+    """The cells of the column in lines of their own width, the others beside the first of them."""
+    broken = [wrapped(line[column], width) for line in lines]
+    widths = _widths(lines)
+    widths[column] = max(columns(piece) for pieces in broken for piece in pieces)
+    for at, (line, pieces) in enumerate(zip(lines, broken, strict=True)):
+        tones = ["head"] * len(line) if at < heads else [tone_of(cell) for cell in line]
+        for number, piece in enumerate(pieces):
+            shown = [piece if n == column else cell if number == 0 else "" for n, cell in enumerate(line)]
+            yield _joined(shown, widths, tones, screen)
+
+
+def _wrapped_below(lines: Sequence[Sequence[str]], screen: Screen, column: int, heads: int) -> Iterator[str]:
+    """Every row first without the cell of the column, which follows below it."""
+    rest = [tuple(cell for n, cell in enumerate(line) if n != column) for line in lines]
+    firsts = list(_aligned(rest, screen, heads))
+    narrow = screen.fits("\n".join(_aligned(rest, PLAIN, heads)))
+    for at, (line, first) in enumerate(zip(lines, firsts, strict=True)):
+        yield first if narrow else screen.filled("   ".join(cell for cell in rest[at] if cell))
+        if line[column]:
+            tone = "head" if at < heads else tone_of(line[column])
+            yield from (screen.paint(piece, tone) for piece in screen.filled(line[column], INDENT).split("\n"))
