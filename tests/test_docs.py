@@ -12,23 +12,21 @@ import attrs
 import msgspec
 import pytest
 
-from algorithmprovider import registry
-from clusterstate.release_names import FRAMEWORK_RELEASES, RELEASE_NAMES
-from docs.generate import rule_texts
-from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
-from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
-from docs.generate.reference_tables import (
+from algorithmprovider import registry, rule_texts
+from algorithmprovider.rule_catalogue import (
     CUSTOM_PRIORITIES,
     OLD,
     OLD_ARGUMENTS,
     RELEASE,
     all_predicates,
     all_priorities,
-    filled,
     predicates_1_4,
     reasons,
-    tables,
 )
+from clusterstate.release_names import FRAMEWORK_RELEASES, RELEASE_NAMES
+from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
+from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
+from docs.generate.reference_tables import filled, tables
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason

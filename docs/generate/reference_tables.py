@@ -5,57 +5,34 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
 from typing import Any
 
 import click
 
-from algorithmprovider import registry
+from algorithmprovider import registry, rule_texts
 from algorithmprovider.registry import Registry
-from docs.generate import rule_texts
+from algorithmprovider.rule_catalogue import (
+    CUSTOM_PREDICATES,
+    CUSTOM_PREDICATES_1_4,
+    CUSTOM_PRIORITIES,
+    GATES,
+    OLD,
+    OLD_ARGUMENTS,
+    RELEASE,
+    all_predicates,
+    all_priorities,
+    predicates_1_4,
+    reasons,
+)
 from docs.generate.plugin_tables import plugin_tables
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.cli import cli
 from kubescheduler.config.policy.policy_schema import POLICY
 from kubescheduler.framework.args.document_schema import Kind, ListOf, Scalar, Struct
-from predicates.labels import label_presence_factory, label_presence_factory_1_4
-from predicates.resources import insufficient
-from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4
-from predicates.types import FitPredicateFactory, PredicateArgs
-from priorities.capacity_ratio import capacity_ratio_factory
-from priorities.node_label import node_label_factory
-from priorities.service_anti_affinity import service_anti_affinity_factory
-from priorities.types import PriorityFactory
+from predicates.types import PredicateArgs
 
-RELEASE = "1.16"
-"""Described in full; of the others, what differs."""
-OLD = "1.4"
-INSUFFICIENT = "Insufficient <resource>"
 CUSTOM_BY = "policies, with an argument"
-OLD_ARGUMENTS = ("labelPreference", "serviceAntiAffinity")
-"""The arguments of 1.4's policies that make a priority."""
-GATES = ("EvenPodsSpread", "ResourceLimitsPriorityFunction", "TaintNodesByCondition")
-
-CUSTOM_PREDICATES: dict[str, FitPredicateFactory] = {
-    "CheckNodeLabelPresence": label_presence_factory("CheckNodeLabelPresence", (), True),
-    "CheckServiceAffinity": service_affinity_factory("CheckServiceAffinity", ()),
-}
-"""Made from ``labelsPresence`` and ``serviceAffinity``."""
-
-CUSTOM_PREDICATES_1_4: dict[str, FitPredicateFactory] = {
-    "CheckNodeLabelPresence": label_presence_factory_1_4("CheckNodeLabelPresence", (), True),
-    "CheckServiceAffinity": service_affinity_factory_1_4("CheckServiceAffinity", ()),
-}
-
-CUSTOM_PRIORITIES: dict[str, PriorityFactory] = {
-    "labelPreference": node_label_factory("labelPreference", "", True),
-    "requestedToCapacityRatioArguments": capacity_ratio_factory("requestedToCapacityRatioArguments"),
-    "serviceAntiAffinity": service_anti_affinity_factory("serviceAntiAffinity", ""),
-}
-"""Argument of a policy entry → what it builds, under any name."""
 
 
 def tables() -> dict[str, str]:
@@ -86,15 +63,6 @@ def filled(text: str) -> str:
 # --- predicates ------------------------------------------------------------------------------
 
 
-def all_predicates() -> dict[str, FitPredicateFactory]:
-    """Every predicate of the release under any gates, and the two that policies make, in the order they run."""
-    found: dict[str, FitPredicateFactory] = {**CUSTOM_PREDICATES}
-    for known in _registries():
-        found |= known.fit_predicates
-    order = registry(RELEASE).ordering
-    return {name: found[name] for name in sorted(found, key=lambda n: (order.index(n) if n in order else 99, n))}
-
-
 def predicate_overview() -> str:
     rows = ["| runs | predicate | who has it |", "|---:|---|---|"]
     order = registry(RELEASE).ordering
@@ -102,11 +70,6 @@ def predicate_overview() -> str:
         place = str(order.index(name) + 1) if name in order else "never"
         rows.append(f"| {place} | [{name}](#{name.lower()}) | {_membership(name)} |")
     return "\n".join(rows)
-
-
-def predicates_1_4() -> dict[str, FitPredicateFactory]:
-    """Every predicate of 1.4 in the order it runs, then the two that policies make."""
-    return {**registry(OLD).fit_predicates, **CUSTOM_PREDICATES_1_4}
 
 
 def old_predicates() -> str:
@@ -126,55 +89,7 @@ def _predicate_sections() -> Iterator[str]:
         yield f"### {name}\n\n{text_blocks(rule_texts.PREDICATES[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
 
 
-def reasons(check: Callable[..., Any]) -> list[str]:
-    """The reasons that a predicate's code names, those of one family in the order it defines them."""
-    found: list[str] = []
-    for value in _globals_of(check, set()):
-        if value is insufficient:
-            found.append(INSUFFICIENT)
-        elif type(value) is str and value.startswith("node(s) "):
-            found.append(value)
-    family = [value for value in vars(sys.modules[check.__module__]).values() if type(value) is str]
-    place = {text: family.index(text) for text in found if text in family}
-    return sorted(dict.fromkeys(found), key=lambda text: place.get(text, 0) if len(place) == len(set(found)) else 0)
-
-
-def _globals_of(function: Any, seen: set[Any]) -> Iterator[Any]:
-    """What a function and the predicates' functions it calls refer to at module level."""
-    if function in seen:
-        return
-    seen.add(function)
-    space = vars(sys.modules[function.__module__])
-    closed = inspect.getclosurevars(function).nonlocals.values()
-    for value in [*closed, *(space[name] for name in _names(function.__code__) if name in space)]:
-        if isinstance(value, FunctionType):
-            yield value
-            if value.__module__.startswith("predicates."):
-                yield from _globals_of(value, seen)
-        elif isinstance(value, type) and value.__module__.startswith("predicates."):
-            for method in vars(value).values():
-                if isinstance(method, FunctionType):
-                    yield from _globals_of(method, seen)
-        elif isinstance(value, str):
-            yield value
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
 # --- priorities ------------------------------------------------------------------------------
-
-
-def all_priorities() -> dict[str, tuple[PriorityFactory, int]]:
-    """Name → (factory, default weight), sorted, under any gates."""
-    found = {
-        name: (factory.make, factory.weight) for known in _registries() for name, factory in known.priorities.items()
-    }
-    return dict(sorted(found.items()))
 
 
 def priority_overview() -> str:
@@ -244,13 +159,6 @@ def settings() -> str:
 
 
 # --- shared ----------------------------------------------------------------------------------
-
-
-def _registries() -> list[Registry]:
-    """The release's registry by default, with each gate turned over, and with all alpha gates on."""
-    default = registry(RELEASE)
-    turned = [registry(RELEASE, {gate: gate != "TaintNodesByCondition"}) for gate in GATES]
-    return [*turned, default]
 
 
 def _membership(name: str) -> str:

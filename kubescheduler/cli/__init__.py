@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "kubescheduler.cli.evaluate",
     "sweep": "kubescheduler.cli.sweep",
     "migrate": "kubescheduler.cli.migrate",
+    "explain": "kubescheduler.cli.explaining.explain_command",
     "registry": "kubescheduler.cli.registry_command",
     "completion": "kubescheduler.cli.completion",
 }
@@ -42,6 +43,13 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The commands, in the order of the help."""
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in groups."""
+        from kubescheduler.cli.terminal.help_groups import write_commands
+
+        found = {name: self.get_command(ctx, name) for name in COMMANDS}
+        write_commands({name: command for name, command in found.items() if command is not None}, formatter)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of a name, its module imported now; None for an unknown one."""

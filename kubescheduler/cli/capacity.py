@@ -8,6 +8,7 @@ import click
 
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +24,9 @@ FEW_NODES = 3
 """Nodes that a line of the table names."""
 
 
-@click.command(epilog="Exit status: 0 at least one more of each fits, 1 none of some, 2 wrong input or usage.")
+@click.command(
+    cls=GroupedCommand, epilog="Exit status: 0 at least one more of each fits, 1 none of some, 2 wrong input or usage."
+)
 @click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
 @pod_files_option(
     "pod_files",

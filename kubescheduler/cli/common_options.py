@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from kubescheduler.cli.terminal.known_names import feature_gates
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 """What an option decorates: a function that becomes a command."""
@@ -44,7 +45,11 @@ FAILURE_DOMAINS = (
 """Spelled out so that ``--help`` imports little; a test holds them to clusterstate's."""
 
 FEATURE_GATES = click.option(
-    "--feature-gates", metavar="A=true,B=false", default="", help="As kube-scheduler takes them."
+    "--feature-gates",
+    metavar="A=true,B=false",
+    default="",
+    shell_complete=feature_gates,
+    help="As kube-scheduler takes them.",
 )
 
 PODS_SPELLINGS = ("--pod", "--pods", "--workload")

@@ -10,6 +10,8 @@ import click
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.cli.common_options import EXTENDERS, FILE, PLUGIN, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import remark
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.cli.terminal.known_names import specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +29,7 @@ SPEC = "KEY=VALUE,…"
 
 
 @click.command(
+    cls=GroupedCommand,
     short_help="Say which pods go elsewhere, and why.",
     epilog="Exit status: 0 nothing differs but for tolerated causes, 1 something does, 2 wrong input or usage, or an "
     "error kept a pod from being compared.",
@@ -40,13 +43,20 @@ SPEC = "KEY=VALUE,…"
 @click.option(
     "--old",
     "--old-spec",
+    shell_complete=specs,
     default=f"release={DEFAULT_RELEASE}",
     show_default=True,
     metavar=SPEC,
     help="A configuration, as policy=policy.json.",
 )
 @click.option(
-    "--new", "--new-spec", multiple=True, required=True, metavar=SPEC, help="Another one, for a column.  [repeatable]"
+    "--new",
+    "--new-spec",
+    multiple=True,
+    required=True,
+    shell_complete=specs,
+    metavar=SPEC,
+    help="Another one, for a column.  [repeatable]",
 )
 @click.option(
     "--mode",

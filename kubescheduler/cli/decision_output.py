@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, told
 from kubescheduler.cli.foreign_text import one_line
-from kubescheduler.cli.screen import PLAIN, Screen, Toned
 from kubescheduler.cli.tables import NONE, table
+from kubescheduler.cli.terminal.screen import PLAIN, Screen, Toned
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining.explaining import Explaining

@@ -10,6 +10,7 @@ import attrs
 import click
 
 from kubescheduler.cli.common_options import EXTENDERS, FAILURE_DOMAINS, FEATURE_GATES, FILE, PLUGIN, RELEASE, OneOf
+from kubescheduler.cli.terminal.known_names import providers
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
@@ -135,7 +136,12 @@ class NeededOption(_NotForWriting, click.Option):
 
 _SELECTION = (
     RELEASE,
-    click.option("--algorithm-provider", metavar="NAME", help="A provider.  [not in 1.36; default: DefaultProvider]"),
+    click.option(
+        "--algorithm-provider",
+        metavar="NAME",
+        shell_complete=providers,
+        help="A provider.  [not in 1.36; default: DefaultProvider]",
+    ),
     click.option(
         "--policy-config-file", metavar="FILE", type=FILE, help="A Policy: JSON, YAML or TOML.  [not in 1.36]"
     ),

@@ -9,12 +9,14 @@ import click
 
 from clusterstate.release_names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, POLICY_RELEASES
 from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from kubescheduler.translate.translation_model import Translation
 
 
 @click.command(
+    cls=GroupedCommand,
     short_help="Turn what an older scheduler is configured by into a KubeSchedulerConfiguration.",
     epilog="Exit status: 0 everything is carried over exactly, 1 something is not, 2 wrong input or usage.",
 )

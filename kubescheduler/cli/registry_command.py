@@ -8,12 +8,13 @@ import click
 
 from kubescheduler.cli.common_options import OneOf
 from kubescheduler.cli.engine_options import EngineOptions, selection_options
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Registry
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @selection_options
 @click.option(
     "-o",

@@ -10,6 +10,7 @@ import click
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, engine_options, remark
 from kubescheduler.cli.explaining.explaining import Explaining, explain_options
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ MANY = 200
 
 
 @click.command(
+    cls=GroupedCommand,
     short_help="Decide where pods go, and say why.",
     epilog="Exit status: 0 every pod has a node, 1 some pod has none, 2 wrong input or usage.",
 )
@@ -171,7 +173,7 @@ def _run(
 
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
-    from kubescheduler.cli.screen import screen_of
+    from kubescheduler.cli.terminal.screen import screen_of
 
     hosts: dict[str, str | None] = {}
     decisions = _decisions(decide, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)

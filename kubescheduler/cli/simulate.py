@@ -8,6 +8,7 @@ import click
 
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement
@@ -19,7 +20,9 @@ LONG = 2000
 """Events that take long enough for a progress bar."""
 
 
-@click.command(epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage.")
+@click.command(
+    cls=GroupedCommand, epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage."
+)
 @click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
 @pod_files_option("workload_files", "--workload", "What comes.", cls=NeededOption, required=True)
 @click.option("--pending", is_flag=True, help="The cluster's pending pods come too, at the start.")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.common_options import EXTENDERS, FILE, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.cli.terminal.known_names import specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,7 @@ SHOWN = 5
 
 
 @click.command(
+    cls=GroupedCommand,
     short_help="Run many clusters with many configurations.",
     epilog="Exit status: 0 every case has its row, 2 some row has an error, or wrong input or usage.",
 )
@@ -32,6 +35,7 @@ SHOWN = 5
     "--config-spec",
     "--spec",
     "config_specs",
+    shell_complete=specs,
     multiple=True,
     metavar="KEY=VALUE,…",
     help="A configuration, as release=1.16,policy=p.json.  [repeatable]",

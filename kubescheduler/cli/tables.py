@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubescheduler.cli.screen import PLAIN, Screen, columns, tone_of, wrapped
+from kubescheduler.cli.foreign_text import one_line
+from kubescheduler.cli.terminal.screen import PLAIN, UNBROKEN, Screen, Toned, columns, tone_of, wrapped
 
 NONE = "<none>"
 """What stands in a cell that has nothing."""
@@ -25,7 +26,7 @@ def table(
     gives_way: the column whose cells are wrapped where the screen is too narrow for all of it, in the column while
     that stays readable, otherwise below their rows. heads: how many of the rows are headings.
     """
-    lines = [tuple(row) for row in rows]
+    lines = [tuple(map(_cell, row)) for row in rows]
     aligned = _aligned(lines, screen, heads)
     if gives_way is None or screen.width is None:
         return "\n".join(aligned)
@@ -36,6 +37,12 @@ def table(
     if screen.width - others >= READABLE:
         return "\n".join(_wrapped_inside(lines, screen, gives_way, screen.width - others, heads))
     return "\n".join(_wrapped_below(lines, screen, gives_way, heads))
+
+
+def _cell(text: str) -> str:
+    """What stands in a cell came from elsewhere: it cannot look like two, nor move the cursor."""
+    tone = tone_of(text)
+    return Toned(one_line(text), tone) if tone else one_line(text)
 
 
 def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
@@ -54,6 +61,7 @@ def _joined(line: Sequence[str], widths: Sequence[int], tones: Sequence[str], sc
     last = max((at for at, cell in enumerate(line) if cell), default=-1)
     out = ""
     for at, (cell, width, tone) in enumerate(zip(line[: last + 1], widths, tones, strict=False)):
+        cell = cell.replace(UNBROKEN, " ")  # noqa: PLW2901
         out += screen.paint(cell.rstrip() if at == last else cell, tone)
         out += " " * (width - columns(cell) + GAP) if at < last else ""
     return out

@@ -11,7 +11,7 @@ from kubescheduler.cli.tables import NONE
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining.explaining import Explaining
-    from kubescheduler.cli.screen import Screen
+    from kubescheduler.cli.terminal.screen import Screen
     from kubescheduler.core.decision import Decision
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kubescheduler.cli.tables import INDENT
 
 if TYPE_CHECKING:
-    from kubescheduler.cli.screen import Screen
+    from kubescheduler.cli.terminal.screen import Screen
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.node_explanation import RefusalEvidence
     from priorities.score_evidence import ScoreEvidence
@@ -74,8 +74,9 @@ def _refusal_lines(refusal: RefusalEvidence) -> Iterator[str]:
 
 def _see(upstream: str, page: str) -> Iterator[str]:
     """Where more is said of a rule: a command for what comes with the scheduler, the page of what users bring."""
-    if upstream and "#" in page:
-        yield f"see: kubescheduler explain {upstream.rpartition(' ')[2]}"
+    name, heading = upstream.rpartition(" ")[2], page.partition("#")[2].removeprefix("argument-")
+    if upstream and heading:
+        yield f"see: kubescheduler explain {name if name.lower() == heading else heading}"
     elif page:
         yield f"see {page}"
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.screen import Screen, Toned
 from kubescheduler.cli.tables import NONE, table
+from kubescheduler.cli.terminal.screen import Screen, Toned
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision

@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from kubescheduler.cli.explaining.explaining import by_total
-from kubescheduler.cli.screen import UNBROKEN, Screen, Toned
 from kubescheduler.cli.tables import table
+from kubescheduler.cli.terminal.screen import UNBROKEN, Screen, Toned
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision

@@ -10,13 +10,13 @@ import re
 import shlex
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, in_a_process
+from tests.support.terminals import on_a_terminal
 
 PODS = 5200
 """More than what is worth a progress bar while reading."""
@@ -61,24 +61,8 @@ def many(folder: Path) -> Path:
 
 def seen_on_a_terminal(arguments: Sequence[str], *, whole: bool = False) -> tuple[int, str, str]:
     """(status, standard output, what a terminal shows); ``whole``: both on the terminal."""
-    ours, theirs = pty.openpty()
-    with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen(
-            [*COMMAND, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=theirs if whole else out,
-            stderr=theirs,
-            env={**ENVIRONMENT, "TERM": "xterm"},
-        )
-        os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # what Linux says at the end of a terminal
-            while data := os.read(ours, 1 << 16):
-                shown += data
-        os.close(ours)
-        status = process.wait()
-        out.seek(0)
-        return status, out.read().decode(), shown.decode()
+    shown = on_a_terminal([*COMMAND, *arguments], ENVIRONMENT, whole=whole)
+    return shown.status, shown.out, shown.raw
 
 
 def bars(shown: str) -> list[tuple[str, int]]:
@@ -119,6 +103,34 @@ def test_no_progress_in_a_pipe(many: Path, folder: Path) -> None:
     """Nothing but decisions when nobody watches."""
     outcome = in_a_process("schedule", str(many), "--pending", "-o", "name", cwd=folder)
     assert (outcome.status, outcome.err, len(outcome.out.splitlines())) == (0, "", PODS)
+
+
+def test_a_sign_of_life_before_there_is_news(folder: Path) -> None:
+    """While nothing has been read yet something turns on the terminal, and nothing of it stays there."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "schedule", "-", "--pod", "pod.yaml", "-o", "name"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**ENVIRONMENT, "TERM": "xterm"},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        os.close(theirs)
+        shown = b""
+        while b"reading /" not in shown:
+            shown += os.read(ours, 1 << 10)
+        process.stdin.write((folder / "cluster.yaml").read_bytes())
+        process.stdin.close()
+        with contextlib.suppress(OSError):
+            while data := os.read(ours, 1 << 10):
+                shown += data
+        os.close(ours)
+        assert process.stdout.read() == b"default/web n1\n"
+        assert process.wait() == 0
+    assert shown.startswith(b"\rreading |\rreading /")
+    assert shown.endswith(b"\r\x1b[K")
 
 
 # --- pipes ---------------------------------------------------------------------------------

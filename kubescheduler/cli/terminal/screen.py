@@ -7,6 +7,8 @@ from typing import TextIO
 
 import attrs
 
+from kubescheduler.cli.foreign_text import escaped
+
 TONES: dict[str, dict[str, str | bool]] = {
     "head": {"bold": True},
     "good": {"fg": "green"},
@@ -46,6 +48,7 @@ class Screen:
 
     def filled(self, text: str, indent: str = "") -> str:
         """A paragraph in as many lines as it needs, each behind ``indent``."""
+        text = escaped(text)
         if self.width is None:
             return indent + text
         return "\n".join(indent + line for line in wrapped(text, max(self.width - len(indent), 1)))

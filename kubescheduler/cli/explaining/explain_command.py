@@ -1,0 +1,51 @@
+"""``kubescheduler explain``: the page of a rule, by its name or by a reason that it gives."""
+
+from __future__ import annotations
+
+import click
+
+from kubescheduler.cli.terminal.known_names import Completions, beginning
+
+LINE = 100
+"""Columns of a page where there is room, as of ``--help``."""
+
+
+def rules_and_reasons(_: click.Context, __: click.Parameter, begun: str) -> Completions:
+    """Names of predicates, priorities and plugins; once they begin like nothing, reasons."""
+    from kubescheduler.cli.explaining.rule_pages import all_pages
+
+    pages = all_pages()
+    names = beginning(begun, sorted({page.name for page in pages}))
+    return names or beginning(begun, sorted({reason for page in pages for reason in page.reasons}))
+
+
+@click.command(short_help="Say what a predicate, priority or plugin does, or where a reason comes from.")
+@click.argument("rule", nargs=-1, required=True, metavar="RULE|REASON", shell_complete=rules_and_reasons)
+def explain(rule: tuple[str, ...]) -> int:
+    """Say what a predicate, priority or plugin does, in every release that has it.
+
+    A reason that a scheduler gives, or a whole message of one, leads to the rules that give it.
+
+    \b
+    Examples:
+      kubescheduler explain PodFitsResources
+      kubescheduler explain NodeResourcesFit
+      kubescheduler explain Insufficient cpu
+      kubescheduler explain "node(s) had untolerated taint(s)"
+    """
+    import sys
+
+    from algorithmprovider.registry import nearest
+    from clusterstate.errors import InputError
+    from kubescheduler.cli.explaining.rule_pages import all_pages, pages_about
+    from kubescheduler.cli.terminal.screen import Screen, screen_of
+
+    wanted, pages = " ".join(rule).strip(), all_pages()
+    found = pages_about(wanted, pages) if wanted else []
+    if not found:
+        names = sorted({page.name for page in pages})
+        raise InputError(f"no predicate, priority, plugin or reason is {wanted!r}{nearest(wanted, names)}")
+    shown_on = screen_of(sys.stdout)
+    screen = Screen(min(shown_on.width or LINE, LINE), shown_on.colour)
+    click.echo("\n\n\n".join(page.shown(screen) for page in found))
+    return 0

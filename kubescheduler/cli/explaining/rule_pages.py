@@ -1,0 +1,181 @@
+"""A page for every rule: what it does, why it refuses nodes, in which releases. From the texts of the reference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from algorithmprovider import registry, rule_texts
+from algorithmprovider.rule_catalogue import (
+    CUSTOM_PREDICATES,
+    CUSTOM_PRIORITIES,
+    OLD,
+    RELEASE,
+    all_predicates,
+    all_priorities,
+    predicates_1_4,
+    reasons,
+)
+from kubescheduler.engine.releases import RELEASES, framework_releases
+from predicates.types import PredicateArgs
+
+if TYPE_CHECKING:
+    from kubescheduler.cli.terminal.screen import Screen
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_VARIES = re.compile(r"<[A-Za-z ]+>")
+_FIXED = 8
+"""Letters of a reason that do not vary, without which it is looked for in no message."""
+
+
+@attrs.frozen
+class RulePage:
+    """What there is to know of a rule."""
+
+    name: str
+    """As it is registered."""
+    kind: str
+    """``predicate``, ``priority``, ``priority argument`` or ``plugin``."""
+    releases: tuple[str, ...]
+    """Those that have it."""
+    text: str
+    """What it does, in Markdown."""
+    facts: tuple[str, ...] = ()
+    """More in a line each: where it takes part, what it weighs."""
+    reasons: Mapping[str, str] = attrs.field(factory=dict)
+    """Why it refuses, with ``<NAME>`` for what varies → the code in framework releases, or empty."""
+    differs: Mapping[str, str] = attrs.field(factory=dict)
+    """Release → what is different there."""
+    page: str = ""
+    """Where the documentation has the same."""
+
+    def shown(self, screen: Screen) -> str:
+        """The page as text."""
+        head = f"{self.name}: {self.kind} of {_listed(self.releases)}"
+        parts = [screen.paint(screen.filled(head), "head"), *_paragraphs(self.text, screen)]
+        parts += ["\n".join(screen.filled(fact) for fact in self.facts)] if self.facts else []
+        parts += [screen.filled(f"In {release}: {said}") for release, said in self.differs.items() if said]
+        if self.reasons:
+            lines = (screen.filled(f"{text} ({code})" if code else text, "  ") for text, code in self.reasons.items())
+            parts.append("\n".join(("Reasons:", *lines)))
+        return "\n\n".join([*parts, screen.filled(f"The documentation has this in {self.page}.")])
+
+
+def all_pages() -> list[RulePage]:
+    """Of every predicate, priority and plugin of every release."""
+    return [*_predicates(), *_priorities(), *_plugins()]
+
+
+def pages_about(wanted: str, pages: Iterable[RulePage]) -> list[RulePage]:
+    """The pages of a rule by its name; otherwise those of the rules that give a reason, which may stand in a message or
+    be a part of one. Capitals do not matter."""
+    known = list(pages)
+    named = [page for page in known if page.name.lower() == wanted.lower()]
+    if named:
+        return named
+    said = [page for page in known if any(_gives(reason, wanted) for reason in page.reasons)]
+    return said or [page for page in known if any(wanted.lower() in reason.lower() for reason in page.reasons)]
+
+
+def _gives(reason: str, message: str) -> bool:
+    """Whether a message has a reason in it."""
+    if len(_VARIES.sub("", reason)) < _FIXED:
+        return reason.lower() == message.lower()
+    pattern = r"\S+".join(map(re.escape, _VARIES.split(reason)))
+    return re.search(rf"(?<!\w){pattern}(?!\w)", message, re.IGNORECASE) is not None
+
+
+# --- where the pages come from ---------------------------------------------------------------
+
+
+def _predicates() -> Iterator[RulePage]:
+    here, before = all_predicates(), predicates_1_4()
+    for name in dict.fromkeys([*here, *before]):
+        made = here.get(name) or before[name]
+        yield RulePage(
+            name,
+            "predicate",
+            _having(name in before, name in here),
+            rule_texts.PREDICATES.get(name, ""),
+            ("Made by policies, with an argument.",) if name in CUSTOM_PREDICATES else (),
+            dict.fromkeys(reasons(made(PredicateArgs()).check), ""),
+            {OLD: _line(rule_texts.PREDICATES_1_4.get(name, ""))},
+            f"docs/reference/predicates.md{f'#{name.lower()}' if name in here else ''}",
+        )
+
+
+def _priorities() -> Iterator[RulePage]:
+    weights = {name: weight for name, (_, weight) in all_priorities().items()}
+    before = registry(OLD).priorities
+    for name in dict.fromkeys([*weights, *before, *CUSTOM_PRIORITIES]):
+        argument = name in CUSTOM_PRIORITIES
+        yield RulePage(
+            name,
+            "priority argument" if argument else "priority",
+            _having(name in before or name in rule_texts.PRIORITIES_1_4, name in weights or argument),
+            rule_texts.PRIORITIES.get(name, ""),
+            () if argument else (f"Default weight: {weights.get(name, 1)}.",),
+            differs={OLD: _line(rule_texts.PRIORITIES_1_4.get(name, ""))},
+            page=f"docs/reference/priorities.md#{'argument-' if argument else ''}{name.lower()}",
+        )
+
+
+def _plugins() -> Iterator[RulePage]:
+    by_release = {release: RELEASES[release].framework_rules.plugins for release in framework_releases()}
+    for name in sorted({name for plugins in by_release.values() for name in plugins}):
+        having = {release: plugins[name] for release, plugins in by_release.items() if name in plugins}
+        newest = list(having.values())[-1]
+        yield RulePage(
+            name,
+            "plugin",
+            tuple(having),
+            newest.description,
+            tuple(_points(release, plugin) for release, plugin in having.items()),
+            {reason.text: reason.code for plugin in having.values() for reason in plugin.reasons},
+            page=f"docs/reference/plugins.md#{name.lower()}",
+        )
+
+
+def _points(release: str, plugin: InTreePlugin) -> str:
+    order = RELEASES[release].framework_rules.points
+    points = ", ".join(point.value for point in order if point in plugin.points)
+    weight = f"; default weight {plugin.default_weight}" if plugin.default_weight else ""
+    return f"In {release} at {points or 'no point'}{weight}."
+
+
+def _having(*there: bool) -> tuple[str, ...]:
+    return tuple(release for release, has in zip((OLD, RELEASE), there, strict=True) if has)
+
+
+# --- text ------------------------------------------------------------------------------------
+
+
+def _paragraphs(text: str, screen: Screen) -> Iterator[str]:
+    """Markdown as text: formulas stay as they are, everything else is filled."""
+    for block in re.split(r"\n\s*\n", text.strip()):
+        lines = block.splitlines()
+        for formula, group in _runs(lines):
+            yield "\n".join(group) if formula else screen.filled(_line(" ".join(group)))
+
+
+def _runs(lines: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
+    """Lines that follow one another and are all indented, or all not."""
+    runs: list[tuple[bool, list[str]]] = []
+    for line in lines:
+        formula = line.startswith("    ")
+        if not runs or runs[-1][0] != formula:
+            runs.append((formula, []))
+        runs[-1][1].append(line)
+    yield from runs
+
+
+def _line(text: str) -> str:
+    return " ".join(_LINK.sub(r"\1", text).split())
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " and ".join(names)

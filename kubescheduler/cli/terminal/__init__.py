@@ -1,0 +1,1 @@
+"""How the command line meets people: what it is shown on, help in groups, what shells complete."""

@@ -1,0 +1,85 @@
+"""``kubescheduler explain``: every rule has its page, found by its name and by every reason that it gives."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from docs.generate.blocks import ROOT
+from docs.generate.plugin_tables import all_plugins
+from kubescheduler.cli.explaining.rule_pages import RulePage, all_pages, pages_about
+from tests.kubescheduler.cli.conftest import Run
+
+PAGES = all_pages()
+
+
+def test_every_rule_has_its_page() -> None:
+    """All that the reference describes, each with a text, and where it stands there is right."""
+    assert {page.name for page in PAGES} >= set(all_plugins())
+    for page in PAGES:
+        assert page.releases, page.name
+        assert page.text.strip() or any(page.differs.values()), page.name
+        path, _, anchor = page.page.partition("#")
+        headings = re.findall(r"^### (.+)$", (ROOT / path).read_text(encoding="utf-8"), re.M)
+        assert not anchor or anchor in {heading.lower().replace(" ", "-") for heading in headings}, page.page
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        pytest.param("PodFitsResources", ["PodFitsResources"], id="predicate"),
+        pytest.param("leastrequestedpriority", ["LeastRequestedPriority"], id="capitals do not matter"),
+        pytest.param("NodeResourcesFit", ["NodeResourcesFit"], id="plugin"),
+        pytest.param("labelPreference", ["labelPreference"], id="argument of a policy"),
+        pytest.param("node(s) had untolerated taint(s)", ["TaintToleration"], id="reason"),
+        pytest.param("Insufficient cpu: asks 5, 3 of 4 free", ["NodeResourcesFit"], id="reason with evidence"),
+        pytest.param(
+            "0/3 nodes are available: 2 Insufficient cpu, 1 node(s) were unschedulable.",
+            ["NodeResourcesFit", "PodFitsResources", "CheckNodeUnschedulable", "NodeUnschedulable"],
+            id="message",
+        ),
+        pytest.param("untolerated", ["TaintToleration"], id="part of a reason"),
+        pytest.param("gobbledygook", [], id="nothing"),
+    ],
+)
+def test_what_is_found(wanted: str, names: list[str]) -> None:
+    """By name, by reason, by what holds a reason."""
+    found = [page.name for page in pages_about(wanted, PAGES)]
+    assert set(names) <= set(found)
+    assert bool(names) == bool(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.kind} {page.name}")
+def test_every_reason_leads_to_its_rule(page: RulePage) -> None:
+    """With anything in place of what varies."""
+    for reason in page.reasons:
+        said = re.sub(r"<[A-Za-z ]+>", "example.com/gpu", reason)
+        assert page in pages_about(said, PAGES), said
+
+
+def test_a_page(kubescheduler: Run) -> None:
+    """What it does, where it takes part, its reasons with their codes, in lines of at most a hundred columns."""
+    outcome = kubescheduler("explain", "NodeResourcesFit")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith("NodeResourcesFit: plugin of 1.20 and 1.36\n\n")
+    assert "\nIn 1.36 at preFilter, filter, preScore, score; default weight 1.\n" in outcome.out
+    assert "\n  Too many pods (Unschedulable)\n" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 100
+
+
+def test_formulas_stay_as_they_are(kubescheduler: Run) -> None:
+    """Indented lines are not filled."""
+    assert "\n    part = 10·((m - count) / m), 10 if m is 0\n" in kubescheduler("explain", "SelectorSpreadPriority").out
+
+
+def test_an_unquoted_reason(kubescheduler: Run) -> None:
+    """Words that the shell has taken apart are one reason."""
+    assert kubescheduler("explain", "Insufficient", "cpu") == kubescheduler("explain", "Insufficient cpu")
+
+
+def test_what_is_not_there(kubescheduler: Run) -> None:
+    """Names the nearest rule."""
+    outcome = kubescheduler("explain", "NodeRessourcesFit")
+    assert outcome.status == 2
+    assert outcome.err.endswith("'NodeRessourcesFit'; did you mean NodeResourcesFit?\n")
