@@ -74,7 +74,7 @@ COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Change a scheduler",
-        "kubescheduler compare cluster.yaml --old release=1.20 --new release=1.36",
+        "kubescheduler compare cluster.yaml --pods pod.yaml --new release=1.36",
         ("compare", "sweep", "migrate"),
     ),
     ("Look up", "kubescheduler explain NodeResourcesFit", ("explain", "registry", "completion")),

@@ -15,7 +15,7 @@ def completed(*words: str) -> list[str]:
         "COMP_CWORD": str(len(words)),
     }
     outcome = in_a_process(env=environment)
-    return [line.partition(",")[2] for line in outcome.out.splitlines()]
+    return [line.partition(",")[2] for line in outcome.out.splitlines() if line]
 
 
 @pytest.mark.parametrize(
