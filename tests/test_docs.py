@@ -23,6 +23,7 @@ from algorithmprovider.rule_catalogue import (
     predicates_1_4,
     reasons,
 )
+from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.release_names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
@@ -85,6 +86,35 @@ def test_every_page_is_listed() -> None:
     index = ROOT / "docs" / "README.md"
     listed = {(index.parent / link).resolve() for link in LINK.findall(text_of(index))}
     assert {path for path in (ROOT / "docs").rglob("*.md") if path != index} <= listed
+
+
+INSTALL = ROOT / "docs" / "how-to" / "install.md"
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=name_of)
+def test_pages_say_how_the_command_is_installed(path: Path) -> None:
+    """A page that runs the command leads to the page on installing; one that runs pytest, to where that is named."""
+    text = text_of(path)
+    ran = [command for block in blocks(text) if block.kind == "console" for command, _ in commands(block.body)]
+    links = {link for link in LINK.findall(text) if (path.parent / link.partition("#")[0]).resolve() == INSTALL}
+    if path != INSTALL and any(re.search(r"(^|\| |\n)kubescheduler ", command) for command in ran):
+        assert links
+    if any(re.search(r"\bpytest\b", command) for command in ran):
+        assert any(link.endswith("#extras") for link in links)
+    assert "pytest" in text_of(INSTALL)
+
+
+def test_extras_are_installed_from_a_clone() -> None:
+    """No page asks a package registry for what is in none."""
+    for path in DOCUMENTS:
+        assert not re.search(r"install[^\n]*kubescheduler\[", text_of(path)), path
+
+
+def test_every_kind_is_asked_of_a_live_cluster() -> None:
+    """The page on live clusters names each kind that is read, and what is missing without it."""
+    table = text_of(ROOT / "docs" / "how-to" / "live-cluster.md").partition("| kind |")[2].partition("\n\n")[0]
+    named = {kind for row in table.splitlines()[2:] for kind in row.split("|")[1].replace(",", " ").split()}
+    assert named == set(KINDS)
 
 
 def test_few_examples_are_not_run() -> None:

@@ -14,9 +14,11 @@ the output of the Python block before, and ``<!-- not run -->`` leaves it alone.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -216,10 +218,12 @@ def _timeless(text: str) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """As many digits as ``PORT`` has, so that tables in outputs stay aligned when it is put in."""
+    for port in random.sample(range(1024, 10000), 1000):
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port of four digits is free")
 
 
 def _fake_kubectl(folder: Path) -> None:

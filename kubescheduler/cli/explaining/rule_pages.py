@@ -19,7 +19,8 @@ from algorithmprovider.rule_catalogue import (
     predicates_1_4,
     reasons,
 )
-from kubescheduler.engine.releases import RELEASES, framework_releases
+from clusterstate.release_names import FRAMEWORK_RELEASES
+from kubescheduler.engine.releases import RELEASES
 from predicates.types import PredicateArgs
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _priorities() -> Iterator[RulePage]:
 
 
 def _plugins() -> Iterator[RulePage]:
-    by_release = {release: RELEASES[release].framework_rules.plugins for release in framework_releases()}
+    by_release = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
     for name in sorted({name for plugins in by_release.values() for name in plugins}):
         having = {release: plugins[name] for release, plugins in by_release.items() if name in plugins}
         newest = list(having.values())[-1]

@@ -26,8 +26,8 @@ GROUPED_FROM = 8
 OPTION_GROUPS = (
     OptionGroup(
         "What is decided",
-        (("pod", "--pod web.yaml"), ("pods", "--pods web.yaml"), ("workload", "--workload jobs.yaml")),
-        ("pod", "pods", "pending", "workload", "no_defaulting", "preempt", "bind", "whole_folders"),
+        (("pod", "--pod web.yaml"), ("pod_files", "--pods web.yaml"), ("workload_files", "--workload jobs.yaml")),
+        ("pod", "pod_files", "pending", "workload_files", "no_defaulting", "preempt", "bind", "whole_folders"),
     ),
     OptionGroup(
         "What decides",
