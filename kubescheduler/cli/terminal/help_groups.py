@@ -27,7 +27,17 @@ OPTION_GROUPS = (
     OptionGroup(
         "What is decided",
         (("pod", "--pod web.yaml"), ("pod_files", "--pods web.yaml"), ("workload_files", "--workload jobs.yaml")),
-        ("pod", "pod_files", "pending", "workload_files", "no_defaulting", "preempt", "bind", "whole_folders"),
+        (
+            "pod",
+            "pod_files",
+            "pending",
+            "workload_files",
+            "validate",
+            "no_defaulting",
+            "preempt",
+            "bind",
+            "whole_folders",
+        ),
     ),
     OptionGroup(
         "What decides",
