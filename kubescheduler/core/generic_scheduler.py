@@ -8,6 +8,7 @@ from functools import partial
 import attrs
 import numpy as np
 
+from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
@@ -77,7 +78,10 @@ class GenericScheduler:
         """
         if text := self.foreign(pod):
             return self._left_alone(pod, text)
-        decision = self._attempt(pod, thorough)
+        try:
+            decision = self._attempt(pod, thorough)
+        except CustomCodeError as error:
+            raise error.of_pod(pod.key) from error
         preempt = preempt and self.algorithm.behaviour.preempts
         if not preempt or decision.host is not None or decision.error is not None:
             return decision

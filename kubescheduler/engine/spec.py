@@ -29,6 +29,7 @@ from kubescheduler.engine.framework_rules import PolicyRules
 from kubescheduler.engine.legacy_algorithm import algorithm_from_document, algorithm_from_files
 from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.v1alpha1_engine import component_of_flags, configured, flags_of, read_component
+from kubescheduler.framework.contract.custom_answers import misnamed_methods
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import SchedulerConfig
@@ -170,6 +171,8 @@ def _own_points(option: PluginOption, services: Services) -> Collection[Point]:
     points: Collection[Point] = getattr(option.factory, "points", None) or ()
     if isinstance(option.factory, type):
         points = points_of(option.factory)
+        if not points and (slips := misnamed_methods(option.factory)):
+            raise ConfigError(slips)
     elif not points:
         try:
             points = points_of(option.factory(None, FrameworkHandle(services, "")))

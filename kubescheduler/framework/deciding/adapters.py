@@ -17,6 +17,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import REJECTED_1_36, Code, Status, is_success
+from kubescheduler.framework.contract.custom_answers import custom_answer, custom_score, custom_status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import normalize_failed, score_failed
 from kubescheduler.framework.contract.plugin import PreFilterResult, Unresolvable
@@ -81,7 +82,7 @@ def _pre_filter(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> tuple[Stat
 def _own_pre_filter(
     plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot
 ) -> tuple[Status | None, frozenset[str] | None]:
-    answer = plugin.pre_filter(state, pod, snapshot)
+    answer = custom_answer(plugin, "pre_filter", pod.key, state, pod, snapshot)
     result, status = answer if isinstance(answer, tuple) else (answer, None)
     if isinstance(result, PreFilterResult):
         return status, result.node_names
@@ -109,12 +110,12 @@ def filter_mask(plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot) ->
         if check is not None:
             return _by_rules(check, pod, snapshot)
         if hasattr(plugin, "filter_nodes"):
-            return _by_columns(plugin.filter_nodes(state, pod, snapshot), pod, snapshot)
+            return _by_columns(custom_answer(plugin, "filter_nodes", pod.key, state, pod, snapshot), pod, snapshot)
     except SchedulingError as error:
         return dict.fromkeys(np.flatnonzero(snapshot.has_node).tolist(), Status.failure(str(error)))
     out: dict[int, Status] = {}
     for at, node_info in node_infos(snapshot):
-        status, _ = status_of(plugin.filter, state, pod, node_info)
+        status, _ = status_of(custom_status, plugin, "filter", pod.key, node_info.name, state, pod, node_info)
         if status is not None and not is_success(status):
             out[at] = status
     return out
@@ -173,7 +174,7 @@ def ask_post_filter(
 ) -> tuple[Status | None, str | None]:
     """(status, the node that the pod is nominated to; empty: it no longer is; None: nothing is said)."""
     try:
-        nominee, status = plugin.post_filter(state, pod, statuses)
+        nominee, status = custom_answer(plugin, "post_filter", pod.key, state, pod, statuses)
     except SchedulingError as error:
         return Status.failure(str(error)), None
     return status, nominee
@@ -186,7 +187,7 @@ def ask_pre_score(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) 
     """``feasible``: over exactly the nodes that fit."""
     config = column_score(plugin)
     if config is None:
-        return status_of(plugin.pre_score, state, pod, feasible)
+        return status_of(custom_status, plugin, "pre_score", pod.key, "", state, pod, feasible)
 
     def goes_on() -> Status | None:
         return None if config.pre_score(_info(pod, feasible), feasible.whole()) else SKIP
@@ -212,11 +213,11 @@ def _raw(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArr
         raw = config.map(info, feasible)
         return raw if config.settle is None else config.settle(info, feasible, raw)
     if hasattr(plugin, "score_nodes"):
-        scores: IntArray = np.asarray(plugin.score_nodes(state, pod, feasible), np.int64)
+        scores: IntArray = np.asarray(custom_answer(plugin, "score_nodes", pod.key, state, pod, feasible), np.int64)
         return scores
     out = np.zeros(len(feasible), np.int64)
     for at, node_info in node_infos(feasible):
-        out[at] = plugin.score(state, pod, node_info)
+        out[at] = custom_score(plugin, pod.key, node_info.name, state, pod, node_info)
     return out
 
 
@@ -235,6 +236,6 @@ def normalize_rows(
             )
         if not hasattr(plugin, "normalize_scores"):
             return raw
-        return np.asarray(plugin.normalize_scores(state, pod, raw), np.int64)
+        return np.asarray(custom_answer(plugin, "normalize_scores", pod.key, state, pod, raw), np.int64)
     except SchedulingError as error:
         raise SchedulingError(normalize_failed(plugin.name, error)) from error

@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError, InputError
+from kubescheduler.framework.contract.custom_answers import check_plugin
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
 from kubescheduler.framework.contract.points import Point
@@ -137,7 +138,9 @@ def _made(name: str, factory: PluginFactory, args: Any, handle: FrameworkHandle,
     if problems:
         raise _initializing(name, problems)
     try:
-        return factory(args, handle)
+        plugin = factory(args, handle)
+        check_plugin(plugin)
+        return plugin
     except InputError as error:
         raise _initializing(name, error.problems) from error
     except Exception as error:
