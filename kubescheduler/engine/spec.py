@@ -169,16 +169,18 @@ class EngineSpec(EngineFlags):
 def _own_points(option: PluginOption, services: Services) -> Collection[Point]:
     """A class says it by its methods; what a function makes has to be looked at. Raises ConfigError."""
     points: Collection[Point] = getattr(option.factory, "points", None) or ()
+    made: type | None = None
     if isinstance(option.factory, type):
-        points = points_of(option.factory)
-        if not points and (slips := misnamed_methods(option.factory)):
-            raise ConfigError(slips)
+        points, made = points_of(option.factory), option.factory
     elif not points:
         try:
-            points = points_of(option.factory(None, FrameworkHandle(services, "")))
+            plugin = option.factory(None, FrameworkHandle(services, ""))
+            points, made = points_of(plugin), type(plugin)
         except Exception as error:  # whatever a stranger's code raises
             fault = f"its factory cannot do without args ({type(error).__name__}: {error}); give it an attribute points"
             raise ConfigError(fault) from error
+    if not points and made is not None and (slips := misnamed_methods(made)):
+        raise ConfigError(slips)
     if not points:
         raise ConfigError(
             "what it makes takes part in no extension point; give a class with methods such as filter or score "
