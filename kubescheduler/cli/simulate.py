@@ -13,6 +13,7 @@ from kubescheduler.cli.terminal.help_groups import GroupedCommand
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
+    from kubescheduler.engine.engines import Engine, PodScheduler
     from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.workload import Workload
 
@@ -72,15 +73,9 @@ def simulate(
       kubescheduler simulate cluster.yaml --workload batch.yaml --preempt -o json
       kubescheduler simulate openb_nodes.csv --workload openb_pods.csv --plot openb.svg
     """
-    import sys
-
     from clusterstate.errors import InputError
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.cli.progress import progress
-    from kubescheduler.cli.simulate_output import rendered_report
-    from kubescheduler.report.simulator_export import Results, configuration_of, export_text
-    from kubescheduler.simulation.plot import check_plot, write_plot
-    from kubescheduler.simulation.simulation import Simulation
+    from kubescheduler.simulation.plot import check_plot
 
     if (*cluster, *workload_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -95,6 +90,30 @@ def simulate(
             raise InputError(problems)
         there, workload = inputs
         scheduler = engine.scheduler(configured, there)
+    return _run(engine, configured, scheduler, there, workload, preempt=preempt, grace=grace, output=output, plot=plot)
+
+
+def _run(
+    engine: EngineOptions,
+    configured: Engine,
+    scheduler: PodScheduler,
+    there: Cluster,
+    workload: Workload,
+    *,
+    preempt: bool,
+    grace: float,
+    output: str,
+    plot: str | None,
+) -> int:
+    """Runs the workload, draws and prints; the exit status."""
+    import sys
+
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.cli.simulate_output import rendered_report
+    from kubescheduler.report.simulator_export import Results, configuration_of, export_text
+    from kubescheduler.simulation.plot import write_plot
+    from kubescheduler.simulation.simulation import Simulation
+
     results = Results(scheduler)
     observe = results.note if output == "simulator" else None
     listen = _print_event if output == "events" else None

@@ -13,13 +13,13 @@ from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
 from kubescheduler.engine.releases import release_named
-from kubescheduler.translate.component_upgrade import RELEASES, upgraded
 from kubescheduler.translate.migration_input import Held, MigrationInput, Process, in_configmaps, only_one, pool
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source
-from kubescheduler.translate.process_flags import ProcessFlags, flag_notes
-from kubescheduler.translate.process_settings import settings_1_36, with_settings
 from kubescheduler.translate.translating import translate
 from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped
+from kubescheduler.translate.upgrade.component_upgrade import RELEASES, upgraded
+from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flag_notes
+from kubescheduler.translate.upgrade.process_settings import settings_1_36, with_settings
 
 OLDEST = "componentconfig/v1alpha1"
 """What v1alpha1 was called before 1.10."""

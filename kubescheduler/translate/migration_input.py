@@ -13,8 +13,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document
 from kubescheduler.sources.files import items_in
-from kubescheduler.translate.process_flags import ProcessFlags, flags_in
 from kubescheduler.translate.translation_model import Note, NoteKind
+from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flags_in
 
 KINDS = ("Policy", KIND)
 WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "Pod")

@@ -20,9 +20,9 @@ from kubescheduler.config.policy.unread_keys import twice_problems, unknown_prob
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
-from kubescheduler.translate.process_settings import settings_1_36, with_settings
-from kubescheduler.translate.profile_upgrade import OldProfile, upgraded_profile
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Said, Translation, grouped
+from kubescheduler.translate.upgrade.process_settings import settings_1_36, with_settings
+from kubescheduler.translate.upgrade.profile_upgrade import OldProfile, upgraded_profile
 
 RELEASES = {V1ALPHA2: "1.19", V1BETA1: "1.20", V1BETA2: "1.27", V1BETA3: "1.28"}
 """apiVersion → a release that reads it, the last one but for v1beta1."""

@@ -10,11 +10,11 @@ import attrs
 from kubescheduler.config.component.config_versions import GONE
 from kubescheduler.config.component.written_config import ALL, PluginConfig
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, PLUGINS_1_36
-from kubescheduler.translate.fullness_upgrade import FIT, FULLNESS, LEAST_PLUGIN, fit_upgrade
-from kubescheduler.translate.label_upgrade import LABELS, label_args
 from kubescheduler.translate.notes import AVOID_PODS, BALANCED_1_36, DETAILS_1_36, IMAGES_1_36, INTER_POD_1_36, note
 from kubescheduler.translate.spreading import ROUNDED, SELECTOR_ADVICE, SELECTOR_TEXT
 from kubescheduler.translate.translation_model import Note, NoteKind, Said
+from kubescheduler.translate.upgrade.fullness_upgrade import FIT, FULLNESS, LEAST_PLUGIN, fit_upgrade
+from kubescheduler.translate.upgrade.label_upgrade import LABELS, label_args
 
 SCORE, PRE_SCORE = "score", "preScore"
 LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
