@@ -147,11 +147,17 @@ class Files:
 
     def command(self, *args: str) -> Any:
         """What a command prints as JSON."""
+        status, document = self.ran(*args)
+        assert status in (0, 1)
+        return document
+
+    def ran(self, *args: str) -> tuple[int, Any]:
+        """(exit status, what a command prints as JSON)."""
         self.capture.readouterr()
         status = run([*args, "-o", "json"])
         captured = self.capture.readouterr()
-        assert status in (0, 1), captured.err
-        return json.loads(captured.out)
+        assert captured.out, captured.err
+        return status, json.loads(captured.out)
 
     def by_schedule(self) -> Answer:
         [item] = self.command("schedule", self.cluster, "--pod", self.pod, *self.flags)["items"]
@@ -160,8 +166,9 @@ class Files:
     def by_compare(self) -> Iterator[tuple[str, Answer]]:
         keys = {"policy_file": "policy", "config_file": "config", "feature_gates": "feature-gates"}
         text = ",".join(f"{keys.get(key, key)}={str(value).replace(',', ';')}" for key, value in self.fields.items())
-        document = self.command("compare", self.cluster, "--pods", self.pod, "--old", text, "--new", text)
+        status, document = self.ran("compare", self.cluster, "--pods", self.pod, "--old", text, "--new", text)
         [pod] = document["pods"]
+        assert status == (2 if any(outcome["error"] for outcome in pod["outcomes"]) else 0), "nothing else is new"
         for outcome in pod["outcomes"]:
             yield f"compare {outcome['column']}", Answer(outcome["host"], outcome["message"])
 

@@ -11,10 +11,15 @@ from benchmarks.structure import AT_THEIR_AIM, COUNTS, PACKAGES, report, source_
 LONG = "\n".join(["    x = 1"] * 61)
 
 
+OF_THE_PRODUCT = ("class names that occur twice", "public without docstring")
+"""What is not asked of tools and of the pages' examples."""
+
+
 @pytest.mark.parametrize("title", AT_THEIR_AIM)
 def test_what_reached_its_aim_stays(title: str) -> None:
-    """No full folder, no circle, no question for the release, nothing too long; in product and tools."""
-    assert list(COUNTS[title](source_files((*PACKAGES, "benchmarks", "docs")))) == []
+    """No full folder, no circle, no question for the release, nothing too long, nothing public without a docstring."""
+    folders = PACKAGES if title in OF_THE_PRODUCT else (*PACKAGES, "benchmarks", "docs")
+    assert list(COUNTS[title](source_files(folders))) == []
 
 
 @pytest.mark.parametrize(

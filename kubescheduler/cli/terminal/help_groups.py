@@ -37,6 +37,8 @@ OPTION_GROUPS = (
             "preempt",
             "bind",
             "whole_folders",
+            "grace",
+            "limit",
         ),
     ),
     OptionGroup(
@@ -58,6 +60,8 @@ OPTION_GROUPS = (
                 "seed",
                 "seeds",
                 "plugin",
+                "extenders",
+                "strict",
                 "old",
                 "new",
                 "config_spec",
