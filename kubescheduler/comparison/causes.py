@@ -38,7 +38,7 @@ from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contrib
 from kubescheduler.comparison.outcomes import Cause, HostChange, Step
 from kubescheduler.comparison.pairing import Pair
 from kubescheduler.comparison.refusal_difference import refusal_difference
-from kubescheduler.comparison.refusals import refusals
+from kubescheduler.comparison.refusals import refusal_sentences, refusals
 from kubescheduler.core.failed_attempts import failures
 from kubescheduler.engine.fine_scores import STEPS
 
@@ -134,8 +134,10 @@ def _filtered(old: Judgement, new: Judgement, shadow: Judgement | None) -> HostC
 
 
 def _refused(cause: Cause, host: str, by: Judgement) -> HostChange:
-    reasons = refusals(by.decision, by.scheduler.cache.columns.row_of.get(host), host)
-    return HostChange(cause, cause_sentence(CauseFacts(cause, host, reasons=reasons)), reasons=reasons)
+    row = by.scheduler.cache.columns.row_of.get(host)
+    reasons = refusals(by.decision, row, host)
+    sentence = cause_sentence(CauseFacts(cause, host, reasons=reasons))
+    return HostChange(cause, sentence, reasons=reasons, evidence=refusal_sentences(by.decision, row, host))
 
 
 # --- scores --------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ def _change(change: HostChange) -> dict[str, Any]:
         "contributions": [_contribution(part) for part in change.contributions],
         "steps": [_step(step) for step in change.steps],
         "reasons": {check: list(texts) for check, texts in change.reasons.items()},
+        "evidence": {check: list(sentences) for check, sentences in change.evidence.items()},
     }
 
 

@@ -153,6 +153,8 @@ class HostChange:
     """From the old scoring to the new one; empty without contributions."""
     reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     """Check → its reasons for the host that does not pass."""
+    evidence: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    """Check → the same with what each refusal was made of: ``Insufficient cpu: asks 5, 3 of 4 free``."""
 
     @property
     def moved(self) -> bool:

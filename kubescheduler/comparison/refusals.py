@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterstate.errors import StaleDecisionError
 from kubescheduler.core.decision import Decision
 from predicates.types import NodeError
 
@@ -29,6 +30,23 @@ def refusals(decision: Decision, row: int | None, host: str) -> dict[str, tuple[
         if host in (trace.failed or {}):
             found[f"extender {trace.name}"] = ((trace.failed or {})[host],)
     return found or _without_a_check(decision, row, host)
+
+
+def refusal_sentences(decision: Decision, row: int | None, host: str) -> dict[str, tuple[str, ...]]:
+    """Check → its reasons for refusing a node, each with what it was made of.
+
+    Nothing where no check decided, and where the cluster has changed since in what a check reads.
+    """
+    if decision.explainer is None or row is None or not decision.listed[row]:
+        return {}
+    try:
+        found = decision.why(host).refusals
+    except StaleDecisionError:
+        return {}
+    out: dict[str, tuple[str, ...]] = {}
+    for refusal in found:
+        out[refusal.rule] = (*out.get(refusal.rule, ()), refusal.sentence)
+    return out
 
 
 def _without_a_check(decision: Decision, row: int | None, host: str) -> dict[str, tuple[str, ...]]:

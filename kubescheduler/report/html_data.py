@@ -67,7 +67,7 @@ def _change(change: HostChange, terms: dict[tuple[str | None, str | None], int])
         "text": change.text,
         "terms": [_term(term, terms) for term in change.contributions],
         "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
-        "reasons": {check: list(reasons) for check, reasons in change.reasons.items()},
+        "reasons": {check: list(texts) for check, texts in (change.evidence or change.reasons).items()},
     }
     return {
         "cause": change.cause,

@@ -188,6 +188,7 @@ def test_checks(policies: Policies, back: bool, cause: Cause, text: str) -> None
     found = change([*TWO, pod("there", 4000, on="n1")], *(reversed(specs) if back else specs))
     assert found.cause is cause
     assert found.reasons == {"PodFitsResources": ("Insufficient cpu",)}
+    assert found.evidence == {"PodFitsResources": ("Insufficient cpu: asks 100m, 0 of 4 free",)}
     assert found.text.startswith(text)
 
 
