@@ -21,7 +21,7 @@ import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.extender.answers import ExtenderError
-from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.extender.config import ExtenderConfig, masked
 
 Key = tuple[str, str]
 """(address, digest of the body)."""
@@ -42,7 +42,7 @@ class RecordedAnswer(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=T
     """One line of a file."""
 
     url: str
-    """Where the request went: urlPrefix and verb."""
+    """Where the request went: urlPrefix and verb, with ``***`` for a password."""
     request: str
     """The digest of its body: SHA-256 of the JSON with sorted keys, in hexadecimal digits."""
     pod: str = ""
@@ -133,7 +133,7 @@ def asked(url: str, body: bytes) -> RecordedAnswer:
     """A request without its answer."""
     document = msgspec.json.decode(body)
     digest = hashlib.sha256(msgspec.json.encode(document, order="deterministic")).hexdigest()
-    return RecordedAnswer(url, digest, _pod_of(document))
+    return RecordedAnswer(masked(url), digest, _pod_of(document))
 
 
 def _pod_of(document: Any) -> str:
@@ -166,17 +166,19 @@ class Recorder:
         with self.record.extended() as file:
             found = self.record.known.get(request.key)
             if found is None:
-                found = self._ask(request, body, status_fault)
+                found = self._ask(request, url, body, status_fault)
                 self.record.add(found, file)
         return found.given()
 
-    def _ask(self, request: RecordedAnswer, body: bytes, status_fault: Callable[[int], str | None]) -> RecordedAnswer:
+    def _ask(
+        self, request: RecordedAnswer, url: str, body: bytes, status_fault: Callable[[int], str | None]
+    ) -> RecordedAnswer:
         if self._live is None:
             from kubescheduler.extender.transport import Transport
 
             self._live = Transport(self.config)
         try:
-            answer = self._live.post(request.url, body, status_fault)
+            answer = self._live.post(url, body, status_fault)
         except ExtenderError as error:
             return msgspec.structs.replace(request, error=str(error))
         try:
@@ -208,9 +210,9 @@ class Replayer:
         found = self.record.known.get(request.key)
         if found is None:
             raise InputError(
-                f"--extenders replay {self.record.path.name}: no answer is recorded to this request to {url} about pod "
-                f"{request.pod} (digest {request.request[:12]}); the cluster, the pods or the configuration have "
-                "changed: record again"
+                f"--extenders replay {self.record.path.name}: no answer is recorded to this request to {request.url} "
+                f"about pod {request.pod} (digest {request.request[:12]}); the cluster, the pods or the "
+                "configuration have changed: record again"
             )
         return found.given()
 

@@ -66,6 +66,16 @@ def test_recorded_and_replayed_runs_are_byte_identical(
     assert plain[0] == plain[1]
 
 
+def test_passwords_are_not_recorded(kubescheduler: Run, folder: Path, address: str) -> None:
+    """The file has no password of an address, and answers for it all the same."""
+    (folder / "p.yaml").write_text(POLICY % address.replace("://", "://user:secret@"))
+    recorded = kubescheduler(*COMMANDS["schedule"], "--extenders", "record", "answers.jsonl")
+    kept = (folder / "answers.jsonl").read_text()
+    assert "://user:***@" in kept
+    assert "secret" not in kept + recorded.err
+    assert kubescheduler(*COMMANDS["schedule"], "--extenders", "replay", "answers.jsonl").status == recorded.status
+
+
 def test_a_replay_is_strict(kubescheduler: Run, folder: Path, address: str) -> None:
     """A request that was not recorded is wrong input, whatever a release makes of a missing score."""
     (folder / "p.yaml").write_text(POLICY % address)
