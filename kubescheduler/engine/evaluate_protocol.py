@@ -172,7 +172,11 @@ def _scenario_results(line: bytes, release: str) -> Iterator[dict[str, Any]]:
     try:
         document = _object(_decoded(line), "a line")
         name = document.get("id", "")
-        queries = _list(document.get("queries"), "queries")
+        if "queries" not in document:
+            raise DecodeError(
+                "queries: missing; a scenario has them beside its cluster, and an answer is given to each"
+            )
+        queries = _list(document["queries"], "queries")
         _checked(document, SCENARIO_TYPES, "")
         scenario = Scenario.of(document, release_named(release))
     except Exception as error:

@@ -69,11 +69,12 @@ def test_a_sequence_is_one_run(kubescheduler: Run) -> None:
         ),
         ('{"cluster": [], "featureGates": {"A": 1}, "queries": [{}]}', ["cluster: must be", "featureGates.A: must be"]),
         ("[" * 100_000, ["nested too deeply"]),
+        ('{"scenario": {"queries": [{}]}}', ["queries: missing"]),
     ],
     ids=[
         *("no JSON", "no scenario", "bad cluster", "bad pod", "bad provider", "bad policy", "two configurations"),
         *("a number", "a text", "a list", "a number as query", "a number as queries", "types of a query"),
-        *("types of a line", "nesting"),
+        *("types of a line", "nesting", "no queries"),
     ],
 )
 def test_faults_do_not_end_it(kubescheduler: Run, line: str, parts: list[str]) -> None:
