@@ -39,10 +39,9 @@ class Judgement:
 
     def place(self, host: str) -> int | None:
         """Where a node is among the feasible ones; None if it is not."""
-        row = self.scheduler.cache.columns.row_of.get(host)
-        if row is None:
+        if host not in self.decision.names:
             return None
-        found = np.flatnonzero(self.decision.feasible == row)
+        found = np.flatnonzero(self.decision.feasible == self.decision.names.index(host))
         return int(found[0]) if len(found) else None
 
     def difference(self, hosts: tuple[str, str]) -> int:

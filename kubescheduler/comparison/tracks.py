@@ -176,7 +176,7 @@ class Run:
         tied: tuple[str, ...] = () if host is None else (host,)
         if host is not None and len(totals):
             best = int(totals.max())
-            row = track.scheduler.cache.columns.row_of[host]
+            row = decision.names.index(host)
             total = int(totals[np.flatnonzero(feasible == row)[0]])
             if total == best:
                 tied = self._names(track, decision, feasible[totals == best])
@@ -194,6 +194,8 @@ class Run:
 
     def _names(self, track: Track, decision: Decision, rows: IntArray) -> tuple[str, ...]:
         """Sorted names; many pods have the same ties, which are kept once."""
+        if int(rows.max()) >= len(track.scheduler.cache.columns):
+            return tuple(sorted((decision.names[row] for row in rows.tolist()), key=str.encode))
         key = id(track), rows.tobytes()
         names = self._ties.get(key)
         if names is None:

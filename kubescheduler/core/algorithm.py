@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Protocol
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16, LegacyBehaviour
@@ -17,7 +18,7 @@ class FilterAnswer(Protocol):
     """What an extender's filter said.
 
     nodes: names of the nodes that are left, in its order. failed: node name → message. unresolvable: likewise where
-    taking pods away cannot help. as_objects: the nodes came as objects, not as names.
+    taking pods away cannot help. as_objects: the nodes came as objects, not as names. objects: those objects.
     """
 
     @property
@@ -35,6 +36,10 @@ class FilterAnswer(Protocol):
     @property
     def as_objects(self) -> bool:
         """Whether the answer named the nodes by whole objects."""
+
+    @property
+    def objects(self) -> tuple[msgspec.Raw, ...] | None:
+        """The answered node objects as JSON, one per name; None when the answer had names only."""
 
 
 class ExtenderSettings(Protocol):

@@ -139,7 +139,7 @@ class Decision(FilterResults, DecisionViews):
         """The nodes of which some check, extender or PreFilter plugin says a reason, sorted by name."""
         if self.explainer is None:
             return []
-        known = {name for name, there in zip(self.names, self.listed.tolist(), strict=True) if there}
+        known = {name for name, there in zip(self.names, self.listed.tolist(), strict=False) if there}
         if self.known is not None:
             known |= {self.names[row] for row in np.flatnonzero(self.known).tolist()}
         return sorted((self.reasons().keys() | self.checks().keys()) & known, key=str.encode)

@@ -26,19 +26,44 @@ def unknown_node_1_16(name: str) -> str:
     return f"node not found: an extender passed {name!r}, which is not in the cluster"
 
 
+@attrs.define(eq=False)
+class SnapshotRows:
+    """The rows of the nodes that extenders are sent and answer: those of the snapshot, by name."""
+
+    snapshot: Snapshot
+    unknown_node: Callable[[str], str] = unknown_node_1_16
+    """The text for a name that is no node."""
+
+    def nodes(self, rows: IntArray) -> list[Node]:
+        """The node objects of rows."""
+        return nodes_of(self.snapshot, rows)
+
+    def read(self, answer: FilterAnswer) -> None:
+        """Reads the node objects of an answer; here their names are enough. Raises SchedulingError."""
+
+    def rows(self, answer: FilterAnswer) -> IntArray:
+        """(n,) the rows of an answer, in its order. Raises SchedulingError for a name that is no node."""
+        return np.array([self._of_name(name) for name in answer.nodes], np.int64)
+
+    def _of_name(self, name: str) -> int:
+        row = self.snapshot.row_of(name)
+        if row is None or self.snapshot.node(row) is None:
+            raise SchedulingError(self.unknown_node(name))
+        return row
+
+
 def filter_with_extenders(
     pod: Pod,
     extenders: Sequence[Extender],
-    snapshot: Snapshot,
+    places: SnapshotRows,
     feasible: IntArray,
     hear: Callable[[FilterAnswer], None] = heard,
-    unknown_node: Callable[[str], str] = unknown_node_1_16,
 ) -> tuple[IntArray, tuple[ExtenderTrace, ...]]:
     """The rows that are left after every interested extender, in the order the last one gave, and the traces.
 
-    Extenders are asked one after the other until no node is left; an ignorable one that fails changes nothing. ``hear``
-    is told of every answer; ``unknown_node`` is the text for a name that is no node. Raises SchedulingError when an
-    extender that is not ignorable fails. Upstream: 1.16 findNodesThatFit, later findNodesThatPassExtenders.
+    Extenders are asked one after the other until no node is left; an ignorable one that fails changes nothing.
+    ``places`` has the rows of the nodes that are answered; ``hear`` is called with every answer. Raises SchedulingError
+    when an extender that is not ignorable fails. Upstream: 1.16 findNodesThatFit, later findNodesThatPassExtenders.
     """
     traces: list[ExtenderTrace] = []
     for extender in extenders:
@@ -46,25 +71,19 @@ def filter_with_extenders(
         trace = ExtenderTrace(config.name, config.weight)
         if len(feasible) and config.filter_verb and extender.is_interested(pod):
             try:
-                answer = extender.filter(pod, nodes_of(snapshot, feasible), snapshot.known_names)
+                answer = extender.filter(pod, places.nodes(feasible), places.snapshot.known_names)
+                places.read(answer)
             except SchedulingError as error:
                 if not config.ignorable:
                     raise
                 trace = attrs.evolve(trace, filter_error=str(error))
             else:
-                feasible = np.array([_row(snapshot, name, unknown_node) for name in answer.nodes], np.int64)
+                feasible = places.rows(answer)
                 hear(answer)
                 unresolvable = dict(answer.unresolvable) or None
                 trace = attrs.evolve(trace, failed=dict(answer.failed), unresolvable=unresolvable)
         traces.append(trace)
     return feasible, tuple(traces)
-
-
-def _row(snapshot: Snapshot, name: str, unknown_node: Callable[[str], str]) -> int:
-    row = snapshot.row_of(name)
-    if row is None or snapshot.node(row) is None:
-        raise SchedulingError(unknown_node(name))
-    return row
 
 
 def nodes_of(snapshot: Snapshot, rows: IntArray) -> list[Node]:

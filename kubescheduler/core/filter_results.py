@@ -138,7 +138,7 @@ class FilterResults:
             out = np.where(failed, np.maximum(out, self._codes_by(check)), out)
             if not self.every_reason:
                 left &= ~failed
-        row_of = {name: row for row, name in enumerate(self.names)} if self.refused else {}
+        row_of = {name: row for row, name in enumerate(self.names[: len(out)])} if self.refused else {}
         for name, status in self.refused.items():
             if name in row_of and not (self.appends and out[row_of[name]]):
                 out[row_of[name]] = status.code

@@ -18,7 +18,7 @@ from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
-from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
+from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
@@ -114,7 +114,9 @@ class GenericScheduler:
             if thorough:
                 idle = tuple((predicate.name, predicate.check(info, snapshot)) for predicate in self.algorithm.idle)
             if extenders:
-                filtered.feasible, traces = filter_with_extenders(pod, extenders, snapshot, filtered.feasible)
+                filtered.feasible, traces = filter_with_extenders(
+                    pod, extenders, SnapshotRows(snapshot), filtered.feasible
+                )
                 refused = _refused(traces)
                 filtered.everywhere = False
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -91,6 +92,7 @@ class Answered:
     failed: dict[str, str] = attrs.field(factory=dict)
     unresolvable: dict[str, str] = attrs.field(factory=dict)
     as_objects: bool = False
+    objects: tuple[msgspec.Raw, ...] | None = None
 
 
 @attrs.define

@@ -84,6 +84,23 @@ def unknown(verb: str, asked: dict[str, Any]) -> Any:
     return good(verb, asked, lambda items: [*items, extra])
 
 
+def invent(verb: str, asked: dict[str, Any]) -> Any:
+    """Keeps every node, always as objects, and adds one twice as large as the first that the cluster does not have."""
+    if verb != "filter":
+        return good(verb, asked)
+    names = asked.get("NodeNames")
+    items = asked["Nodes"]["items"] if names is None else [{"metadata": {"name": name}} for name in names]
+    room = {"cpu": "8", "memory": "16Gi", "pods": "110"}
+    ghost = {"metadata": {"name": "ghost", "labels": {"zone": "b"}}, "status": {"allocatable": room}}
+    return {"nodes": {"metadata": {}, "items": [*items, ghost]}}
+
+
+def only_invented(verb: str, asked: dict[str, Any]) -> Any:
+    """The same without the nodes that there are."""
+    answer = invent(verb, asked)
+    return {"nodes": {"items": answer["nodes"]["items"][-1:]}} if verb == "filter" else answer
+
+
 def echo(verb: str, asked: dict[str, Any]) -> Any:
     """The request, as an error."""
     return {"error": json.dumps(asked)}
@@ -110,6 +127,9 @@ ANSWERS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
     "shout": shout,
     "double": double,
     "unknown": unknown,
+    "invent": invent,
+    "only-invented": only_invented,
+    "bad-node": lambda *_: {"nodes": {"items": [{"metadata": {"name": "ghost"}, "spec": {"taints": 7}}]}},
     "echo": echo,
     "preempt": preempt,
     "unresolvable": lambda *_: {"FailedNodes": {"n1": "no"}, "FailedAndUnresolvableNodes": {"n1": "never", "n0": None}},

@@ -13,6 +13,7 @@ from kubescheduler.core.algorithm import Extender, FilterAnswer
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import filter_with_extenders
 from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.deciding.answered_nodes import AnsweredRows, node_not_found
 
 SCALE = 10
 """An extender scores 0–10, a plugin 0–100."""
@@ -40,13 +41,18 @@ def note_1_36(refused: Refused, answer: FilterAnswer) -> None:
 
 @attrs.frozen(eq=False)
 class LeftByExtenders:
-    """feasible: (n,) the rows that are left, in the order of the last answer. emptied: the answer came as node
-    objects. refused: node → status."""
+    """What extenders' filters leave of the nodes."""
 
     feasible: IntArray
+    """(n,) the rows that are left, in the order of the last answer."""
     emptied: bool
+    """Whether an answer came as node objects."""
     refused: Mapping[str, Status]
+    """Node → status."""
     traces: tuple[ExtenderTrace, ...]
+    """What each extender said."""
+    answered: AnsweredRows
+    """The answered nodes that are not, or not so, in the cluster."""
 
 
 def ask_filters(
@@ -63,10 +69,6 @@ def ask_filters(
         note(refused, answer)
         as_objects.append(answer.as_objects)
 
-    left, traces = filter_with_extenders(pod, extenders, snapshot, feasible, hear, unknown_node)
-    return LeftByExtenders(left, any(as_objects), refused, traces)
-
-
-def unknown_node(name: str) -> str:
-    """The text for a node that an extender names and the snapshot does not have."""
-    return f'nodeinfo not found for node name "{name}"'
+    answered = AnsweredRows(snapshot, node_not_found)
+    left, traces = filter_with_extenders(pod, extenders, answered, feasible, hear)
+    return LeftByExtenders(left, any(as_objects), refused, traces, answered)

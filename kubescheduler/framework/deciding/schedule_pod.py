@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
@@ -20,7 +21,9 @@ from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.answered_nodes import cache_as_answered, node_not_found
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.extender_statuses import SCALE
@@ -32,6 +35,11 @@ from kubescheduler.framework.deciding.pre_filter_plugins import outside
 from kubescheduler.framework.deciding.preemption_search import Search
 from kubescheduler.framework.deciding.score_plugins import FrameworkScores, Scoring
 from predicates.types import GO_ON
+
+
+def _emptied(cache: ClusterCache) -> EmptiedNodes:
+    """The nodes as they look when an extender answered them as objects."""
+    return EmptiedNodes.of(cache.snapshot())
 
 
 @attrs.define(eq=False)
@@ -60,8 +68,9 @@ class Deciding:
             snapshot = scheduler.cache.snapshot()
             state = scheduler.state(info, len(snapshot))
             feasible = self.found.find(state, snapshot, listed)
+            names = self._with_added(names)
             if len(feasible) > (0 if self.thorough else 1) and not self.found.only:
-                host = names[self._score(state, snapshot, feasible)]
+                host = names[self._score(state, snapshot, feasible, names)]
             elif len(feasible):
                 host = names[int(feasible[0])]
         except SchedulingError as e:
@@ -69,6 +78,11 @@ class Deciding:
             self.scored, self.source = FrameworkScores(), None
             self.found.forget()
         return self._decision(names, listed, host, error)
+
+    def _with_added(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Row → name, also of the nodes that an extender answered and the cluster does not have."""
+        filtered = self.found.filtered
+        return names if filtered is None else names + filtered.answered.added_names
 
     def _ready(self) -> PodInfo:
         scheduler = self.scheduler
@@ -78,16 +92,23 @@ class Deciding:
 
     # --- score -----------------------------------------------------------------------------
 
-    def _score(self, state: ProfileState, snapshot: Snapshot, feasible: IntArray) -> int:
+    def _score(self, state: ProfileState, snapshot: Snapshot, feasible: IntArray, names: tuple[str, ...]) -> int:
         """The chosen row."""
         scheduler = self.scheduler
         passed, filtered = self.found.passed, self.found.filtered
         everywhere = passed is not None and passed.everywhere and filtered is None
-        base, see = snapshot, scheduler.cache.snapshot
+        cache, base, see = scheduler.cache, snapshot, scheduler.cache.snapshot
+        if filtered is not None and filtered.answered.invented and not scheduler.rules.empties:
+            self._cannot_score(next(iter(filtered.answered.invented)))
         if filtered is not None and filtered.emptied and scheduler.rules.empties:
-            base, see = EmptiedNodes.of(snapshot), self._emptied
+            if filtered.answered.altered:
+                cache = cache_as_answered(cache, filtered.answered)
+                snapshot = cache.snapshot()
+                state = ProfileState(cache.info(self.pod).naming(self.pod.node_name), scheduler.compiled)
+            see = partial(_emptied, cache)
+            base = see()
         view = base if everywhere else base.take(feasible)
-        log, priorities = scheduler.cache.columns.log, scheduler.compiled.algorithm.priorities
+        log, priorities = cache.columns.log, scheduler.compiled.algorithm.priorities
         self.source = ScoreSource(state.info, see, priorities, log, extender_scale=SCALE)
         scoring = Scoring(
             self.pod,
@@ -106,24 +127,24 @@ class Deciding:
                 self.pod, extenders, self.found.traces, snapshot, feasible, SCALE
             )
             self.scored.totals = self.scored.totals + sums
-        return self._select(feasible, self.scored.totals)
+        return self._select(feasible, self.scored.totals, cache.columns.ranks, names)
 
-    def _emptied(self) -> EmptiedNodes:
-        """The nodes as they look when an extender answered them as objects."""
-        return EmptiedNodes.of(self.scheduler.cache.snapshot())
+    def _cannot_score(self, name: str) -> None:
+        """A node that is not there makes the first Score plugin fail. Upstream: 1.20."""
+        for plugin in self.scheduler.compiled.scores:
+            text = f'getting node "{name}" from Snapshot: {node_not_found(name)}'
+            raise SchedulingError(score_failed(plugin, text))
 
-    def _select(self, feasible: IntArray, totals: IntArray) -> int:
-        scheduler = self.scheduler
-        columns = scheduler.cache.columns
-        if isinstance(scheduler.tie_break, HeapTie):
-            return self._heap(feasible, totals, scheduler.tie_break.rng)
+    def _select(self, feasible: IntArray, totals: IntArray, ranks: IntArray, names: tuple[str, ...]) -> int:
+        tie_break = self.scheduler.tie_break
+        if isinstance(tie_break, HeapTie):
+            return self._heap(feasible, totals, tie_break.rng, names)
         first = int(totals.argmax())
         tied = np.flatnonzero(totals == totals[first])
-        return scheduler.tie_break.choose(feasible[tied], columns.ranks)
+        return tie_break.choose(feasible[tied], ranks)
 
-    def _heap(self, feasible: IntArray, totals: IntArray, rng: random.Random) -> int:
+    def _heap(self, feasible: IntArray, totals: IntArray, rng: random.Random, names: tuple[str, ...]) -> int:
         """Upstream's own choice."""
-        names = self.scheduler.cache.columns.published[0]
         hosts = {host for trace in self.found.traces for host, _ in trace.scores or ()}
         scored = np.array([at for at, row in enumerate(feasible.tolist()) if names[row] in hosts], np.int64)
         ranks = random_ranks(len(feasible), scored, rng) if len(scored) else None

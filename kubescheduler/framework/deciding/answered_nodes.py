@@ -1,0 +1,117 @@
+"""Nodes as the filters of extenders answered them, also such as the cluster does not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import DecodeError, SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.manifests.decode import decode_object
+from clusterstate.objects import Node
+from kubescheduler.core.algorithm import FilterAnswer
+from kubescheduler.core.extender_calls import SnapshotRows
+from kubescheduler.extender.encoding import manifest_of
+
+
+def node_not_found(name: str) -> str:
+    """The text for a name that the snapshot does not have. Upstream: 1.20 and 1.36 snapshot.Get."""
+    return f'nodeinfo not found for node name "{name}"'
+
+
+@attrs.define(eq=False)
+class AnsweredRows(SnapshotRows):
+    """The rows of one attempt's nodes: those of the snapshot, and behind them a row for every answered node object that
+    the cluster does not have. Upstream: 1.36 findNodesThatPassExtenders makes node records of the answered objects.
+    """
+
+    added: list[Node] = attrs.field(factory=list)
+    """The nodes of the rows behind the snapshot's."""
+    changed: dict[int, Node] = attrs.field(factory=dict)
+    """Row → the answered object, where it says something else than the cluster's."""
+    invented: dict[str, int] = attrs.field(factory=dict)
+    """Name → row, of answered nodes that the cluster has no object of."""
+
+    @property
+    def altered(self) -> bool:
+        """Whether the answers hold a node that the cluster does not have as it was answered."""
+        return bool(self.added or self.changed)
+
+    @property
+    def added_names(self) -> tuple[str, ...]:
+        """The names of the rows behind the snapshot's."""
+        return tuple(node.name for node in self.added)
+
+    def nodes(self, rows: IntArray) -> list[Node]:
+        """The node objects of rows, as they were answered last."""
+        if not self.altered:
+            return super().nodes(rows)
+        found = (self._node(row) for row in rows.tolist())
+        return [node for node in found if node is not None]
+
+    def _node(self, row: int) -> Node | None:
+        size = len(self.snapshot)
+        return self.added[row - size] if row >= size else self.changed.get(row, self.snapshot.node(row))
+
+    def read(self, answer: FilterAnswer) -> None:
+        """Notes the answered node objects. Raises SchedulingError when one is no node."""
+        for name, raw in zip(answer.nodes, answer.objects or (), strict=False):
+            self._note(name, _document(raw))
+
+    def _of_name(self, name: str) -> int:
+        row = self.invented.get(name)
+        return super()._of_name(name) if row is None else row
+
+    def _note(self, name: str, document: dict[str, Any]) -> None:
+        row = self.snapshot.row_of(name)
+        if row is None:
+            self.added.append(_decoded(document))
+            self.invented[name] = len(self.snapshot) + len(self.added) - 1
+            return
+        known = self.snapshot.node(row)
+        if known is None:
+            self.changed[row] = _decoded(document)
+            self.invented[name] = row
+            return
+        self.changed.pop(row, None)
+        if document != manifest_of(known):
+            node = _decoded(document)
+            if node != known:
+                self.changed[row] = node
+
+
+def _document(raw: msgspec.Raw) -> dict[str, Any]:
+    found = msgspec.json.decode(raw)
+    return {key: value for key, value in (found or {}).items() if key not in ("apiVersion", "kind")}
+
+
+def _decoded(document: dict[str, Any]) -> Node:
+    try:
+        node = decode_object({"apiVersion": "v1", "kind": "Node", **document})
+    except DecodeError as error:
+        raise SchedulingError(f"cannot read the extender's answer: nodes.items: {error}") from error
+    assert isinstance(node, Node)
+    return node
+
+
+def cache_as_answered(cache: ClusterCache, answered: AnsweredRows) -> ClusterCache:
+    """A copy of the cluster, row for row, with the answered nodes in it; what runs on the others is there too.
+
+    Cost: all nodes and pods are noted anew, which only an answer of other nodes than were sent brings about.
+    """
+    made = ClusterCache(cache.view)
+    made.objects = cache.objects
+    columns = cache.columns
+    for row, name in enumerate(columns.names):
+        made.columns.row(name or f"\0{row}")
+        node = answered.changed.get(row, columns.nodes[row])
+        if node is not None:
+            made.columns.put_node(row, node)
+        for uid, pod in columns.pods[row].items():
+            made.columns.put_pod(row, pod, uid)
+    for node in answered.added:
+        made.columns.put_node(made.columns.row(node.name), node)
+    return made
