@@ -1,0 +1,1 @@
+"""HTTP to the API server: who we are, how often we may ask, and what its answers mean."""

@@ -1,0 +1,217 @@
+"""One client of the API server: limited, retried when the server asks for it, measured. Upstream: client-go's rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote_plus
+
+import aiohttp
+import attrs
+import msgspec
+from yarl import URL
+
+from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
+from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.transport.api_answers import ApiAnswer, error_of, transport_error
+from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
+
+Query = Sequence[tuple[str, str]]
+"""Keys and values, in the order in which they are sent."""
+
+JSON = "application/json"
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+
+RETRIES = 10
+"""How often a request is repeated because the server asked for it."""
+CONNECTIONS = 512
+"""Connections that are kept to the server at the same time."""
+
+FAILURES = (aiohttp.ClientError, TimeoutError, OSError, asyncio.IncompleteReadError)
+
+
+@attrs.frozen
+class ClientOptions:
+    """What the clients of one process differ in."""
+
+    limits: Limits = attrs.field(factory=Limits)
+    user_agent: str = "kube-scheduler"
+    """Of all requests."""
+    timeout: float | None = None
+    """Seconds for one request with everything in it, None: no limit. Watches have none."""
+
+
+class ApiClient:
+    """Sends requests to one API server. Everything but the constructor is for the I/O thread.
+
+    Limits and retries are the client's, so that all who share one share its rate.
+    """
+
+    def __init__(
+        self,
+        access: ServerAccess,
+        options: ClientOptions | None = None,
+        *,
+        observer: RestObserver | None = None,
+        clock: WallClock | None = None,
+    ) -> None:
+        self.access = access
+        self._options = ClientOptions() if options is None else options
+        self._observer = NoRestObserver() if observer is None else observer
+        self._clock = SystemClock() if clock is None else clock
+        self.bucket = TokenBucket(self._options.limits, self._clock)
+        """The client's limit on requests."""
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Ends all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        query: Query = (),
+        body: Any = None,
+        content_type: str = JSON,
+        *,
+        timeout: float | None = None,
+    ) -> ApiAnswer:
+        """Sends a request and waits for its answer.
+
+        body: bytes are sent as they are, anything else as JSON. timeout: seconds, instead of the client's.
+        Raises ApiError when the server refuses, or cannot be reached.
+        """
+        data = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
+        for last in (*(False,) * RETRIES, True):
+            answer = await self._once(method, path, query, data, content_type, timeout)
+            pause = _retry_after(answer)
+            if pause is None or last:
+                break
+            self._observer.retried(method, self.access.host, str(answer.code))
+            await self._clock.sleep(pause)
+        if answer.code > 299:
+            raise error_of(answer.code, answer.body)
+        return answer
+
+    async def _once(
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        data: bytes | None,
+        content_type: str,
+        timeout: float | None,
+    ) -> ApiAnswer:
+        answer = await self._sent(method, path, query, data, content_type, timeout)
+        if answer.code == 401 and await self.access.renew():
+            answer = await self._sent(method, path, query, data, content_type, timeout)
+        return answer
+
+    async def _sent(
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        data: bytes | None,
+        content_type: str,
+        timeout: float | None,
+    ) -> ApiAnswer:
+        await self._admitted(method, path)
+        headers = {**await self.access.headers(), "Accept": "application/json, */*"}
+        if data is not None:
+            headers["Content-Type"] = content_type
+        url = self.url(path, query)
+        total = self._options.timeout if timeout is None else timeout
+        started, code, received = self._clock.monotonic(), "<error>", 0
+        try:
+            async with self._open().request(
+                method,
+                url,
+                data=data,
+                headers=headers,
+                ssl=self.access.ssl,
+                timeout=aiohttp.ClientTimeout(total=total),
+                allow_redirects=False,
+            ) as response:
+                content = await response.read()
+                code, received = str(response.status), len(content)
+                return ApiAnswer(response.status, content, response.headers)
+        except FAILURES as error:
+            raise transport_error(method, str(url), error) from None
+        finally:
+            seconds = self._clock.monotonic() - started
+            sent = 0 if data is None else len(data)
+            self._observer.finished(method, path, self.access.host, code, seconds, sent, received)
+
+    @asynccontextmanager
+    async def watch(self, path: str, query: Query) -> AsyncIterator[AsyncIterator[list[bytes]]]:
+        """Opens a stream of JSON documents, one a line; gives those that arrive together, until the server ends it.
+
+        Raises ApiError when the server refuses, or the stream breaks.
+        """
+        await self._admitted("GET", path)
+        headers = {**await self.access.headers(), "Accept": "application/json, */*"}
+        url = self.url(path, query)
+        started, code = self._clock.monotonic(), "<error>"
+        try:
+            async with self._open().get(
+                url, headers=headers, ssl=self.access.ssl, timeout=aiohttp.ClientTimeout(), allow_redirects=False
+            ) as response:
+                code = str(response.status)
+                if response.status > 299:
+                    if response.status == 401:
+                        await self.access.renew()
+                    raise error_of(response.status, await response.read())
+                yield _lines(response.content)
+        except FAILURES as error:
+            raise transport_error("GET", str(url), error) from None
+        finally:
+            self._observer.finished("GET", path, self.access.host, code, self._clock.monotonic() - started, 0, 0)
+
+    def url(self, path: str, query: Query = ()) -> URL:
+        """The address of a path below the server's, with its query in the order given."""
+        encoded = "&".join(f"{_escaped(key)}={_escaped(value)}" for key, value in query)
+        return URL(self.access.base_url + path + (f"?{encoded}" if encoded else ""), encoded=True)
+
+    async def _admitted(self, method: str, path: str) -> None:
+        self._observer.limited(method, path, self.access.host, await self.bucket.take())
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=60),
+                headers={"User-Agent": self._options.user_agent, "Accept-Encoding": "identity"},
+                read_bufsize=1 << 20,
+            )
+        return self._session
+
+
+def _escaped(text: str) -> str:
+    """As Go's url.QueryEscape writes it."""
+    return quote_plus(text, safe="-_.~")
+
+
+def _retry_after(answer: ApiAnswer) -> float | None:
+    """Seconds after which the server wants the request again; None when it does not."""
+    if answer.code != 429 and answer.code < 500:
+        return None
+    value: Mapping[str, str] = answer.headers
+    try:
+        return max(0, int(value["Retry-After"]))
+    except (KeyError, ValueError):
+        return None
+
+
+async def _lines(stream: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
+    """The whole lines of what arrives, without their ends."""
+    rest = b""
+    async for chunk in stream.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
+        found = [line for line in lines if line]
+        if found:
+            yield found

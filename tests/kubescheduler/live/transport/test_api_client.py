@@ -1,0 +1,181 @@
+"""Requests to an API server over real connections."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.token_bucket import Limits
+from tests.support.live_clock import StoodClock
+
+Seen = list[tuple[str, str, str]]
+
+
+def a_status(code: int, message: str, reason: str) -> web.Response:
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": reason}
+    return web.json_response({**body, "code": code}, status=code)
+
+
+class Recorder:
+    """A server that answers by path, and what was counted of the requests to it."""
+
+    def __init__(self) -> None:
+        self.seen: Seen = []
+        self.finishes: list[tuple[str, str, str, int, int]] = []
+        self.retries: list[str] = []
+
+    def finished(self, verb: str, path: str, host: str, code: str, seconds: float, sent: int, received: int) -> None:
+        self.finishes.append((verb, path, code, sent, received))
+
+    def limited(self, verb: str, path: str, host: str, seconds: float) -> None:
+        """Nothing is kept of it."""
+
+    def retried(self, verb: str, host: str, code: str) -> None:
+        self.retries.append(code)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        text = await request.text()
+        self.seen.append((request.method, request.raw_path, text))
+        times = sum(path == request.raw_path for _, path, _ in self.seen)
+        match request.path:
+            case "/slow" if times < 3:
+                return web.Response(status=429, headers={"Retry-After": "1"}, text="slow down")
+            case "/taken":
+                return a_status(409, "it is taken", "Conflict")
+            case "/broken":
+                return web.Response(status=500, text="no\n")
+            case "/lost":
+                assert request.transport is not None
+                request.transport.close()
+            case "/watch":
+                stream = web.StreamResponse()
+                await stream.prepare(request)
+                for part in (b'{"a":', b'1}\n{"a":2}\n', b"\n", b'{"a":3}\n'):
+                    await stream.write(part)
+                await stream.write_eof()
+                return stream
+        return web.json_response({"agent": request.headers["User-Agent"], "kind": request.content_type})
+
+
+@pytest.fixture
+def io() -> Iterator[IoThread]:
+    with IoThread() as thread:
+        yield thread
+
+
+@pytest.fixture
+def server() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def url(io: IoThread, server: Recorder) -> Iterator[str]:
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", server.answer)
+    runner = web.AppRunner(app)
+
+    async def start() -> str:
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        return "http://{}:{}".format(*runner.addresses[0])
+
+    yield io.wait(start())
+    io.wait(runner.cleanup())
+
+
+@pytest.fixture
+def clock() -> StoodClock:
+    return StoodClock()
+
+
+@pytest.fixture
+def client(io: IoThread, url: str, server: Recorder, clock: StoodClock) -> Iterator[ApiClient]:
+    options = ClientOptions(Limits(0, 0), "kube-scheduler/v1.36.2 (linux/amd64) kubernetes/0000000/scheduler")
+    client = ApiClient(ServerAccess(url, token="Bearer secret"), options, observer=server, clock=clock)
+    yield client
+    io.wait(client.close())
+
+
+def test_an_answer(io: IoThread, client: ApiClient, server: Recorder) -> None:
+    """The body is JSON, the query in the order given and escaped as Go does, and all is measured."""
+    query = [("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"), ("a", "x y")]
+    answer = io.wait(client.request("POST", "/ok", query, {"b": [1]}))
+    assert answer.document() == {
+        "agent": "kube-scheduler/v1.36.2 (linux/amd64) kubernetes/0000000/scheduler",
+        "kind": "application/json",
+    }
+    path = "/ok?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&a=x+y"
+    assert server.seen == [("POST", path, '{"b":[1]}')]
+    assert server.finishes == [("POST", "/ok", "200", 9, len(answer.body))]
+
+
+def test_repeated_when_the_server_asks(io: IoThread, client: ApiClient, server: Recorder, clock: StoodClock) -> None:
+    """A Retry-After is waited for inside the one call."""
+    assert io.wait(client.request("POST", "/slow")).code == 200
+    assert (len(server.seen), server.retries, clock.slept) == (3, ["429", "429"], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "reason", "text"),
+    [
+        pytest.param("/taken", 409, "Conflict", "it is taken", id="a Status"),
+        pytest.param(
+            "/broken",
+            500,
+            "InternalError",
+            'an error on the server ("no") has prevented the request from succeeding',
+            id="plain text",
+        ),
+        pytest.param("/lost", 0, "", 'Post "{url}/lost": EOF', id="no answer"),
+    ],
+)
+def test_errors(io: IoThread, client: ApiClient, url: str, path: str, code: int, reason: str, text: str) -> None:
+    """Errors are the Status' message, or client-go's words."""
+    with pytest.raises(ApiError) as caught:
+        io.wait(client.request("POST", path))
+    assert (caught.value.code, caught.value.reason, str(caught.value)) == (code, reason, text.format(url=url))
+
+
+def test_nobody_there(io: IoThread) -> None:
+    """A refused connection is told in Go's words."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        client = ApiClient(ServerAccess(f"http://127.0.0.1:{port}"))
+        with pytest.raises(ApiError) as caught:
+            io.wait(client.request("GET", "/x"))
+        assert str(caught.value) == (
+            f'Get "http://127.0.0.1:{port}/x": dial tcp 127.0.0.1:{port}: connect: connection refused'
+        )
+        assert caught.value.refused
+        io.wait(client.close())
+
+
+def test_a_stream(io: IoThread, client: ApiClient) -> None:
+    """A watch gives whole lines, however they arrive."""
+
+    async def read() -> list[int]:
+        async with client.watch("/watch", [("watch", "true")]) as batches:
+            return [msgspec.json.decode(line)["a"] async for lines in batches for line in lines]
+
+    assert io.wait(read()) == [1, 2, 3]
+
+
+def test_a_refused_stream(io: IoThread, client: ApiClient) -> None:
+    """A watch that is refused raises what a request would."""
+
+    async def read() -> None:
+        async with client.watch("/taken", []):
+            pass
+
+    with pytest.raises(ApiError, match="it is taken"):
+        io.wait(read())

@@ -1,0 +1,160 @@
+"""Who the live scheduler is to an API server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+import yaml
+
+from clusterstate.errors import ConfigError
+from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> trustme.CA:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    return authority
+
+
+def kubeconfig(folder: Path, user: dict[str, Any], server: str = "https://127.0.0.1:6443") -> str:
+    """A kubeconfig's path, with two contexts."""
+    cluster = {"server": server, **({"certificate-authority": "ca.crt"} if server.startswith("https") else {})}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "here",
+        "clusters": [
+            {"name": "c", "cluster": cluster},
+            {"name": "d", "cluster": {"server": "http://there:8080"}},
+        ],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [
+            {"name": "here", "context": {"cluster": "c", "user": "u"}},
+            {"name": "there", "context": {"cluster": "d", "user": "u"}},
+        ],
+    }
+    (folder / "kubeconfig").write_text(yaml.safe_dump(document))
+    return str(folder / "kubeconfig")
+
+
+def headers(access: ServerAccess) -> dict[str, str]:
+    return asyncio.run(access.headers())
+
+
+@pytest.mark.usefixtures("authority")
+@pytest.mark.parametrize(
+    ("user", "header"),
+    [
+        pytest.param({"token": "t"}, "Bearer t", id="token"),
+        pytest.param({"tokenFile": "t"}, "Bearer from a file", id="token in a file beside it"),
+        pytest.param({"username": "u", "password": "p"}, "Basic dTpw", id="password"),
+    ],
+)
+def test_credentials(tmp_path: Path, user: dict[str, Any], header: str) -> None:
+    """The ways to say who one is."""
+    (tmp_path / "t").write_text("from a file")
+    access = asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    assert (access.base_url, access.host, headers(access)) == (
+        *("https://127.0.0.1:6443", "127.0.0.1:6443"),
+        {"Authorization": header},
+    )
+    assert isinstance(access.ssl, ssl.SSLContext)
+
+
+@pytest.mark.usefixtures("authority")
+def test_master_goes_first(tmp_path: Path) -> None:
+    """--master replaces the server of the file; another context has another server."""
+    path = kubeconfig(tmp_path, {"token": "t"})
+    master = asyncio.run(ServerAccess.from_kubeconfig(path, master="https://other:1/"))
+    there = asyncio.run(ServerAccess.from_kubeconfig(path, "there"))
+    assert (master.base_url, there.base_url) == ("https://other:1", "http://there:8080")
+
+
+def test_no_token_over_plain_http(tmp_path: Path) -> None:
+    """As client-go, a token is kept back where everybody could read it."""
+    access = asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"}, "http://127.0.0.1:1")))
+    assert headers(access) == {}
+
+
+@pytest.mark.usefixtures("authority")
+def test_an_exec_plugin(tmp_path: Path) -> None:
+    """A plugin is run once, and again when its token has expired or the server refuses it."""
+    counts = tmp_path / "runs"
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
+    script = (
+        f"import json, pathlib; p = pathlib.Path({str(counts)!r}); n = len(p.read_text()) if p.exists() else 0;"
+        f"p.write_text('x' * (n + 1)); a = {answer!r};"
+        "a['status'] = {'token': 'run-%d' % n, 'expirationTimestamp': ['2020-01-01T00:00:00Z',"
+        " '2099-01-01T00:00:00Z'][n > 0]}; print(json.dumps(a))"
+    )
+    user = {"exec": {"apiVersion": answer["apiVersion"], "command": sys.executable, "args": ["-c", script]}}
+
+    async def tokens() -> list[str]:
+        access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user))
+        return [(await access.headers())["Authorization"] for _ in range(3)]
+
+    assert asyncio.run(tokens()) == ["Bearer run-1"] * 3
+
+
+def test_a_client_certificate(tmp_path: Path, authority: trustme.CA) -> None:
+    """Certificates and keys are found beside the file."""
+    certificate = authority.issue_cert("me@here")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "me.crt")
+    certificate.private_key_pem.write_to_path(tmp_path / "me.key")
+    user = {"client-certificate": "me.crt", "client-key": "me.key"}
+    access = asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    assert isinstance(access.ssl, ssl.SSLContext)
+    assert headers(access) == {}
+
+
+@pytest.mark.usefixtures("authority")
+def test_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service account's token is read anew when the server no longer takes it."""
+    (tmp_path / "token").write_text("old\n")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+
+    async def tokens() -> tuple[str, str, str, bool]:
+        access = await ServerAccess.in_cluster(tmp_path)
+        first = (await access.headers())["Authorization"]
+        (tmp_path / "token").write_text("new\n")
+        renewed = await access.renew()
+        return access.base_url, first, (await access.headers())["Authorization"], renewed
+
+    assert asyncio.run(tokens()) == ("https://[fd00::1]:443", "Bearer old", "Bearer new", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("{}", "invalid configuration", id="empty"),
+        pytest.param("- a", "invalid configuration", id="a list"),
+        pytest.param(json.dumps({"current-context": "x", "contexts": [], "clusters": []}), "x", id="no such context"),
+        pytest.param("a: [", "invalid configuration", id="no YAML"),
+    ],
+)
+def test_a_kubeconfig_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
+    """One message names the file."""
+    (tmp_path / "kubeconfig").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
+    assert message in str(caught.value)
+    assert "kubeconfig" in str(caught.value)
+
+
+def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Upstream's texts for a missing file and for no configuration at all."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(ConfigError, match=f"^stat {os.fspath(tmp_path)}/no: no such file or directory$"):
+        asyncio.run(ServerAccess.from_kubeconfig(f"{tmp_path}/no"))
+    with pytest.raises(ConfigError, match=f"^{NO_CONFIGURATION}$"):
+        asyncio.run(ServerAccess.in_cluster(tmp_path))

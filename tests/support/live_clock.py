@@ -1,0 +1,27 @@
+"""A clock of the live scheduler that stands still until it is moved."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class StoodClock:
+    """Who sleeps by it sleeps not at all: the clock moves on instead."""
+
+    def __init__(self) -> None:
+        self.moment = 0.0
+        """Seconds since ``EPOCH``."""
+        self.slept: list[float] = []
+        """How long was slept, one after the other."""
+
+    def now(self) -> datetime:
+        return EPOCH + timedelta(seconds=self.moment)
+
+    def monotonic(self) -> float:
+        return self.moment
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.moment += seconds
