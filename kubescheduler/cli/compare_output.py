@@ -94,10 +94,12 @@ def _row(pod: PodComparison, *, wide: bool) -> tuple[str, ...]:
 
 
 def _difference(change: HostChange) -> str:
-    """``-1, +12``: how far the new host is ahead of the old one before and now."""
-    if change.old_difference is None or change.new_difference is None:
+    """``-1, +12``: how far the new host is ahead of the old one before and now; ``not scored`` where one is refused."""
+    if change.old_difference is None and change.new_difference is None:
         return NONE
-    return f"{change.old_difference:+d}, {change.new_difference:+d}"
+    from kubescheduler.comparison.cause_sentences import signed
+
+    return f"{signed(change.old_difference)}, {signed(change.new_difference)}"
 
 
 def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:

@@ -121,5 +121,10 @@ def _lead(points: int) -> str:
 
 
 def by_priority(contribution: Contribution) -> str:
-    """``LeastRequestedPriority -> NodeResourcesFit: -1, +12``."""
-    return f"{contribution.name}: {contribution.old:+d}, {contribution.new:+d}"
+    """``LeastRequestedPriority -> NodeResourcesFit: -1, +12``; ``not scored`` where a host was refused."""
+    return f"{contribution.name}: {signed(contribution.old)}, {signed(contribution.new)}"
+
+
+def signed(points: int | None) -> str:
+    """``+12``, ``-1``, ``+0``; ``not scored`` for None."""
+    return "not scored" if points is None else f"{points:+d}"

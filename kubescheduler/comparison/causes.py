@@ -38,7 +38,7 @@ from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contrib
 from kubescheduler.comparison.outcomes import Cause, HostChange, Step
 from kubescheduler.comparison.pairing import Pair
 from kubescheduler.comparison.refusal_difference import refusal_difference
-from kubescheduler.comparison.refusals import refusal_sentences, refusals
+from kubescheduler.comparison.refused_hosts import refused_host
 from kubescheduler.core.failed_attempts import failures
 from kubescheduler.engine.fine_scores import STEPS
 
@@ -76,7 +76,7 @@ def explained(
     for side, judgement in _sides(old, new):
         if not judgement.decision.tried:
             return HostChange(Cause.NOT_TRIED, _untried(side, judgement))
-    return _filtered(old, new, shadow) or _scored(old, new, shadow)
+    return refused_host(old, new, shadow) or _scored(old, new, shadow)
 
 
 def _sides(old: Judgement, new: Judgement) -> tuple[tuple[str, Judgement], tuple[str, Judgement]]:
@@ -110,34 +110,6 @@ def _unmoved(old: Judgement, new: Judgement, room: tuple[VictimChoice, VictimCho
     if found is None:
         return HostChange(Cause.SAME)
     return HostChange(Cause.DIFFERENT_REASONS, found.sentence(), reasons=found.reasons())
-
-
-# --- checks --------------------------------------------------------------------------------
-
-
-def _filtered(old: Judgement, new: Judgement, shadow: Judgement | None) -> HostChange | None:
-    """The change, if one of the hosts does not pass one engine's checks."""
-    before, after = old.decision.host, new.decision.host
-    if before is not None and new.place(before) is None:
-        by_engine = shadow is None or shadow.place(before) is not None
-        return _refused(Cause.FILTERED_NOW if by_engine else Cause.EARLIER_CHOICES, before, new)
-    if after is not None and old.place(after) is None:
-        by_engine = shadow is None or shadow.place(after) is None
-        return _refused(Cause.NO_LONGER_FILTERED if by_engine else Cause.EARLIER_CHOICES, after, old)
-    if shadow is None:
-        return None
-    if before is not None and shadow.place(before) is None:
-        return _refused(Cause.EARLIER_CHOICES, before, shadow)
-    if after is not None and shadow.place(after) is None:
-        return _refused(Cause.NO_LONGER_FILTERED, after, shadow)
-    return None
-
-
-def _refused(cause: Cause, host: str, by: Judgement) -> HostChange:
-    row = by.scheduler.cache.columns.row_of.get(host)
-    reasons = refusals(by.decision, row, host)
-    sentence = cause_sentence(CauseFacts(cause, host, reasons=reasons))
-    return HostChange(cause, sentence, reasons=reasons, evidence=refusal_sentences(by.decision, row, host))
 
 
 # --- scores --------------------------------------------------------------------------------

@@ -21,7 +21,9 @@ def pod_document(names: Sequence[str], pod: PodComparison) -> dict[str, Any]:
         "moved": pod.moved,
         "cause": str(pod.cause),
         "outcomes": [{"column": name, **_outcome(outcome)} for name, outcome in zip(names, pod.outcomes, strict=True)],
-        "changes": [{"column": name, **_change(change)} for name, change in zip(names[1:], pod.changes, strict=True)],
+        "changes": [
+            {"column": name, **change_document(change)} for name, change in zip(names[1:], pod.changes, strict=True)
+        ],
     }
 
 
@@ -40,7 +42,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _change(change: HostChange) -> dict[str, Any]:
+def change_document(change: HostChange) -> dict[str, Any]:
+    """What changed for one pod."""
     return {
         "cause": str(change.cause),
         "text": change.text,

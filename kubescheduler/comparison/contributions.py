@@ -44,6 +44,10 @@ class Judgement:
         found = np.flatnonzero(self.decision.feasible == self.decision.names.index(host))
         return int(found[0]) if len(found) else None
 
+    def scored(self, hosts: tuple[str, str]) -> bool:
+        """Whether both nodes have a total. A release does not score a node that alone is feasible."""
+        return len(self.decision.totals) > 0 and all(self.place(host) is not None for host in hosts)
+
     def difference(self, hosts: tuple[str, str]) -> int:
         """The second host's total minus the first one's."""
         first, second = self.places(hosts)

@@ -94,10 +94,11 @@ class Contribution:
     """The priority under the old engine, several separated by `` + ``; None where it has none."""
     new_name: str | None
     """The priority under the new engine, likewise."""
-    old: int
-    """What it adds to the difference under the old engine; all terms sum to the difference of the totals."""
-    new: int
-    """What it adds to the difference under the new engine."""
+    old: int | None
+    """What it adds to the difference under the old engine; all terms sum to the difference of the totals. None where
+    the old engine refuses one of the hosts."""
+    new: int | None
+    """What it adds to the difference under the new engine, likewise."""
     old_weight: int | None = None
     """The weight under the old engine; None where there is not exactly one priority."""
     new_weight: int | None = None
@@ -144,13 +145,13 @@ class HostChange:
     text: str = ""
     """One sentence for people."""
     contributions: tuple[Contribution, ...] = ()
-    """The terms of the difference; empty unless both engines scored both hosts."""
+    """The terms of the difference; empty unless one engine at least scored both hosts."""
     old_difference: int | None = None
-    """The new host's total minus the old host's, under the old engine; None without contributions."""
+    """The new host's total minus the old host's, under the old engine; None if it did not score both."""
     new_difference: int | None = None
     """The same under the new engine."""
     steps: tuple[Step, ...] = ()
-    """From the old scoring to the new one; empty without contributions."""
+    """From the old scoring to the new one; empty unless both engines scored both hosts."""
     reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     """Check → its reasons for the host that does not pass."""
     evidence: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)

@@ -49,7 +49,8 @@ const Detail = (() => {
     return element("dd", {}, ...parts);
   }
 
-  const scored = (scores, weight, value) =>
+  // value: null where one of the hosts was refused.
+  const scored = (scores, weight, value) => value === null ? "not scored" :
     (scores && weight !== null ? `(${plain(scores[1])} − ${plain(scores[0])}) × ${plain(weight)} = ` : "") + signed(value);
 
   function cell(label, text, kind = "number") {
@@ -95,12 +96,13 @@ const Detail = (() => {
         element("td", {role: "cell", class: "chart"}, span(newSum, newEnd, ...newReach))));
       [oldSum, newSum] = [oldEnd, newEnd];
     }
-    const total = element("tr", {role: "row", "data-old": change.old, "data-new": change.new},
+    const [oldTotal, newTotal] = [change.old ?? null, change.new ?? null];
+    const total = element("tr", {role: "row", "data-old": oldTotal, "data-new": newTotal},
       element("th", {scope: "row", role: "rowheader"}, "Difference of the totals"),
-      cell(pair.old, signed(change.old)),
-      element("td", {role: "cell", class: "chart"}, span(0, Number(change.old), ...oldReach)),
-      cell(pair.now, signed(change.new)),
-      element("td", {role: "cell", class: "chart"}, span(0, Number(change.new), ...newReach)));
+      cell(pair.old, scored(null, null, oldTotal)),
+      element("td", {role: "cell", class: "chart"}, span(0, Number(oldTotal), ...oldReach)),
+      cell(pair.now, scored(null, null, newTotal)),
+      element("td", {role: "cell", class: "chart"}, span(0, Number(newTotal), ...newReach)));
     return [
       element("h3", {}, `Why ${pair.newHost} and not ${pair.oldHost}`),
       element("p", {class: "hint"}, `Score of ${pair.newHost} minus score of ${pair.oldHost}, times weight. `

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubescheduler.comparison.cause_sentences import signed
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, Outcome, PodComparison
@@ -138,4 +139,4 @@ def _table(change: HostChange) -> Iterator[str]:
 
 
 def _signed(points: int | None) -> str:
-    return f"{points:+d}" if points else "0"
+    return signed(points) if points != 0 else "0"

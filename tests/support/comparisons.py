@@ -24,7 +24,7 @@ def scored(cause: Cause, at: int) -> HostChange:
     )
     steps = (Step(Cause.REMOVED_PRIORITY, ("SelectorSpreadPriority",), -10, -20), Step(cause, (), 35 + at, 15 + at))
     text = f"pod {at} goes elsewhere: {cause}"
-    return HostChange(cause, text, terms, sum(t.old for t in terms), sum(t.new for t in terms), steps)
+    return HostChange(cause, text, terms, sum(t.old or 0 for t in terms), sum(t.new or 0 for t in terms), steps)
 
 
 def pod(at: int, cause: Cause, name: str | None = None) -> PodComparison:

@@ -9,10 +9,13 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject
+from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparing import Cause, column_names, compare
+from kubescheduler.comparison.comparison_document import change_document
 from kubescheduler.engine.spec import EngineSpec
-from tests.support.compared import GIB, LEAST, Policies, check_sums, node, pod
+from tests.support.compared import GIB, LEAST, MOST, Policies, check_sums, node, pod
 
+CHECK = "PodFitsResources"
 TWO = [node("n1"), node("n2")]
 USED: list[ClusterObject] = [*TWO, pod("there", 100, on="n1")]
 """The first node is a little fuller, less than scores of 0-10 show."""
@@ -69,6 +72,41 @@ def test_preemption_in_a_sequence() -> None:
     assert [(outcome.host, outcome.evicts_from) for outcome in alone.pods[0].outcomes] == [(None, "n1")] * 2
 
 
+@pytest.mark.parametrize("releases", [("1.16", "1.16"), ("1.4", "1.20"), ("1.20", "1.16")])
+@pytest.mark.parametrize("old_scores", [True, False], ids=["refused now", "refused before"])
+def test_a_refused_node_has_the_terms_of_who_scored_both(
+    policies: Policies, releases: tuple[str, str], old_scores: bool
+) -> None:
+    """In a sequence the pod before has filled one node; only the scheduler that did not fill it scores both nodes."""
+    sides = [
+        policies.policy(releases[not old_scores], checks=[CHECK], MostRequestedPriority=2),
+        policies.policy(releases[old_scores], checks=[CHECK], LeastRequestedPriority=3),
+    ]
+    old, new = sides if old_scores else sides[::-1]
+    cluster: list[ClusterObject] = [*TWO, node("n3"), pod("there", 1000, on="n1")]
+    found = compare(cluster, [pod("a", 2500), pod("b", 2500)], old, [new], mode="sequence")
+    last = found.pods[1].changes[0]
+    assert last.cause is Cause.EARLIER_CHOICES
+    assert list(last.reasons) == ["NodeResourcesFit" if (new if old_scores else old).release == "1.20" else CHECK]
+    assert (last.old_difference, last.new_difference) == ((0, None) if old_scores else (None, 0))
+    [part] = last.contributions
+    assert (part.old_weight, part.new_weight) == ((2, 3) if old_scores else (3, 2))
+    assert (part.old_scores is None, part.new_scores is None) == (not old_scores, old_scores)
+    assert not last.steps
+    assert check_sums(found) == 2
+
+
+def test_terms_beside_a_check_that_one_configuration_has(policies: Policies) -> None:
+    """Without a sequence too; the terms that are known add up, and a report says which are not."""
+    old, new = policies.policy(MostRequestedPriority=2), policies.policy(checks=[CHECK], MostRequestedPriority=2)
+    found = compare([*TWO, pod("there", 2000, 7 * GIB, on="n1")], [pod("p", 2100)], old, [new])
+    [change] = found.pods[0].changes
+    assert (change.cause, change.new_difference) == (Cause.FILTERED_NOW, None)
+    assert change.old_difference == sum(part.old or 0 for part in change.contributions) < 0
+    assert by_priority(change.contributions[0]) == f"{MOST}: {change.old_difference:+d}, not scored"
+    assert change_document(change)["contributions"][0]["new"]["difference"] is None
+
+
 # --- laws ----------------------------------------------------------------------------------
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
@@ -76,7 +114,8 @@ RELEASES = ("1.4", "1.16", "1.20", "1.36")
 
 @pytest.mark.parametrize("mode", ["independent", "sequence"])
 @pytest.mark.parametrize("seed", range(6))
-def test_contributions_sum_to_the_difference_of_totals(seed: int, mode: str) -> None:
+@pytest.mark.parametrize("most", [900, 2500], ids=["roomy", "full"])
+def test_contributions_sum_to_the_difference_of_totals(seed: int, mode: str, most: int) -> None:
     """For every moved pod, between any two releases; and each has one cause, which is not `same`."""
     rng = random.Random(seed)
     zones = ("a", "b", "c")
@@ -100,7 +139,7 @@ def test_contributions_sum_to_the_difference_of_totals(seed: int, mode: str) -> 
         for at in range(25)
     ]
     waiting = [
-        pod(f"p{at}", rng.randrange(50, 900, 50), rng.randrange(1, 9) << 27, label={"app": rng.choice("xy")})
+        pod(f"p{at}", rng.randrange(50, most, 50), rng.randrange(1, 9) << 27, label={"app": rng.choice("xy")})
         for at in range(15)
     ]
     old, *news = (EngineSpec(release=release) for release in rng.sample(RELEASES, 3))
