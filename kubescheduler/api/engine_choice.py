@@ -37,6 +37,7 @@ def engine_spec(  # noqa: PLR0913
     gates: Mapping[str, bool] | str | None = None,
     hard_pod_affinity_symmetric_weight: int | None = None,
     percentage_of_nodes_to_score: int = 100,
+    scheduler_name: str | None = None,
     extenders: str = LIVE,
 ) -> EngineSpec:
     """The description of one scheduler; see ``Scheduler``. Raises ConfigError with every argument that is wrong."""
@@ -63,6 +64,7 @@ def engine_spec(  # noqa: PLR0913
         feature_gates=gates_text(gates),
         hard_pod_affinity_symmetric_weight=hard_pod_affinity_symmetric_weight,
         percentage_of_nodes_to_score=percentage_of_nodes_to_score,
+        scheduler_name=scheduler_name,
         max_pd_volumes=max_pd_volumes(os.environ),
         extenders=extenders,
         plugins=options,
@@ -154,6 +156,7 @@ ARGUMENTS = (
     "gates",
     "hard_pod_affinity_symmetric_weight",
     "percentage_of_nodes_to_score",
+    "scheduler_name",
     "extenders",
 )
 """What describes a scheduler besides its release."""

@@ -27,6 +27,8 @@ class Scheduler:
     ``"module:Factory"``. gates: feature gates, ``{"EvenPodsSpread": True}``. tie_break: among nodes with equal totals,
     ``"first"`` by name, ``"random"``, or ``"upstream"`` as the release chooses; seed: makes the latter two repeatable.
     percentage_of_nodes_to_score: below 100 stops looking once enough nodes fit, 0 is upstream's adaptive share.
+    scheduler_name: what it is called where no configuration says it, ``"default-scheduler"`` by default; it leaves pods
+    alone that name another.
     extenders: ``"live"`` asks HTTP extenders as configured, ``"pass"`` not at all: every node fits, none has a score;
     ``"record FILE"`` keeps their answers by request, ``"replay FILE"`` answers from there alone, and an unknown request
     raises InputError. ``notes`` says so.
@@ -58,6 +60,7 @@ class Scheduler:
         seed: int | None = None,
         percentage_of_nodes_to_score: int = 100,
         hard_pod_affinity_symmetric_weight: int | None = None,
+        scheduler_name: str | None = None,
         extenders: str = LIVE,
     ) -> None:
         if not isinstance(cluster, Cluster):
@@ -72,6 +75,7 @@ class Scheduler:
             gates=gates,
             percentage_of_nodes_to_score=percentage_of_nodes_to_score,
             hard_pod_affinity_symmetric_weight=hard_pod_affinity_symmetric_weight,
+            scheduler_name=scheduler_name,
             extenders=extenders,
         )
         notes: list[str] = []

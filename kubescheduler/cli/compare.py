@@ -99,7 +99,8 @@ def compare(
 
     CLUSTER are files, folders, .csv files of nodes, or - for standard input. A configuration is written as
     release=1.16,policy=policy.json with the keys release, provider, policy, policy-configmap, config, feature-gates
-    (separated by ;), hard-pod-affinity-symmetric-weight, percentage-of-nodes-to-score and extenders.
+    (separated by ;), hard-pod-affinity-symmetric-weight, percentage-of-nodes-to-score, scheduler-name and
+    extenders.
 
     Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
     removed-priority, normalisation, extender-scaling, own-constraints, tie-break, could-have-been, earlier-choices,

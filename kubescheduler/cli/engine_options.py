@@ -28,6 +28,7 @@ FIELDS: dict[str, str] = {
     "feature_gates": "feature_gates",
     "hard_pod_affinity_symmetric_weight": "hard_pod_affinity_symmetric_weight",
     "failure_domains": "failure_domains",
+    "scheduler_name": "scheduler_name",
     "percentage_of_nodes_to_score": "percentage_of_nodes_to_score",
     "extenders": "extenders",
     "strict": "strict",
@@ -181,6 +182,11 @@ _SELECTION = (
         callback=_domains,
         metavar="KEY,KEY",
         help="What an empty topologyKey stands for, in release 1.4.",
+    ),
+    click.option(
+        "--scheduler-name",
+        metavar="NAME",
+        help="Whose pods it places; it leaves others alone.  [not in 1.36; default: default-scheduler]",
     ),
 )
 _CHOICE = (

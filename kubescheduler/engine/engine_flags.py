@@ -54,7 +54,8 @@ class EngineFlags:
     """A Policy's document, in place of its file."""
     component: Mapping[str, Any] | None = None
     """A KubeSchedulerConfiguration's document, in place of its file."""
-
+    scheduler_name: str | None = None
+    """What the scheduler is called, ``default-scheduler`` when None; pods that name another one are left alone."""
     extenders: str = LIVE
     """How extenders are asked: ``live``, ``pass``, ``record FILE`` or ``replay FILE``."""
 

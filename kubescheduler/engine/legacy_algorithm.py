@@ -13,6 +13,7 @@ from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.config.policy.unread_keys import checked_policy
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.legacy_behaviour import DEFAULT_SCHEDULER
 from kubescheduler.engine.custom_entries import with_custom_entries
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.extender import NodeEncoder
@@ -184,6 +185,6 @@ def _assemble(
         honours_preemption_policy=gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=rules.behaviour,
-        scheduler_name=rules.scheduler_name,
+        scheduler_name=flags.scheduler_name or DEFAULT_SCHEDULER,
         percentage_of_nodes_to_score=flags.percentage_of_nodes_to_score if rules.samples else 100,
     )

@@ -99,8 +99,6 @@ class LegacyRules:
     """A policy may come from a ConfigMap."""
     legacy_policy_flag: bool
     """There is a flag ``--use-legacy-policy-config``."""
-    scheduler_name: str | None
-    """What the scheduler is called unless a component configuration says so; None: it tries every pod."""
     samples: bool
     """The search may end once enough nodes fit."""
     every_check: bool

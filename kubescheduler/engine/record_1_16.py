@@ -69,7 +69,6 @@ LEGACY_1_16 = LegacyRules(
     absent_means_default=True,
     config_maps=True,
     legacy_policy_flag=True,
-    scheduler_name=None,
     samples=True,
     every_check=False,
     wire=WIRE_1_16,

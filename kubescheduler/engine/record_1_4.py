@@ -18,7 +18,7 @@ from kubescheduler.config.policy.policy_1_4 import (
     policy_problems_1_4,
     read_policy_file_1_4,
 )
-from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4, DEFAULT_SCHEDULER
+from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_4
 from kubescheduler.engine.fine_scores import FINE_1_4
 from kubescheduler.engine.legacy_rules import LegacyRules
@@ -50,7 +50,6 @@ LEGACY_1_4 = LegacyRules(
     absent_means_default=False,
     config_maps=False,
     legacy_policy_flag=False,
-    scheduler_name=DEFAULT_SCHEDULER,
     samples=False,
     every_check=True,
     wire=WIRE_1_4,

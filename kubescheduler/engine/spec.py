@@ -59,6 +59,7 @@ KEYS: dict[str, str] = {
     "feature-gates": "feature_gates",
     "hard-pod-affinity-symmetric-weight": "hard_pod_affinity_symmetric_weight",
     "percentage-of-nodes-to-score": "percentage_of_nodes_to_score",
+    "scheduler-name": "scheduler_name",
     "extenders": "extenders",
 }
 """What can be said in one line → field."""
@@ -236,18 +237,28 @@ def _config_of_source(spec: EngineSpec, policies: PolicyRules, notice: Notice) -
             refuse_policy_beside(parse_document(read_text(Path(spec.config_file)), spec.config_file))
         place = source.policy_configmap or source.policy_file or "policy"
         try:
-            return policies.check(policy, gates, notice=notice, strict=spec.strict)
+            return _called(spec, policies.check(policy, gates, notice=notice, strict=spec.strict), notice)
         except ConfigError as error:
             raise ConfigError(f"{place}: {problem}" for problem in error.problems) from error
     provider = source.provider or DEFAULT_PROVIDER
     if spec.config_file is not None or spec.component is not None:
         if weight is not None:
             notice("--hard-pod-affinity-symmetric-weight has no effect beside --config")
-        return _component_config(spec, provider)
+        return _called(spec, _component_config(spec, provider), notice)
     policies.profile(provider, gates, hint=True)
-    return _with_hard_weight(
-        default_config(spec.record.framework_rules.component, gates, provider, points=spec.points()), weight
-    )
+    config = default_config(spec.record.framework_rules.component, gates, provider, points=spec.points())
+    return _called(spec, _with_hard_weight(config, weight), notice)
+
+
+def _called(spec: EngineSpec, config: SchedulerConfig, notice: Notice) -> SchedulerConfig:
+    """With the flag's name for its profile; a component configuration names its profiles itself."""
+    if spec.scheduler_name is None:
+        return config
+    if spec.config_file is not None or spec.component is not None:
+        notice("--scheduler-name has no effect beside --config")
+        return config
+    profiles = (attrs.evolve(profile, scheduler_name=spec.scheduler_name) for profile in config.profiles)
+    return attrs.evolve(config, profiles=tuple(profiles))
 
 
 def _with_hard_weight(config: SchedulerConfig, weight: int | None) -> SchedulerConfig:
@@ -269,6 +280,7 @@ def _config(spec: EngineSpec) -> SchedulerConfig:
         "--policy-configmap": spec.policy_configmap,
         "--hard-pod-affinity-symmetric-weight": spec.hard_pod_affinity_symmetric_weight,
         "--use-legacy-policy-config": spec.use_legacy_policy_config or None,
+        "--scheduler-name": spec.scheduler_name,
     }
     instead = INSTEAD.format(spec.release)
     problems = [f"unknown flag: {flag}: {instead}" for flag, value in flags.items() if value is not None]

@@ -15,6 +15,7 @@ from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 UNUSED = {
     "--algorithm-provider": "provider",
     "--hard-pod-affinity-symmetric-weight": "hard_pod_affinity_symmetric_weight",
+    "--scheduler-name": "scheduler_name",
 }
 """Flags that have no effect beside ``--config`` → field."""
 
@@ -141,6 +143,7 @@ def component_of_flags(flags: EngineFlags) -> V1Alpha1Config:
         configmap = ConfigMapName(metadata.get("namespace", "kube-system"), metadata.get("name", ""))
     percentage = flags.percentage_of_nodes_to_score
     return V1Alpha1Config(
+        scheduler_name=flags.scheduler_name or DEFAULT_SCHEDULER_NAME,
         provider=source.provider,
         policy_file=source.policy_file,
         policy_configmap=configmap,

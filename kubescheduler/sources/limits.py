@@ -31,7 +31,7 @@ class Limit:
 LIMITS: Mapping[str, Limit] = {
     "depth": Limit(100, "levels of lists and objects in one another", 400),
     "aliases": Limit(1_000_000, "values that the aliases of a YAML document stand for"),
-    "size": Limit(512 * 2**20, "bytes of a file, unpacked"),
+    "size": Limit(2 * 2**30, "bytes of a file, unpacked"),
     "pods": Limit(200_000, "pods that the controllers of a workload make"),
     "seeds": Limit(10_000, "seeds of a sweep"),
 }

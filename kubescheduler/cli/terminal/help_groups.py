@@ -54,6 +54,7 @@ OPTION_GROUPS = (
         (
             *("release", "algorithm_provider", "policy_config_file", "policy_configmap", "use_legacy_policy_config"),
             *("config", "write_config_to", "feature_gates", "hard_pod_affinity_symmetric_weight", "failure_domains"),
+            "scheduler_name",
             *(
                 "percentage_of_nodes_to_score",
                 "tie_break",

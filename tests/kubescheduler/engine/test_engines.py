@@ -62,13 +62,12 @@ def test_engines_by_provider() -> None:
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_pods_of_another_scheduler(release: str) -> None:
-    """They go nowhere, with the release's words; legacy releases decide on every pod that they are given."""
+    """They go nowhere, with the release's words."""
     pod = make_pod("p", scheduler_name='my"own')
     scheduler = scheduler_of(EngineSpec(release))
     for decision in (scheduler.decide(pod), scheduler.decide(pod, thorough=True)):
         assert (decision.host, decision.nodes_total, decision.tried) == (None, 1, False)
         assert decision.message == 'profile not found for scheduler name "my\\"own"'
-    assert scheduler_of(EngineSpec("1.16")).decide(pod).host == "n"
 
 
 def test_pods_that_are_held_back() -> None:

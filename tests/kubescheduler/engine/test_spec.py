@@ -131,6 +131,41 @@ def test_the_hard_weight_lasts_without_a_configuration(tmp_path: Path) -> None:
     assert "--hard-pod-affinity-symmetric-weight has no effect beside --config" in notes
 
 
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
+@pytest.mark.parametrize(
+    ("said", "named", "tried"),
+    [
+        (None, None, True),
+        (None, "default-scheduler", True),
+        (None, "batch", False),
+        ("batch", "batch", True),
+        ("batch", None, False),
+    ],
+    ids=["nobody-named", "the-default-named", "another-named", "named-like-the-flag", "named-unlike-the-flag"],
+)
+def test_scheduler_name_says_whose_pods_are_tried(
+    release: str, said: str | None, named: str | None, tried: bool
+) -> None:
+    """Pods that name another scheduler than ``--scheduler-name`` are left alone in every release with the flag."""
+    made = EngineSpec(release, scheduler_name=said).engine(print)
+    annotations = {"scheduler.alpha.kubernetes.io/name": named} if named and release == "1.4" else {}
+    waiting = make_pod("p", scheduler_name=named or "", annotations=annotations)
+    decision = made.scheduler(ClusterCache.of([make_node("n")], made.view)).decide(waiting)
+    assert decision.tried == tried
+    assert (decision.host == "n") == tried
+
+
+def test_scheduler_name_beside_a_configuration(tmp_path: Path) -> None:
+    """The configuration names its profiles itself, and the flag is said to have no effect."""
+    config = tmp_path / "config.yaml"
+    for release, version in (("1.16", "v1alpha1"), ("1.20", "v1beta1")):
+        config.write_text(f"apiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n")
+        notes: list[str] = []
+        made = EngineSpec(release, config_file=str(config), scheduler_name="batch").engine(notes.append)
+        assert "--scheduler-name has no effect beside --config" in notes
+        assert made.scheduler(ClusterCache.of([make_node("n")], made.view)).decide(make_pod("p")).host == "n"
+
+
 # --- 1.36 ------------------------------------------------------------------------------------
 
 
@@ -142,6 +177,7 @@ def test_1_36_knows_no_providers_and_policies() -> None:
         policy_file="p.json",
         policy_configmap="c",
         hard_pod_affinity_symmetric_weight=1,
+        scheduler_name="mine",
     )
     problems = faults(spec)
     assert [problem.split(":")[1].strip() for problem in problems] == [
@@ -149,6 +185,7 @@ def test_1_36_knows_no_providers_and_policies() -> None:
         "--policy-config-file",
         "--policy-configmap",
         "--hard-pod-affinity-symmetric-weight",
+        "--scheduler-name",
     ]
     assert all(problem.startswith("unknown flag: ") and "--config" in problem for problem in problems)
 
