@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
+    from kubescheduler.cli.terminal.screen import Screen
     from kubescheduler.engine.engines import PodScheduler
     from kubescheduler.simulation.room import Room
 
@@ -73,6 +74,8 @@ def capacity(
       kubescheduler capacity cluster.yaml --pod web.yaml
       kubescheduler capacity cluster.yaml --pod small.yaml --pod large.yaml -o json
     """
+    import sys
+
     from clusterstate.errors import InputError
     from kubescheduler.cli.inputs import (
         attempt,
@@ -82,6 +85,7 @@ def capacity(
         read_shown,
         with_owners,
     )
+    from kubescheduler.cli.terminal.screen import screen_of
 
     if (*cluster, *pod_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -97,7 +101,7 @@ def capacity(
     for note in (*notes_on_cluster(found), *asked.notes):
         remark(note)
     rooms = [_room(pod, scheduler, limit) for pod in asked.distinct()]
-    for piece in rendered_rooms(rooms, output, engine.notes(configured)):
+    for piece in rendered_rooms(rooms, output, engine.notes(configured), screen_of(sys.stdout)):
         click.echo(piece, nl=False)
     return 0 if all(room.count for room in rooms) else 1
 
@@ -115,9 +119,14 @@ def _room(pod: Pod, scheduler: PodScheduler, limit: int) -> Room:
         return room_for(pod, scheduler, limit=limit, progress=lambda done: tell(done, places))
 
 
-def rendered_rooms(rooms: Iterable[Room], output: str, notes: Sequence[str] = ()) -> Iterator[str]:
-    """The answers in pieces; output: table, wide or json."""
+def rendered_rooms(
+    rooms: Iterable[Room], output: str, notes: Sequence[str] = (), screen: Screen | None = None
+) -> Iterator[str]:
+    """The answers in pieces; output: table, wide or json. screen: what tables are shown on; None: no terminal."""
     from kubescheduler.cli.tables import table
+    from kubescheduler.cli.terminal.screen import PLAIN
+
+    screen = screen or PLAIN
 
     if output == "json":
         from kubescheduler.cli.list_documents import list_document
@@ -126,13 +135,13 @@ def rendered_rooms(rooms: Iterable[Room], output: str, notes: Sequence[str] = ()
             {"kind": "CapacityList", **({"notes": list(notes)} if notes else {})}, map(_document, rooms), "json"
         )
         return
-    yield from (f"! {note}\n" for note in notes)
+    yield from (f"{screen.filled(f'! {note}')}\n" for note in notes)
     rooms = list(rooms)
     head = ("NAMESPACE", "POD", "MORE", "NODES", "MESSAGE")
-    yield table([head, *map(_row, rooms)]) + "\n"
+    yield table([head, *map(_row, rooms)], screen, gives_way=4, keys=2) + "\n"
     for room in rooms:
-        yield f"\n{room.pod.key}:\n"
-        yield table(_by_node(room) if output == "wide" else _by_reason(room)) + "\n"
+        yield f"\n{screen.filled(f'{room.pod.key}:')}\n"
+        yield table(_by_node(room) if output == "wide" else _by_reason(room), screen, gives_way=2, keys=1) + "\n"
 
 
 def _row(room: Room) -> tuple[str, ...]:

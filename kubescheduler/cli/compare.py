@@ -119,6 +119,7 @@ def compare(
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import attempt, nothing_collected
     from kubescheduler.cli.progress import progress
+    from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.comparison.comparing import compare as run
 
     _check_usage(cluster, pod_files, pending=pending)
@@ -137,7 +138,7 @@ def compare(
     asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "engines": [engine for _, engine in sides]}
     with progress("comparing", sys.stderr, smallest=MANY) as tell:
         found = run(objects, pods[:limit], specs[0], specs[1:], progress=tell, **asked)
-    for piece in rendered_comparison(found, output, tolerated):
+    for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
     return 2 if found.errors else int(found.differs(tolerated))
 

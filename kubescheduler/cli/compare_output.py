@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubescheduler.cli.tables import NONE, table
+from kubescheduler.cli.terminal.screen import PLAIN, Screen
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
+    from kubescheduler.comparison.workload_summaries import WorkloadChange
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -16,8 +18,13 @@ IN_TOTAL = {
 }
 
 
-def rendered_comparison(comparison: Comparison, output: str, tolerated: Collection[Cause]) -> Iterator[str]:
-    """A comparison as text in pieces; output: table, wide, json, yaml, html or junit."""
+def rendered_comparison(
+    comparison: Comparison, output: str, tolerated: Collection[Cause], screen: Screen = PLAIN
+) -> Iterator[str]:
+    """A comparison as text in pieces; output: table, wide, json, yaml, html or junit.
+
+    screen: what tables are shown on.
+    """
     if output in ("json", "yaml"):
         yield _document(comparison, output)
     elif output == "junit":
@@ -29,7 +36,7 @@ def rendered_comparison(comparison: Comparison, output: str, tolerated: Collecti
 
         yield render(comparison, tolerated)
     else:
-        yield "\n\n".join(_tables(comparison, tolerated, wide=output == "wide")) + "\n"
+        yield "\n\n".join(_tables(comparison, tolerated, screen, wide=output == "wide")) + "\n"
 
 
 def _document(comparison: Comparison, output: str) -> str:
@@ -45,22 +52,26 @@ def _document(comparison: Comparison, output: str) -> str:
     return document
 
 
-def _tables(comparison: Comparison, tolerated: Collection[Cause], *, wide: bool) -> Iterator[str]:
+def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen, *, wide: bool) -> Iterator[str]:
     from kubescheduler.comparison.headline import headline
 
-    yield f"{headline(comparison)} ({IN_TOTAL[comparison.mode]})."
+    yield screen.filled(f"{headline(comparison)} ({IN_TOTAL[comparison.mode]}).")
     if comparison.notes:
-        yield "\n".join(f"! {note}" for note in comparison.notes)
-    yield from _errors(comparison)
+        yield "\n".join(screen.filled(f"! {note}") for note in comparison.notes)
+    yield from (screen.filled(text) for text in _errors(comparison))
     if not comparison.pods:
         return
     if comparison.differing:
-        yield table([_header(comparison, wide=wide), *(_row(pod, wide=wide) for pod in comparison.differing)])
-        yield table(_causes(comparison, tolerated))
-    yield table(_effects(comparison))
+        workloads = _workloads(comparison)
+        if len(workloads) > 1:
+            yield table(workloads, screen, keys=2)
+        rows = [_header(comparison, wide=wide), *(_row(pod, wide=wide) for pod in comparison.differing)]
+        yield table(rows, screen, gives_way=len(rows[0]) - 1, keys=2)
+        yield table(_causes(comparison, tolerated), screen, gives_way=len(comparison.names), keys=1)
+    yield table(_effects(comparison), screen, keys=1)
     services = _services(comparison)
     if len(services) > 1:
-        yield table(services)
+        yield table(services, screen, gives_way=ZONES, keys=2)
 
 
 def _errors(comparison: Comparison) -> Iterator[str]:
@@ -72,6 +83,35 @@ def _errors(comparison: Comparison) -> Iterator[str]:
     texts = Counter(change.text for pod in comparison.pods for change in pod.changes if change.cause is Cause.ERROR)
     if texts:
         yield "\n".join(f"error of {count} {'pod' if count == 1 else 'pods'}: {text}" for text, count in texts.items())
+
+
+# --- workloads -----------------------------------------------------------------------------
+
+
+def _workloads(comparison: Comparison) -> list[tuple[str, ...]]:
+    """A row for each workload of which some pod differs and new column; no more than the heading where each such pod
+    stands for itself, so that the rows by pod say the same."""
+    differing = [workload for workload in comparison.workloads if workload.differs]
+    several = len(comparison.names) > 2
+    chance = any(change.could_have_been for workload in differing for change in workload.changes)
+    optional = ("COLUMN",) * several, ("COULD HAVE BEEN",) * chance
+    rows = [("NAMESPACE", "WORKLOAD", *optional[0], "PODS", "MOVED", *optional[1], "UNPLACED", "MAIN CAUSE")]
+    if all(workload.workload.startswith("Pod/") for workload in differing):
+        return rows
+    for found in differing:
+        for name, change in zip(comparison.names[1:], found.changes, strict=True):
+            unplaced = f"{found.unplaced} -> {change.unplaced}" if found.unplaced != change.unplaced else found.unplaced
+            numbers = (found.pods, change.moved, *((change.could_have_been,) * chance), unplaced)
+            cells = (found.namespace or NONE, found.workload, *((name,) * several), *map(str, numbers))
+            rows.append((*cells, _main_cause(change)))
+    return rows
+
+
+def _main_cause(change: WorkloadChange) -> str:
+    """The cause, with how many of the pods have it where some have another."""
+    if len(change.causes) == 1:
+        return str(change.cause)
+    return f"{change.cause} ({change.causes[change.cause]})"
 
 
 # --- pods and causes -----------------------------------------------------------------------
@@ -146,9 +186,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
+SERVICES = ("SERVICE", "COLUMN", "PODS", "NODES", "NODE SKEW", "ZONES", "ZONE SKEW")
+ZONES = SERVICES.index("ZONES")
+
+
 def _services(comparison: Comparison) -> list[tuple[str, ...]]:
     """The services whose pods are spread otherwise in some column: zones as counts in the order of their names."""
-    rows: list[tuple[str, ...]] = [("SERVICE", "COLUMN", "PODS", "NODES", "NODE SKEW", "ZONES", "ZONE SKEW")]
+    rows: list[tuple[str, ...]] = [SERVICES]
     found = [{spread.service: spread for spread in effects.spread} for effects in comparison.effects]
     for service in sorted({name for column in found for name in column}, key=str.encode):
         spreads = [column.get(service) for column in found]

@@ -107,16 +107,19 @@ def schedule(
         remark(note)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
-    render = functools.partial(_exported, scheduler, configured, inputs) if output == "simulator" else None
     notes = engine.notes(configured)
+    exported = functools.partial(_exported, scheduler, configured, inputs, notes)
+    render = exported if output == "simulator" else None
     return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes)
 
 
-def _exported(scheduler: PodScheduler, engine: Engine, inputs: Inputs, decisions: Iterable[Decision]) -> Iterator[str]:
+def _exported(
+    scheduler: PodScheduler, engine: Engine, inputs: Inputs, notes: Sequence[str], decisions: Iterable[Decision]
+) -> Iterator[str]:
     """What kube-scheduler-simulator would export, the results of every plugin on the pods."""
     from kubescheduler.report.simulator_export import Results, configuration_of, export_text
 
-    results = Results(scheduler)
+    results = Results(scheduler, notes)
     for decision in decisions:
         results.note(decision)
     for note in results.dropped():

@@ -110,20 +110,25 @@ def _run(
 
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.simulate_output import rendered_report
+    from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.report.simulator_export import Results, configuration_of, export_text
     from kubescheduler.simulation.plot import write_plot
+    from kubescheduler.simulation.run_events import Kind, RunEvent
     from kubescheduler.simulation.simulation import Simulation
 
-    results = Results(scheduler)
+    notes = engine.notes(configured)
+    results = Results(scheduler, notes)
     observe = results.note if output == "simulator" else None
     listen = _print_event if output == "events" else None
+    for note in notes if listen is not None else ():
+        _print_event(RunEvent(0.0, Kind.NOTE, message=note))
     with progress("simulating", sys.stderr, smallest=LONG, hidden=listen is not None and sys.stdout.isatty()) as tell:
         report = Simulation(
             scheduler, workload, preempt=preempt, grace=grace, progress=tell, observe=observe, listen=listen
         ).run()
     if plot is not None:
         write_plot(report, plot)
-    pieces = () if listen is not None else rendered_report(report, output, engine.notes(configured))
+    pieces = () if listen is not None else rendered_report(report, output, notes, screen_of(sys.stdout))
     if observe is not None:
         for note in results.dropped():
             remark(note)

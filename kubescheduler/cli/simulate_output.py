@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kubescheduler.cli.tables import NONE, table
+from kubescheduler.cli.terminal.screen import PLAIN, Screen
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.pod_records import PodRecord
@@ -20,38 +21,44 @@ PODS = ("NAMESPACE", "POD", "ARRIVED", "PLACED", "LEFT", "NODE", "ATTEMPTS", "OU
 POD_FIELDS = ("namespace", "name", "arrived", "placed", "left", "node", "attempts", "outcome", "message")
 
 
-def rendered_report(report: Report, output: str, notes: Sequence[str] = ()) -> Iterator[str]:
-    """The report in pieces; output: table, wide, json, csv (a line a pod) or timeline (CSV, a line a moment)."""
+def rendered_report(report: Report, output: str, notes: Sequence[str] = (), screen: Screen = PLAIN) -> Iterator[str]:
+    """The report in pieces; output: table, wide, json, csv (a line a pod) or timeline (CSV, a line a moment).
+
+    notes: on the whole; CSV has them in a column of their own, which is there only with notes. screen: what tables are
+    shown on.
+    """
     if output == "json":
         yield from _json(report, notes)
     elif output == "csv":
-        yield from _csv(POD_FIELDS, (_pod_row(record) for record in report.pods))
+        yield from _csv(POD_FIELDS, (_pod_row(record) for record in report.pods), notes)
     elif output == "timeline":
-        yield from _csv(*_timeline(report))
+        yield from _csv(*_timeline(report), notes)
     else:
-        yield from (f"! {note}\n" for note in notes)
-        yield "\n\n".join(_tables(report, wide=output == "wide")) + "\n"
+        yield from (f"{screen.filled(f'! {note}')}\n" for note in notes)
+        yield "\n\n".join(_tables(report, screen, wide=output == "wide")) + "\n"
 
 
 # --- tables ------------------------------------------------------------------------------------
 
 
-def _tables(report: Report, *, wide: bool) -> Iterator[str]:
+def _tables(report: Report, screen: Screen, *, wide: bool) -> Iterator[str]:
     if wide:
-        yield table([PODS, *(tuple(_cell(value) for value in _pod_row(record)) for record in report.pods)])
-    yield table((name.upper() + ":", str(count)) for name, count in _summary(report))
+        rows = (tuple(_cell(value) for value in _pod_row(record)) for record in report.pods)
+        yield table([PODS, *rows], screen, gives_way=PODS.index("MESSAGE"), keys=2)
+    yield table(((name.upper() + ":", str(count)) for name, count in _summary(report)), screen, heads=0)
     used = [("RESOURCE", "CAPACITY", "MEAN", "PEAK", "END")]
     for at, name in enumerate(report.resources):
         capacity = report.samples[-1].capacity[at]
         used.append((name, _amount(name, capacity), *_percents(report.level(at))))
-    yield table(used)
+    yield table(used, screen, keys=1)
     if wide:
-        yield table(_node_rows(report))
+        yield table(_node_rows(report), screen, keys=1)
     if reasons := report.reasons():
-        yield table([("PENDING PODS", "NODES", "REASON"), *((str(r.pods), str(r.nodes), r.reason) for r in reasons)])
+        waiting = ((str(r.pods), str(r.nodes), r.reason) for r in reasons)
+        yield table([("PENDING PODS", "NODES", "REASON"), *waiting], screen, gives_way=2)
     if report.preemptions:
         rows = ((seconds(p.time), p.pod, p.node, ", ".join(p.victims) or NONE) for p in report.preemptions)
-        yield table([("TIME", "POD", "NODE", "VICTIMS"), *rows])
+        yield table([("TIME", "POD", "NODE", "VICTIMS"), *rows], screen, gives_way=3, keys=2)
 
 
 def _summary(report: Report) -> Iterator[tuple[str, object]]:
@@ -105,12 +112,13 @@ def _pod_row(record: PodRecord) -> tuple[object, ...]:
 # --- CSV ---------------------------------------------------------------------------------------
 
 
-def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+def _csv(head: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str]) -> Iterator[str]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(head)
+    said = ["; ".join(notes)] if notes else []
+    writer.writerow([*head, *(["notes"] if notes else [])])
     for row in rows:
-        writer.writerow(seconds(value) if isinstance(value, float) else value for value in row)
+        writer.writerow([*(seconds(value) if isinstance(value, float) else value for value in row), *said])
     yield out.getvalue()
 
 

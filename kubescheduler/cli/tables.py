@@ -19,23 +19,31 @@ READABLE = 24
 
 
 def table(
-    rows: Iterable[Sequence[str]], screen: Screen = PLAIN, *, gives_way: int | None = None, heads: int = 1
+    rows: Iterable[Sequence[str]],
+    screen: Screen = PLAIN,
+    *,
+    gives_way: int | None = None,
+    heads: int = 1,
+    keys: int = 0,
 ) -> str:
     """Rows as kubectl aligns them: three spaces between columns, nothing after the last.
 
     gives_way: the column whose cells are wrapped where the screen is too narrow for all of it, in the column while
-    that stays readable, otherwise below their rows. heads: how many of the rows are headings.
+    that stays readable, otherwise below their rows. heads: how many of the rows are headings. keys: the first so many
+    columns say what a row is about: where the others are too wide even so, each row is a paragraph below its keys.
     """
     lines = [tuple(map(_cell, row)) for row in rows]
     aligned = _aligned(lines, screen, heads)
-    if gives_way is None or screen.width is None:
+    if screen.width is None or not lines or (gives_way is None and not keys):
         return "\n".join(aligned)
     widths = _widths(lines)
-    others = sum(widths) + GAP * (len(widths) - 1) - widths[gives_way]
-    if others + widths[gives_way] <= screen.width:
+    room = screen.width - sum(widths) - GAP * (len(widths) - 1)
+    if room >= 0:
         return "\n".join(aligned)
-    if screen.width - others >= READABLE:
-        return "\n".join(_wrapped_inside(lines, screen, gives_way, screen.width - others, heads))
+    if gives_way is not None and room + widths[gives_way] >= READABLE:
+        return "\n".join(_wrapped_inside(lines, screen, gives_way, room + widths[gives_way], heads))
+    if gives_way is None or (keys and room + widths[gives_way] + GAP < 0):
+        return "\n".join(_as_paragraphs(lines, screen, keys))
     return "\n".join(_wrapped_below(lines, screen, gives_way, heads))
 
 
@@ -79,6 +87,32 @@ def _wrapped_inside(
         for number, piece in enumerate(pieces):
             shown = [piece if n == column else cell if number == 0 else "" for n, cell in enumerate(line)]
             yield _joined(shown, widths, tones, screen)
+
+
+def _as_paragraphs(lines: Sequence[Sequence[str]], screen: Screen, keys: int) -> Iterator[str]:
+    """The keys of each row, and below them its other cells, each behind its heading."""
+    head, *rows = lines
+    for row in rows:
+        yield from (screen.paint(line, "head") for line in _gathered(row[:keys], screen, ""))
+        said = [f"{name}: {cell}" if name else cell for name, cell in zip(head[keys:], row[keys:], strict=True) if cell]
+        yield from _gathered(said, screen, INDENT)
+
+
+def _gathered(parts: Iterable[str], screen: Screen, indent: str) -> Iterator[str]:
+    """As many parts in a line as there is room for; one that needs more than a line is broken."""
+    line = ""
+    for part in filter(None, parts):
+        joined = f"{line}{' ' * GAP}{part}" if line else indent + part
+        if line and not screen.fits(joined):
+            yield from _broken(line, screen, indent)
+            joined = indent + part
+        line = joined
+    if line:
+        yield from _broken(line, screen, indent)
+
+
+def _broken(line: str, screen: Screen, indent: str) -> Iterator[str]:
+    yield from [line] if screen.fits(line) else screen.filled(line.removeprefix(indent), indent).split("\n")
 
 
 def _wrapped_below(lines: Sequence[Sequence[str]], screen: Screen, column: int, heads: int) -> Iterator[str]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import attrs
+
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Pod
@@ -24,6 +26,7 @@ from kubescheduler.comparison.outcomes import (
     PodComparison,
     Step,
 )
+from kubescheduler.comparison.pod_controllers import workloads_of
 from kubescheduler.comparison.tracks import Run
 from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
@@ -85,7 +88,10 @@ def compare(  # noqa: PLR0913
         raise ConfigError(problems)
     cluster = list(objects)
     run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
-    results = run.pods(pods, progress)
+    owners = workloads_of(pods, cluster)
+    results = tuple(
+        attrs.evolve(found, workload=owner) for found, owner in zip(run.pods(pods, progress), owners, strict=True)
+    )
     view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(
         names=columns,

@@ -7,9 +7,10 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.comparison.comparison_document import effects_document, pod_document
+from kubescheduler.comparison.comparison_document import effects_document, pod_document, workload_document
 from kubescheduler.comparison.effects import Effects
 from kubescheduler.comparison.outcomes import Cause, PodComparison
+from kubescheduler.comparison.workload_summaries import WorkloadSummary, workload_summaries
 from kubescheduler.notebook.comparison_views import ComparisonViews
 
 
@@ -57,6 +58,11 @@ class Comparison(ComparisonViews):
             dict(Counter(pod.changes[at].cause for pod in self.pods).most_common()) for at in range(len(self.names) - 1)
         )
 
+    @property
+    def workloads(self) -> tuple[WorkloadSummary, ...]:
+        """The pods summed up by what controls them, those first of which most go elsewhere."""
+        return workload_summaries(self.pods)
+
     def differs(self, tolerated: frozenset[Cause] = frozenset()) -> bool:
         """Whether some pod has a cause that is not tolerated; an error is never tolerated."""
         passes = (tolerated | {Cause.SAME}) - {Cause.ERROR}
@@ -84,5 +90,6 @@ class Comparison(ComparisonViews):
                 {"column": name, **effects_document(effects)}
                 for name, effects in zip(self.names, self.effects, strict=True)
             ],
+            "workloads": [workload_document(self.names, workload) for workload in self.workloads],
             "pods": [pod_document(self.names, pod) for pod in self.pods],
         }

@@ -9,15 +9,40 @@ import attrs
 
 from kubescheduler.comparison.effects import Effects
 from kubescheduler.comparison.outcomes import Contribution, HostChange, Outcome, PodComparison, Step
+from kubescheduler.comparison.workload_summaries import WorkloadChange, WorkloadSummary
 
 MOST_TIED = 10
 """How many tied nodes are listed, the first by name; the document also says how many there are."""
+
+
+def workload_document(names: Sequence[str], found: WorkloadSummary) -> dict[str, Any]:
+    """names: of the columns, the old one first."""
+    return {
+        "namespace": found.namespace,
+        "workload": found.workload,
+        "pods": found.pods,
+        "unplacedBefore": found.unplaced,
+        "changes": [
+            {"column": name, **_workload_change(change)} for name, change in zip(names[1:], found.changes, strict=True)
+        ],
+    }
+
+
+def _workload_change(change: WorkloadChange) -> dict[str, Any]:
+    return {
+        "moved": change.moved,
+        "couldHaveBeen": change.could_have_been,
+        "unplaced": change.unplaced,
+        "cause": str(change.cause),
+        "causes": {str(cause): count for cause, count in change.causes.items()},
+    }
 
 
 def pod_document(names: Sequence[str], pod: PodComparison) -> dict[str, Any]:
     """names: of the columns, the old one first."""
     return {
         "pod": pod.pod,
+        "workload": pod.workload,
         "moved": pod.moved,
         "cause": str(pod.cause),
         "outcomes": [{"column": name, **_outcome(outcome)} for name, outcome in zip(names, pod.outcomes, strict=True)],

@@ -172,6 +172,12 @@ class PodComparison:
     """Per column, the old one first."""
     changes: tuple[HostChange, ...]
     """Per new column."""
+    workload: str = attrs.field()
+    """``Kind/name`` of what controls it: ``Deployment/web``; by default ``Pod/`` and its name."""
+
+    @workload.default
+    def _itself(self) -> str:
+        return f"Pod/{self.pod.rpartition('/')[2]}"
 
     @property
     def causes(self) -> tuple[Cause, ...]:

@@ -26,6 +26,8 @@ MOST_BYTES = 262_144
 """What the names and values of all annotations of an object may take; an API server refuses more."""
 HISTORY, DROPPED = "result-history", "dropped-results"
 """The results of all attempts; the names of results that were left out, as there was no room."""
+NOTES = "kubescheduler/notes"
+"""The annotation with what a reader has to know of the results of a pod, as that extenders were not asked."""
 
 EXPORTED = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses", "namespaces")
 """The lists of an export file."""
@@ -232,13 +234,19 @@ def _earlier(before: str | None) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def annotated(decision: Decision, ran: Ran, earlier: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The pod's manifest with the results on it, and the node it was given. earlier: it after the attempt before."""
+def annotated(
+    decision: Decision, ran: Ran, earlier: Mapping[str, Any] | None = None, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The pod's manifest with the results on it, and the node it was given. earlier: it after the attempt before.
+
+    notes: what a reader has to know of the results.
+    """
     manifest = dict(earlier or decision.pod.manifest or encode_object(decision.pod))
     metadata = dict(manifest.get("metadata") or {})
     given = dict(metadata.get("annotations") or {})
     history = given.get(PREFIX + HISTORY)
-    given = {name: text for name, text in given.items() if not name.startswith(PREFIX)}
+    given = {name: text for name, text in given.items() if not name.startswith(PREFIX) and name != NOTES}
+    given |= {NOTES: "; ".join(notes)} if notes else {}
     taken = sum(len(name.encode()) + len(str(text).encode()) for name, text in given.items())
     given |= result_annotations(decision, ran, history, MOST_BYTES - taken)
     out = {"apiVersion": "v1", "kind": "Pod", **manifest, "metadata": {**metadata, "annotations": given}}
@@ -257,13 +265,15 @@ class Results:
     """Collects decisions as they are made."""
 
     scheduler: PodScheduler
+    notes: Sequence[str] = ()
+    """What a reader has to know of all results; every pod has it in an annotation."""
     pods: dict[str, dict[str, Any]] = attrs.field(factory=dict)
     """Namespace/name → the manifest with its results."""
 
     def note(self, decision: Decision) -> None:
         """Adds a decision to the results of its pod."""
         ran = Ran.of(self.scheduler, decision.pod)
-        self.pods[decision.pod.key] = annotated(decision, ran, self.pods.get(decision.pod.key))
+        self.pods[decision.pod.key] = annotated(decision, ran, self.pods.get(decision.pod.key), self.notes)
 
     def dropped(self) -> list[str]:
         """What was left out, as an API server takes only so many bytes: a text for each set of names."""

@@ -24,6 +24,10 @@ GROUPS = {
 """Kind → the API groups that have it."""
 
 
+SOME_MINUTE = 30_000_000
+"""Minutes since 1970, in 2027: when the Job of a CronJob is taken to be due. Nothing but its name shows it."""
+
+
 @attrs.frozen
 class Replicas:
     """count pods named ``<name>-0`` on, all like ``pod``, the manifest of the first."""
@@ -89,7 +93,14 @@ def _of_cron_job(manifest: Manifest, problems: list[str]) -> Replicas | None:
     job = {"apiVersion": "batch/v1", "kind": JOB, "metadata": metadata, "spec": template.get("spec")}
     found = replicas_of(job, faults)
     problems += (fault if fault.startswith("metadata.") else f"spec.jobTemplate.{fault}" for fault in faults)
-    return found
+    return found if found is None else attrs.evolve(found, pod=_of_numbered_job(found.pod))
+
+
+def _of_numbered_job(pod: Manifest) -> Manifest:
+    """The pod with its controller named as a CronJob names its Jobs: ``<name>-<minutes since 1970>``."""
+    [job] = pod["metadata"]["ownerReferences"]
+    owners = [{**job, "name": f"{job['name']}-{SOME_MINUTE}"}]
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": owners}}
 
 
 def _count(spec: Mapping[str, Any], key: str, default: int, problems: list[str]) -> int:
@@ -108,7 +119,10 @@ def _owner(manifest: Manifest, kind: str) -> Manifest:
         said = {key: value for key, value in manifest.items() if key != "status"}
         return default_manifest(said) if kind != JOB else _with_uid(said)
     spec = {key: manifest["spec"][key] for key in ("replicas", "selector") if key in manifest["spec"]}
+    uid = _with_uid(manifest)["metadata"]["uid"]
+    deployment = {"apiVersion": manifest.get("apiVersion") or "apps/v1", "kind": DEPLOYMENT, "controller": True}
     metadata = {key: value for key, value in manifest["metadata"].items() if key != "uid"}
+    metadata["ownerReferences"] = [{**deployment, "name": metadata["name"], "uid": uid}]
     return default_manifest({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec})
 
 

@@ -46,6 +46,8 @@ class Kind(enum.Enum):
     NODE_ADDED = "node-added"
     NODE_CHANGED = "node-changed"
     NODE_REMOVED = "node-removed"
+    NOTE = "note"
+    """Nothing happened; ``message`` is what a reader has to know of the whole run. First in the stream."""
 
 
 @attrs.frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,8 +30,8 @@ COMMANDS = {
 }
 OUTPUTS = {
     "compare": ("table", "wide", "json", "yaml", "html", "junit"),
-    "schedule": ("table", "wide", "json", "yaml"),
-    "simulate": ("table", "wide", "json"),
+    "schedule": ("table", "wide", "json", "yaml", "simulator"),
+    "simulate": ("table", "wide", "json", "csv", "timeline", "events", "simulator"),
     "capacity": ("table", "wide", "json"),
 }
 
@@ -96,6 +97,40 @@ def test_passing_through_is_said_in_every_output(kubescheduler: Run, folder: Pat
     assert found.status in (0, 1)
     assert f"{PASSED}: {DEAD}/good" in found.out.replace("&#x27;", "'")
     assert PASSED in found.err
+
+
+def test_passing_through_breaks_no_reader(kubescheduler: Run, folder: Path) -> None:
+    """Where it is said a program still reads what it read: a column, an event, an annotation; and names stay names."""
+    (folder / "p.yaml").write_text(POLICY % DEAD)
+
+    def passed(command: str, output: str) -> str:
+        found = kubescheduler(*COMMANDS[command], "--extenders", "pass", "-o", output)
+        assert PASSED in found.err
+        return found.out
+
+    for output in ("csv", "timeline"):
+        rows = list(csv.DictReader(passed("simulate", output).splitlines()))
+        assert rows
+        assert all(row["notes"].startswith(PASSED) and None not in row for row in rows)
+    first, *events = map(json.loads, passed("simulate", "events").splitlines())
+    assert (first["time"], first["kind"]) == (0, "note")
+    assert {event["kind"] for event in events} == {"enqueued", "attempted", "bound"}
+    for command in ("schedule", "simulate"):
+        [pod] = json.loads(passed(command, "simulator"))["pods"]
+        assert pod["metadata"]["annotations"]["kubescheduler/notes"].startswith(PASSED)
+    assert passed("schedule", "name") == "default/web n1\n"
+
+
+@pytest.mark.parametrize("output", ["csv", "timeline", "events", "simulator"])
+def test_nothing_is_said_where_extenders_are_asked(kubescheduler: Run, folder: Path, address: str, output: str) -> None:
+    """No note, no column, and the annotation of an earlier run that passed them through is gone."""
+    (folder / "p.yaml").write_text(POLICY % address)
+    said = "metadata: {name: web, annotations: {kubescheduler/notes: EXTENDERS PASSED THROUGH}}"
+    (folder / "pod.yaml").write_text((folder / "pod.yaml").read_text().replace("metadata: {name: web}", said))
+    found = kubescheduler(*COMMANDS["simulate"], "-o", output)
+    assert found.status == 0
+    assert "note" not in found.out + found.err
+    assert PASSED not in found.out
 
 
 def test_one_side_may_be_passed_through(kubescheduler: Run, folder: Path, address: str) -> None:
