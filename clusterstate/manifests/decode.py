@@ -61,7 +61,7 @@ class Decoder:
         self._pods = PodDecoder(prepare)
         self._pods_pass = None if strictness.written == "ignore" else self._is_known_throughout
         self.warnings: list[str] = []
-        """What was found in manifests that are judged with ``warn``, with file, object and path."""
+        """What was found in manifests that are judged with ``warn``, and notes of items; with file and path."""
 
     def decode_object(self, manifest: Manifest, *, source: str = "", keep_manifest: bool = False) -> ClusterObject:
         """One object. Raises DecodeError with every fault in it."""
@@ -71,6 +71,8 @@ class Decoder:
 
     def decode_item(self, item: Item, *, keep_manifest: bool = False) -> ClusterObject:
         """One item of a document. Raises DecodeError with every fault in it."""
+        if item.notes:
+            self.warnings += item.notes
         kind = _kind(item)
         keep = keep_manifest or self._keep_manifests
         if kind.name == "Pod":

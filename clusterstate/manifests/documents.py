@@ -55,6 +55,8 @@ class Item:
     place: str = ""
     kind: str = ""
     api_version: str = ""
+    notes: tuple[str, ...] = ()
+    """What is to be said of how it is written, with file and path."""
 
 
 _OPENING = re.compile(rb'\{\s*"apiVersion":\s*"([\w./-]*)",\s*"kind":\s*"(\w*)"\s*[,}]')

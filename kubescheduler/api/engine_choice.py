@@ -13,7 +13,7 @@ from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
 from kubescheduler.api.given_objects import is_text
-from kubescheduler.config.config_text import parse_document
+from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.engines import Engine
@@ -77,7 +77,7 @@ def _file_or_document(name: str, given: Any, file_field: str, document_field: st
     if given is None:
         return {}
     if is_text(given):
-        return {document_field: parse_document(given if isinstance(given, str) else given.decode(), name)}
+        return {document_field: parse_first_document(given if isinstance(given, str) else given.decode(), name)}
     if isinstance(given, str | os.PathLike):
         return {file_field: os.fspath(given)}
     if isinstance(given, Mapping):

@@ -47,9 +47,10 @@ def _document(comparison: Comparison, output: str) -> str:
         return msgspec.json.format(text, indent=2).decode() + "\n"
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    document: str = yaml.dump(msgspec.json.decode(text), Dumper=dumper, sort_keys=False, allow_unicode=True, width=1000)
-    return document
+    from kubescheduler.sources.yaml_scalars import dumper_class
+
+    plain = msgspec.json.decode(text)
+    return str(yaml.dump(plain, Dumper=dumper_class(), sort_keys=False, allow_unicode=True, width=1000))
 
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen, *, wide: bool) -> Iterator[str]:

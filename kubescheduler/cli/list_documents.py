@@ -46,7 +46,9 @@ def yaml_dumper() -> Callable[[Any], str]:
     """Plain data → YAML, keys in the order they have."""
     import yaml
 
-    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    from kubescheduler.sources.yaml_scalars import dumper_class
+
+    class Dumper(dumper_class()):  # type: ignore[misc]
         """Writes a value that is there twice twice."""
 
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002

@@ -25,39 +25,59 @@ _TOML_TOKEN = re.compile(r""""{3}.*?"{3}|\'{3}.*?\'{3}|"(?:\\.|[^"\\])*"|\'[^\']
 
 
 class ParsedDocument(dict[str, Any]):
-    """A document, which remembers its text to say which keys that sets twice."""
+    """A document, which remembers its text to say what of that is not in it."""
 
-    def __init__(self, content: Mapping[str, Any], text: str, file_format: str) -> None:
+    def __init__(self, content: Mapping[str, Any], text: str, file_format: str, behind: int | None = 0) -> None:
         super().__init__(content)
         self._text = text
         self._format = file_format
+        self._behind = behind
 
     def set_twice(self) -> tuple[str, ...]:
         """``path: set twice`` for every key that the text sets more than once; the document has the last."""
-        from kubescheduler.config.duplicate_keys import duplicate_keys
+        from kubescheduler.sources.duplicate_keys import duplicate_keys
 
         return tuple(duplicate_keys(self._text, self._format))
+
+    def documents_behind(self) -> str:
+        """What stands behind the document in its file, for messages; empty when nothing does."""
+        if self._behind is None:
+            return "what stands behind the first document"
+        return f"{self._behind} more document{'s' * (self._behind > 1)}" if self._behind else ""
 
 
 def parse_document(text: str, name: str, file_format: str | None = None) -> ParsedDocument:
     """The document in ``text``; empty text is an empty document.
 
     The format (JSON, YAML, TOML) is known from the ending of ``name``, otherwise from the text itself. Raises
-    ConfigError with ``name:line:column`` for text that cannot be read, and for a document that is no mapping.
+    ConfigError with ``name:line:column`` for text that cannot be read, and for a document that is no mapping, or
+    several of them.
     """
+    document = parse_first_document(text, name, file_format)
+    if behind := document.documents_behind():
+        raise ConfigError(f"{name}: expected one document, found {behind}; keep one of them")
+    return document
+
+
+def parse_first_document(text: str, name: str, file_format: str | None = None) -> ParsedDocument:
+    """The same of a text that a release decodes: it reads no more than the first of several documents in YAML."""
     file_format = file_format or document_format(text, name)
+    behind: int | None = 0
     if not text.strip():
         return ParsedDocument({}, "", "TOML")
-    parse = {"JSON": _parse_json, "YAML": _parse_yaml, "TOML": _parse_toml}[file_format]
     try:
-        document = _plain(parse(text, name), limit("depth"))
+        if file_format == "YAML":
+            found, behind = _parse_yaml(text, name)
+        else:
+            found = {"JSON": _parse_json, "TOML": _parse_toml}[file_format](text, name)
+        document = _plain(found, limit("depth"))
     except RecursionError as error:
         raise ConfigError(f"{name}: nested too deeply: {exceeded('depth')}") from error
     if document is None:
-        return ParsedDocument({}, "", "TOML")
+        return ParsedDocument({}, "", "TOML", behind)
     if not isinstance(document, dict):
         raise ConfigError(f"{name}: expected a mapping of keys to values, found {_kind(document)}")
-    return ParsedDocument(document, text, file_format)
+    return ParsedDocument(document, text, file_format, behind)
 
 
 def document_format(text: str, name: str) -> str:
@@ -101,10 +121,43 @@ def read_policy_file(path: Path) -> ParsedDocument:
 def read_policy_configmap(path: Path) -> ParsedDocument:
     """The document under ``policy.cfg`` of a ConfigMap manifest; errors begin as release 1.16 begins them."""
     try:
-        manifest = read_document(path)
+        manifest = read_configmap(path)
     except ConfigError as error:
         raise ConfigError(f"couldn't get policy config map: {problem}" for problem in error.problems) from error
     return configmap_policy(manifest, str(path))
+
+
+def read_configmap(path: Path) -> Mapping[str, Any]:
+    """A ConfigMap's manifest, also when it is the only one with a policy among several documents.
+
+    Raises ConfigError also when the file cannot be read.
+    """
+    text, name = read_text(path), str(path)
+    document = parse_first_document(text, name)
+    if not document.documents_behind():
+        return document
+    found = [each for each in _manifests(text, name) if _has_policy(each)]
+    if len(found) != 1:
+        many = f"{len(found)} ConfigMaps" if found else "no ConfigMap"
+        raise ConfigError(f'{name}: {many} with a value at key "{POLICY_KEY}" among its documents; it needs one')
+    manifest: Mapping[str, Any] = found[0]
+    return manifest
+
+
+def _manifests(text: str, name: str) -> list[Any]:
+    from kubescheduler.sources.yaml_stream import parse_yaml
+
+    try:
+        return parse_yaml(name, text)
+    except DecodeError as error:
+        raise ConfigError(map(_with_colons, error.problems)) from error
+
+
+def _has_policy(manifest: Any) -> bool:
+    if not isinstance(manifest, Mapping) or manifest.get("kind") != "ConfigMap":
+        return False
+    data = manifest.get("data")
+    return isinstance(data, Mapping) and POLICY_KEY in data
 
 
 def configmap_policy(manifest: Mapping[str, Any], name: str) -> ParsedDocument:
@@ -122,7 +175,7 @@ def configmap_policy(manifest: Mapping[str, Any], name: str) -> ParsedDocument:
 
 def _policy(text: str, name: str) -> ParsedDocument:
     try:
-        return parse_document(text, name)
+        return parse_first_document(text, name)
     except ConfigError as error:
         raise ConfigError(f"invalid policy: {problem}" for problem in error.problems) from error
 
@@ -187,16 +240,14 @@ def _parse_json(text: str, name: str) -> Any:
         raise ConfigError(f"{name}:{line}:{column}: {message[: position.start()]}") from error
 
 
-def _parse_yaml(text: str, name: str) -> Any:
-    from kubescheduler.sources.yaml_stream import parse_yaml
+def _parse_yaml(text: str, name: str) -> tuple[Any, int | None]:
+    """The first document, and how many are behind it."""
+    from kubescheduler.sources.yaml_stream import first_document
 
     try:
-        documents = parse_yaml(name, text)
+        return first_document(name, text)
     except DecodeError as error:
         raise ConfigError(map(_with_colons, error.problems)) from error
-    if len(documents) > 1:
-        raise ConfigError(f"{name}: expected one document, found {len(documents)}; keep one of those between ---")
-    return documents[0] if documents else None
 
 
 def _with_colons(problem: str) -> str:

@@ -19,7 +19,7 @@ from kubescheduler.config.component import (
     read_component_config,
     write_component_config,
 )
-from kubescheduler.config.config_text import parse_document, read_text
+from kubescheduler.config.config_text import parse_first_document, read_text
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20, refuse_policy_beside
 from kubescheduler.config.v1alpha1.v1alpha1_writing import write_v1alpha1
 from kubescheduler.core.algorithm import Algorithm
@@ -234,7 +234,7 @@ def _config_of_source(spec: EngineSpec, policies: PolicyRules, notice: Notice) -
     policy = source.read_policy() if spec.policy is None else spec.policy
     if policy is not None:
         if spec.config_file is not None:
-            refuse_policy_beside(parse_document(read_text(Path(spec.config_file)), spec.config_file))
+            refuse_policy_beside(parse_first_document(read_text(Path(spec.config_file)), spec.config_file))
         place = source.policy_configmap or source.policy_file or "policy"
         try:
             return _called(spec, policies.check(policy, gates, notice=notice, strict=spec.strict), notice)
@@ -297,7 +297,7 @@ def _component_config(spec: EngineSpec, provider: str = DEFAULT_PROVIDER) -> Sch
     if spec.component is None:
         assert spec.config_file is not None
         return read_component_config(
-            Path(spec.config_file), form, provider=provider, points=points, feature_gates=gates
+            Path(spec.config_file), form, provider=provider, points=points, feature_gates=gates, strict=spec.strict
         )
     return component_config_from(
         spec.component,

@@ -10,7 +10,7 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import FRAMEWORK_RELEASES
-from kubescheduler.config.config_text import parse_document, read_document, read_text
+from kubescheduler.config.config_text import parse_first_document, read_configmap, read_text
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
 from kubescheduler.core.algorithm import Algorithm
@@ -46,7 +46,7 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
     name = flags.config_file or "config"
     document = flags.component
     if document is None:
-        document = parse_document(read_text(Path(name)), name)
+        document = parse_first_document(read_text(Path(name)), name)
     try:
         return read(document, strict=flags.strict)
     except ConfigError as error:
@@ -112,7 +112,7 @@ def _policy_configmap(flags: EngineFlags, config: V1Alpha1Config) -> str | None:
             f"couldn't get policy config map {place}: algorithmSource.policy.configMap names it; "
             "give its manifest with --policy-configmap FILE"
         )
-    metadata = read_document(Path(flags.policy_configmap)).get("metadata") or {}
+    metadata = read_configmap(Path(flags.policy_configmap)).get("metadata") or {}
     found = metadata.get("name", wanted.name), metadata.get("namespace", wanted.namespace)
     if found != (wanted.name, wanted.namespace):
         raise ConfigError(
@@ -139,7 +139,7 @@ def component_of_flags(flags: EngineFlags) -> V1Alpha1Config:
     )
     configmap = None
     if source.policy_configmap is not None:
-        metadata = read_document(Path(source.policy_configmap)).get("metadata") or {}
+        metadata = read_configmap(Path(source.policy_configmap)).get("metadata") or {}
         configmap = ConfigMapName(metadata.get("namespace", "kube-system"), metadata.get("name", ""))
     percentage = flags.percentage_of_nodes_to_score
     return V1Alpha1Config(

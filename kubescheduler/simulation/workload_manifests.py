@@ -86,6 +86,7 @@ class WorkloadReader:
             if is_controller(manifest):
                 kind = str(manifest["kind"])
                 faults = decoder.judged(item, kind, manifest)
+                decoder.warnings += item.notes
                 replicas = replicas_of(manifest, faults)
                 self._problems += placed(item, kind, manifest, faults)
                 if replicas is not None and not faults:
@@ -93,14 +94,14 @@ class WorkloadReader:
                     for owner in replicas.owners:
                         self._add(owners, Item(item.source, owner, item.place))
             elif manifest.get("kind") != "Pod":
-                self._add(decoder, Item(item.source, manifest, item.place))
+                self._add(decoder, Item(item.source, manifest, item.place, notes=item.notes))
         self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
         admitted = self._filling.pods(self._classes)
         prepare = admitted if self._defaulting else None
         pods = Decoder(keep_manifests=True, prepare=prepare, strictness=self._strictness)
         for item, manifest in self._items:
             if manifest.get("kind") == "Pod":
-                self._add(pods, Item(item.source, manifest, item.place))
+                self._add(pods, Item(item.source, manifest, item.place, notes=item.notes))
         self._warnings += (*decoder.warnings, *pods.warnings)
         made = Decoder(keep_manifests=True, prepare=admitted)
         for item, replicas, manifest in templates:

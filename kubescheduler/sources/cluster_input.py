@@ -93,11 +93,9 @@ def read_cluster(
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
     """
     with _no_collection():
-        notes: list[str] = []
-        items, problems = read_items(paths, stdin, notes)
+        items, problems = read_items(paths, stdin)
         reading = _Reading(items, filling if defaulting else None, keep_manifests, progress, problems, strictness)
         found = _decoded(reading, problems, ())
-    found = attrs.evolve(found, notes=[*notes, *found.notes])
     return found if keep_items else attrs.evolve(found, items=[])
 
 

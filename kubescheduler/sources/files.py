@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
+
+import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.documents import Item, split, split_json
@@ -18,6 +21,8 @@ COMPRESSED = ".gz"
 STDIN = "-"
 STDIN_NAME = "standard input"
 
+_STORED = b'"resourceVersion"'
+"""What an API server writes into every object."""
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
@@ -30,16 +35,14 @@ def check_place(option: str, target: Path) -> None:
         raise InputError(f"{option}: there is no folder {target.parent}; make it first")
 
 
-def read_items(
-    paths: Sequence[str], stdin: IO[bytes] | None, notes: list[str] | None = None
-) -> tuple[list[Item], list[str]]:
-    """Every object of every path, in order, and every fault met on the way. notes: see ``parse_yaml``."""
+def read_items(paths: Sequence[str], stdin: IO[bytes] | None) -> tuple[list[Item], list[str]]:
+    """Every object of every path, in order, and every fault met on the way."""
     items: list[Item] = []
     problems: list[str] = []
     for path in paths:
         try:
             for source, data in _contents(path, stdin, problems):
-                items += items_in(source, data, problems, notes)
+                items += items_in(source, data, problems)
         except (OSError, EOFError, ValueError, zlib.error) as error:
             problems.append(_reason(path, error))
     return items, problems
@@ -127,40 +130,57 @@ def _unpacked(data: bytes, most: int) -> bytes:
     return out.getvalue()
 
 
-def items_in(source: str, data: bytes, problems: list[str], notes: list[str] | None = None) -> list[Item]:
+def items_in(source: str, data: bytes, problems: list[str]) -> list[Item]:
     """Every object of a JSON or YAML text; what is wrong with it goes to ``problems``.
 
-    source: its name in errors. notes: see ``parse_yaml``.
+    source: its name in errors. An object's notes say which keys are set twice.
     """
     try:
-        return _json_or_yaml(source, data, notes)
+        return _json_or_yaml(source, data)
     except DecodeError as error:
         problems += error.problems
         return []
 
 
-def _json_or_yaml(source: str, data: bytes, notes: list[str] | None) -> list[Item]:
+def _json_or_yaml(source: str, data: bytes) -> list[Item]:
     """JSON when the name or the first character says so; a document that is no JSON may still be YAML."""
     if not data or data.isspace():
         raise DecodeError(f"{source}: no objects in it: it is empty")
     named_json = source.removesuffix(COMPRESSED).endswith(".json")
     if not named_json and data.lstrip()[:1] not in (b"{", b"["):
-        return _yaml(source, data, notes)
+        return _yaml(source, data)
     try:
-        return split_json(source, data)
+        return list(_with_notes(source, data, split_json(source, data)))
     except DecodeError:
         if named_json:
             raise
         try:
-            return _yaml(source, data, notes)
+            return _yaml(source, data)
         except DecodeError:
             pass
         raise
 
 
-def _yaml(source: str, data: bytes, notes: list[str] | None) -> list[Item]:
+def _with_notes(source: str, data: bytes, items: list[Item]) -> Iterator[Item]:
+    """The objects of a JSON text with a note for every key that is set twice; a server's JSON repeats none."""
+    from kubescheduler.sources.duplicate_keys import json_duplicates
+
+    whole = bool(items) and not isinstance(items[0].content, msgspec.Raw)
+    for at, item in enumerate(items):
+        raw, place = (item.content, item.place) if not whole else (b"" if at else data, "")
+        text = bytes(memoryview(raw)) if isinstance(raw, bytes | msgspec.Raw) else b""
+        repeats = json_duplicates(text, place) if text and _STORED not in text else ()
+        yield attrs.evolve(item, notes=_notes(source, repeats)) if repeats else item
+
+
+def _notes(source: str, repeats: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{source}: {each}; the last one counts" for each in repeats)
+
+
+def _yaml(source: str, data: bytes) -> list[Item]:
     from kubescheduler.sources.yaml_stream import parse_yaml
 
+    notes: list[str] = []
     documents = parse_yaml(source, data, notes=notes)
     if not documents:
         raise DecodeError(f"{source}: no objects in it")
@@ -174,4 +194,4 @@ def _yaml(source: str, data: bytes, notes: list[str] | None) -> list[Item]:
             problems += error.problems
     if problems:
         raise DecodeError(problems)
-    return items
+    return [attrs.evolve(items[0], notes=tuple(notes)), *items[1:]] if notes and items else items

@@ -1,42 +1,59 @@
-"""YAML streams as Kubernetes reads them: dates and odd numbers stay text, keys are text.
-
+"""YAML streams as Kubernetes reads them: dates and odd numbers stay text, keys are text, y and on are true.
 Everything that is YAML is read here: clusters, pods, policies, configurations, grids. What libyaml itself does not
 limit (nesting, aliases, merges) is limited while the nodes are composed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from clusterstate.errors import DecodeError
 from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.yaml_scalars import TAG, plain_scalars, scalar_value
 
-_TAG = "tag:yaml.org,2002:"
-_BOOLS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
-_TRUE_AND_FALSE = {True: "true", False: "false"}
-_MERGE = f"{_TAG}merge"
-_LONGEST_NUMBER = 400
-"""Characters; a longer one is no number of 64 bits and stays text."""
+_MERGE = f"{TAG}merge"
 
 
 def parse_yaml(source: str, data: bytes | str, *, notes: list[str] | None = None) -> list[Any]:
     """The documents of a stream, empty ones left out.
 
-    notes: gets one for every key that is set twice in one object; the last one counts, as upstream.
+    notes: gets one with its path for every key that is set twice in one object; the last one counts, as upstream.
     Raises DecodeError with line and column for what is no YAML, and for what goes over a limit.
     """
+    documents = list(_documents(source, data, notes))
+    return [document for document in documents if document is not None]
+
+
+def first_document(source: str, data: bytes | str) -> tuple[Any, int | None]:
+    """(the first document of a stream, how many are behind it); None for a number that cannot be known.
+
+    A release that decodes a file reads no more than the first document: what is behind it may be anything, and an empty
+    one counts. Upstream: go-yaml v2 Unmarshal. Raises DecodeError as ``parse_yaml``.
+    """
+    documents = _documents(source, data, None)
+    first = next(documents, None)
+    try:
+        return first, sum(document is not None for document in documents)
+    except DecodeError:
+        return first, None
+
+
+def _documents(source: str, data: bytes | str, notes: list[str] | None) -> Iterator[Any]:
+    """The values of all documents, each read when it is asked for."""
     import yaml
 
     try:
         loader = _loader()(data)
     except yaml.YAMLError as error:
         raise DecodeError(f"{source}: {_one_line(error)}") from None
+    repeats = False
     try:
-        documents = []
         while loader.check_node():
-            documents.append(_Reader(source, notes).read(loader.get_node()))
+            reader = _Reader()
+            yield reader.read(loader.get_node())
+            repeats = repeats or reader.repeats
     except yaml.MarkedYAMLError as error:
         raise DecodeError(f"{source}: {_position(error)}") from None
     except (yaml.YAMLError, ValueError) as error:
@@ -45,7 +62,17 @@ def parse_yaml(source: str, data: bytes | str, *, notes: list[str] | None = None
         raise DecodeError(f"{source}: nested too deeply to be read") from None
     finally:
         loader.dispose()
-    return [document for document in documents if document is not None]
+    if repeats and notes is not None:
+        notes += _repeats(source, data)
+
+
+def _repeats(source: str, data: bytes | str) -> Iterator[str]:
+    from kubescheduler.sources.duplicate_keys import yaml_duplicates
+
+    found = list(yaml_duplicates(data, several=True))
+    for number, repeats in enumerate(found, 1):
+        place = f"{source}: document {number}" if len(found) > 1 else source
+        yield from (f"{place}: {each}; the last one counts" for each in repeats)
 
 
 @cache
@@ -55,6 +82,8 @@ def _loader() -> Any:
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         """Counts how deep it is: both hooks are called for every node while nodes are composed."""
+
+        yaml_implicit_resolvers = plain_scalars()
 
         def __init__(self, stream: bytes | str) -> None:
             super().__init__(stream)
@@ -89,9 +118,9 @@ def _place(mark: Any) -> str:
 class _Reader:
     """Turns the nodes of one document into dictionaries and lists. An alias gives the same object again."""
 
-    def __init__(self, source: str, notes: list[str] | None) -> None:
-        self._source = source
-        self._notes = notes
+    def __init__(self) -> None:
+        self.repeats = False
+        """Whether some object sets a key twice."""
         self._known: dict[int, Any] = {}
         self._sizes: dict[int, int] = {}
         self._aliased = 0
@@ -100,7 +129,7 @@ class _Reader:
         """The value of a node, and of all below it."""
         value = node.value
         if isinstance(value, str):
-            return value if node.tag == f"{_TAG}str" else _scalar(node.tag, value)
+            return value if node.tag == f"{TAG}str" else scalar_value(node.tag, value)
         if id(node) in self._known:
             return self._again(node)
         self._known[id(node)] = None
@@ -132,7 +161,7 @@ class _Reader:
         own = [(key, value) for key, value in node.value if key.tag != _MERGE]
         found = {_key(self.read(key), key): self.read(value) for key, value in own}
         if len(found) < len(own):
-            self._note_repeats(own)
+            self.repeats = True
         if len(own) == len(node.value):
             return found
         merged: dict[str, Any] = {}
@@ -152,54 +181,13 @@ class _Reader:
             out |= value
         return out
 
-    def _note_repeats(self, pairs: list[tuple[Any, Any]]) -> None:
-        if self._notes is None:
-            return
-        lines: dict[str, int] = {}
-        for node, _ in pairs:
-            name, line = _key(self.read(node), node), node.start_mark.line + 1
-            if name in lines:
-                where = f"lines {lines[name]} and {line}" if line != lines[name] else f"line {line}"
-                self._notes.append(f"{self._source}: {where}: {name} is set twice; the last one counts")
-            lines[name] = line
-
 
 def _key(value: Any, node: Any) -> str:
     """Keys are text in JSON: numbers as written, true and false in full."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
-        return _TRUE_AND_FALSE[value]
+        return str(value).lower()
     if isinstance(node.value, str):
         return node.value
     raise ValueError(f"{_place(node.start_mark)}: a key must be text, not a list or object")
-
-
-def _scalar(tag: str, text: str) -> Any:
-    if tag == f"{_TAG}null":
-        return None
-    if tag == f"{_TAG}bool":
-        return _BOOLS.get(text.lower(), text)
-    if len(text) > _LONGEST_NUMBER:
-        return text
-    if tag == f"{_TAG}int" and ":" not in text:
-        return _integer(text.replace("_", ""))
-    if tag == f"{_TAG}float" and ":" not in text:
-        return _float(text.replace("_", "").lower())
-    return text
-
-
-def _integer(text: str) -> int | str:
-    sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
-    octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
-    try:
-        return int(sign + ("0o" + digits if octal else digits), 0)
-    except ValueError:
-        return text
-
-
-def _float(text: str) -> float | str:
-    try:
-        return float(text.replace(".inf", "inf").replace(".nan", "nan"))
-    except ValueError:
-        return text

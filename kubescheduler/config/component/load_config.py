@@ -18,7 +18,8 @@ from kubescheduler.config.component.decode_config import DecodedConfig, read_wri
 from kubescheduler.config.component.type_meta import version_of
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.config.component.written_config import Written
-from kubescheduler.config.config_text import parse_document, read_text
+from kubescheduler.config.config_text import parse_first_document, read_text
+from kubescheduler.config.policy.unread_keys import behind_notes, text_problems, twice_problems
 from kubescheduler.framework.args.field_errors import FieldError, aggregate
 from kubescheduler.framework.contract.profile import SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PluginPoints
@@ -59,15 +60,17 @@ def read_component_config(
     provider: str = DEFAULT_PROVIDER,
     points: PluginPoints | None = None,
     feature_gates: Mapping[str, bool] | None = None,
+    strict: bool = False,
 ) -> SchedulerConfig:
     """The configuration in a JSON, YAML or TOML file; as ``component_config_from`` with all problems.
 
-    Raises ConfigError also when the file cannot be read, and for keys that are set twice.
+    Raises ConfigError also when the file cannot be read, and for keys that are set twice. Of several documents the
+    first is read, with a note; strict: they are a fault.
     """
     text, source = read_text(path), str(path)
-    document = parse_document(text, source)
-    if twice := document.set_twice():
-        raise ConfigError(f"{source}: {problem}; keep one of them" for problem in twice)
+    document = parse_first_document(text, source)
+    if problems := text_problems(document) if strict else twice_problems(document):
+        raise ConfigError(f"{source}: {problem}" for problem in problems)
     return component_config_from(
         document,
         form,
@@ -108,7 +111,7 @@ def component_config_from(
         if not source:
             raise
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
-    notes = (*version_notes(decoded.written, version), *_unused(decoded, config))
+    notes = (*behind_notes(document), *version_notes(decoded.written, version), *_unused(decoded, config))
     return attrs.evolve(config, notes=notes, document=component_document(config, form))
 
 

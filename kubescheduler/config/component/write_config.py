@@ -53,9 +53,12 @@ def document_yaml(document: Mapping[str, Any]) -> str:
     """A document as YAML, keys in order."""
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    text: str = yaml.dump(dict(document), Dumper=dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
-    return text
+    from kubescheduler.sources.yaml_scalars import dumper_class
+
+    dumped = yaml.dump(
+        dict(document), Dumper=dumper_class(), sort_keys=True, default_flow_style=False, allow_unicode=True
+    )
+    return str(dumped)
 
 
 def written_client(client: ClientConnection) -> dict[str, Any]:

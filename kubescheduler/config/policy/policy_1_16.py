@@ -28,8 +28,8 @@ from kubescheduler.config.policy.policy_schema import POLICY
 from kubescheduler.config.policy.unread_keys import (
     UnreadablePolicy,
     ignored_notes,
-    twice_notes,
-    twice_problems,
+    text_notes,
+    text_problems,
     unknown_problem,
 )
 
@@ -71,11 +71,11 @@ def parse_policy(document: Mapping[str, Any], *, strict: bool, every_problem: bo
     decoder = GoDecoder(internal=api_version in _INTERNAL_VERSIONS)
     policy: Policy = decoder.decode(POLICY, document)
     ignored, unknown = _sort_unknown(decoder)
-    refused = [*map(unknown_problem, unknown), *twice_problems(document)] if strict else []
+    refused = [*map(unknown_problem, unknown), *text_problems(document)] if strict else []
     if decoder.faults and not every_problem:
         raise ConfigError(f"invalid policy: {_go_error(document, decoder.faults[0], decoder.internal)}")
     notes = [_version_note(ignored)] if decoder.internal else []
-    notes += (*ignored_notes(unknown, "1.16"), *twice_notes(document, "1.16"))
+    notes += (*ignored_notes(unknown, "1.16"), *text_notes(document, "1.16"))
     policy = _narrowed(policy, notes)
     if decoder.faults or refused:
         raise UnreadablePolicy([*map(str, decoder.faults), *refused], policy, decoder.faults)

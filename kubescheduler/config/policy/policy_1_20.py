@@ -18,9 +18,10 @@ from kubescheduler.config.policy.policy_1_20_schema import POLICY_1_20
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.config.policy.unread_keys import (
     UnreadablePolicy,
+    behind_notes,
     checked_policy,
     ignored_notes,
-    set_twice,
+    text_problems,
     twice_problems,
     unknown_problem,
 )
@@ -97,11 +98,12 @@ def parse_policy_1_20(
     policy: Policy = decoder.decode(POLICY_1_20, document)
     unknown = [key for key in decoder.unknown if key.path not in _TYPE_PATHS]
     passed_over = [] if strict else [key for key in unknown if _in_extender(key, internal)]
-    policy = attrs.evolve(policy, notes=tuple(ignored_notes(passed_over, "1.20")))
+    policy = attrs.evolve(policy, notes=(*ignored_notes(passed_over, "1.20"), *behind_notes(document)))
     refused_keys = [key for key in unknown if key not in passed_over]
-    if every_problem and (decoder.faults or refused_keys or set_twice(document)):
+    of_text = text_problems(document) if strict else twice_problems(document)
+    if every_problem and (decoder.faults or refused_keys or of_text):
         version_fault = [_version_problem(refused_keys)] if internal and refused_keys else []
-        reported = [*(version_fault or map(unknown_problem, refused_keys)), *twice_problems(document)]
+        reported = [*(version_fault or map(unknown_problem, refused_keys)), *of_text]
         raise UnreadablePolicy([*map(str, decoder.faults), *reported], policy, decoder.faults)
     if every_problem:
         return policy

@@ -20,8 +20,8 @@ from kubescheduler.config.policy.policy_schema import PREDICATE, new_extender, p
 from kubescheduler.config.policy.unread_keys import (
     UnreadablePolicy,
     ignored_notes,
-    twice_notes,
-    twice_problems,
+    text_notes,
+    text_problems,
     unknown_problem,
 )
 from kubescheduler.extender.config import TLSConfig
@@ -106,10 +106,10 @@ def parse_policy_1_4(document: Mapping[str, Any], *, strict: bool, every_problem
     decoder = GoDecoder()
     policy: Policy = decoder.decode(POLICY_1_4, document)
     unknown = [key for key in decoder.unknown if key.path not in (("kind",), ("apiVersion",))]
-    refused = [*map(unknown_problem, unknown), *twice_problems(document)] if strict else []
+    refused = [*map(unknown_problem, unknown), *text_problems(document)] if strict else []
     if decoder.faults and not every_problem:
         raise ConfigError(f"{INVALID}{decoder.faults[0]}")
-    policy = attrs.evolve(policy, notes=(*ignored_notes(unknown, "1.4"), *twice_notes(document, "1.4")))
+    policy = attrs.evolve(policy, notes=(*ignored_notes(unknown, "1.4"), *text_notes(document, "1.4")))
     if decoder.faults or refused:
         raise UnreadablePolicy([*map(str, decoder.faults), *refused], policy, decoder.faults)
     return policy

@@ -1,4 +1,4 @@
-"""What of a policy a release does not read: unknown keys, keys set twice, values of a wrong type."""
+"""What of a document a release does not read: unknown keys, keys set twice, documents behind the first."""
 
 from __future__ import annotations
 
@@ -66,14 +66,27 @@ def ignored_notes(unknown: Iterable[UnknownKey], release: str) -> Iterator[str]:
         yield f"{show_path(first.path)}: unknown key{also}: release {release} ignores it{_meant(first)}"
 
 
-def twice_notes(document: Mapping[str, Any], release: str) -> tuple[str, ...]:
-    """What is said of keys that the document's text sets twice."""
-    return tuple(f"{place}; release {release} reads the last" for place in set_twice(document))
+def text_notes(document: Mapping[str, Any], release: str) -> tuple[str, ...]:
+    """What is said of a document's text: of keys that it sets twice, and of documents behind it."""
+    return (*(f"{place}; release {release} reads the last" for place in set_twice(document)), *behind_notes(document))
+
+
+def text_problems(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same as faults."""
+    return (*twice_problems(document), *(f"{note}; keep one of them" for note in behind_notes(document)))
 
 
 def twice_problems(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """The same as faults."""
+    """A fault for each key that the document's text repeats."""
     return tuple(f"{place}; keep one of them" for place in set_twice(document))
+
+
+def behind_notes(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is said of documents behind the one that is read. Upstream: the decoder of every release stops there."""
+    behind = document.documents_behind() if isinstance(document, ParsedDocument) else ""
+    return (f"only the first document is read: {behind} {'are' if behind[:1].isdecimal() else 'is'} ignored",) * bool(
+        behind
+    )
 
 
 def set_twice(document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from kubescheduler.config.component.config_defaults import bind_address, said_va
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.type_meta import type_problems, without_type
 from kubescheduler.config.go_decoding import GoDecoder
-from kubescheduler.config.policy.unread_keys import ignored_notes, twice_notes, twice_problems, unknown_problem
+from kubescheduler.config.policy.unread_keys import ignored_notes, text_notes, text_problems, unknown_problem
 from kubescheduler.config.v1alpha1.v1alpha1_config import (
     CONFIGURATION_V1ALPHA1,
     NAMESPACE,
@@ -45,11 +45,11 @@ def read_v1alpha1(document: Mapping[str, Any], *, strict: bool = False) -> V1Alp
     written = decoder.decode(CONFIGURATION_V1ALPHA1, without_type(document))
     problems = [*map(str, decoder.faults)]
     if strict:
-        problems += (*map(unknown_problem, decoder.unknown), *twice_problems(document))
+        problems += (*map(unknown_problem, decoder.unknown), *text_problems(document))
     problems += (*_lock_problems(written), *_source_problems(written), *_plugin_problems(written))
     if problems:
         raise ConfigError(problems)
-    notes = (*ignored_notes(decoder.unknown, "1.16"), *twice_notes(document, "1.16"))
+    notes = (*ignored_notes(decoder.unknown, "1.16"), *text_notes(document, "1.16"))
     return attrs.evolve(_completed(written), notes=notes)
 
 

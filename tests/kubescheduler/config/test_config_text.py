@@ -12,6 +12,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import (
     configmap_policy,
     parse_document,
+    parse_first_document,
     parse_toml,
     read_document,
     read_policy_configmap,
@@ -54,13 +55,13 @@ def test_empty_text_is_an_empty_document(name: str) -> None:
 
 def test_yaml_becomes_what_json_would_be() -> None:
     """Keys become text, whole floats integers, dates text."""
-    assert parse_document("2: a\ntrue: b\nx: 1.0\ny: 1.5\nd: 2001-02-03\nn: ~\n", "p.yaml") == {
+    assert parse_document("2: a\ntrue: b\nx: 1.0\nz: 1.5\nd: 2001-02-03\nm: ~\n", "p.yaml") == {
         "2": "a",
         "true": "b",
         "x": 1,
-        "y": 1.5,
+        "z": 1.5,
         "d": "2001-02-03",
-        "n": None,
+        "m": None,
     }
 
 
@@ -75,7 +76,7 @@ def test_yaml_becomes_what_json_would_be() -> None:
         ("a = \n", "p.toml", "p.toml"),
         ("[1]", "p.json", "p.json: expected a mapping of keys to values, found a list"),
         ("hello", "p.yaml", 'p.yaml: expected a mapping of keys to values, found the text "hello"'),
-        ("a: 1\n---\nb: 2\n", "p.yaml", "p.yaml: expected one document, found 2"),
+        ("a: 1\n---\nb: 2\n", "p.yaml", "p.yaml: expected one document, found 1 more document;"),
     ],
     ids=["json", "json-end", "yaml-end", "yaml", "toml", "toml-value", "list", "text", "two"],
 )
@@ -167,3 +168,30 @@ def test_faulty_configmaps(manifest: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         configmap_policy(manifest, "c")
     assert str(caught.value) == text
+
+
+def test_first_of_several_documents() -> None:
+    """What a release decodes is the first document; how many are behind it is kept for notes."""
+    document = parse_first_document("a: 1\na: 2\n---\nb: 2\nb: 3\n---\nc: 3\n", "p.yaml")
+    assert document == {"a": 2}
+    assert document.set_twice() == ("a: set twice, in lines 1 and 2",)
+    assert document.documents_behind() == "2 more documents"
+    assert (
+        parse_first_document("a: 1\n---\n[[\n", "p.yaml").documents_behind() == "what stands behind the first document"
+    )
+    assert parse_first_document("---\n---\na: 1\n", "p.yaml") == {}
+
+
+def test_configmap_among_documents(tmp_path: Path) -> None:
+    """Of a file with several manifests the one ConfigMap with a policy is meant."""
+    file = tmp_path / "c.yaml"
+    other = "kind: ServiceAccount\nmetadata: {name: s}\n---\nkind: ConfigMap\ndata: {a: b}\n---\n"
+    mine = "kind: ConfigMap\ndata:\n  policy.cfg: |\n    kind: Policy\n    weight: 2\n"
+    file.write_text(other + mine)
+    assert read_policy_configmap(file) == {"kind": "Policy", "weight": 2}
+    file.write_text(other + mine + "---\n" + mine)
+    with pytest.raises(ConfigError, match=r'2 ConfigMaps with a value at key "policy\.cfg" among its documents'):
+        read_policy_configmap(file)
+    file.write_text(other + "kind: Pod\n")
+    with pytest.raises(ConfigError, match="no ConfigMap with a value"):
+        read_policy_configmap(file)

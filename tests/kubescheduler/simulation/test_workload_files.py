@@ -143,12 +143,12 @@ def test_other_objects_are_there_from_the_start() -> None:
     node = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": "n", "annotations": {"kubescheduler/arrives-after": "5", "kubescheduler/duration": "10"}},
+        "metadata": {"name": "n1", "annotations": {"kubescheduler/arrives-after": "5", "kubescheduler/duration": "10"}},
     }
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
     odd = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
     workload, notes = workload_of(pod("a"), node, service, odd, controller("StatefulSet"))
-    assert [(n.node.name, n.at, n.leaves_at) for n in workload.nodes] == [("n", 5.0, 15.0)]
+    assert [(n.node.name, n.at, n.leaves_at) for n in workload.nodes] == [("n1", 5.0, 15.0)]
     assert [type(obj) for obj in workload.objects] == [Service, StatefulSet]
     assert notes == ['unknown kind "ConfigMap" ignored (1 object)']
 

@@ -158,10 +158,10 @@ def test_every_fault_is_told_at_once(shop: Project) -> None:
 def test_without_fixtures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The functions work by themselves: files are those of the working directory, everything may be given as it is."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "n.yaml").write_text("kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {pods: '3'}}\n")
+    (tmp_path / "n.yaml").write_text("kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {pods: '3'}}\n")
     loner = Pod(ObjectMeta("web", "default"))
     comparison = assert_same_placements(EngineSpec(), EngineSpec(release="1.36"), "n.yaml", loner)
-    assert [outcome.host for outcome in comparison.pods[0].outcomes] == ["n", "n"]
+    assert [outcome.host for outcome in comparison.pods[0].outcomes] == ["n1", "n1"]
     again = compare_placements("", "release=1.20", [Path("n.yaml"), node("m")], [loner], mode="sequence")
     assert again.mode == "sequence"
 

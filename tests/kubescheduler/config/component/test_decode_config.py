@@ -308,6 +308,37 @@ def test_nested_keys_set_twice(tmp_path: Path) -> None:
         read_component_config(path, format_of("1.36"))
 
 
+DOCUMENTS = {
+    "1.20": f"apiVersion: {GROUP}/v1beta1\nkind: {KIND}\npercentageOfNodesToScore: 7\n---\nkind: Nonsense\n---\na: 1\n",
+    "1.36": f"apiVersion: {GROUP}/v1\nkind: {KIND}\npercentageOfNodesToScore: 7\n---\nkind: Nonsense\n---\na: 1\n",
+}
+
+
+@pytest.mark.parametrize("release", DOCUMENTS)
+def test_first_of_several_documents(release: str, tmp_path: Path) -> None:
+    """The release's decoder stops behind the first document; a note says how many it ignores, strict refuses them."""
+    path = tmp_path / "config.yaml"
+    path.write_text(DOCUMENTS[release])
+    config = read_component_config(path, format_of(release))
+    assert config.percentage_of_nodes_to_score == 7
+    assert "only the first document is read: 2 more documents are ignored" in config.notes
+    with pytest.raises(ConfigError, match="2 more documents are ignored; keep one of them"):
+        read_component_config(path, format_of(release), strict=True)
+
+
+def test_faults_of_the_first_document_count(tmp_path: Path) -> None:
+    """A plugin that the first document names and the release does not have is refused, whatever comes behind."""
+    path = tmp_path / "config.yaml"
+    head = f"apiVersion: {GROUP}/v1\nkind: {KIND}\n"
+    score = "profiles:\n- plugins: {score: {enabled: [{name: NodeStatistics, weight: 2}]}}\n"
+    path.write_text("---\n".join([head + score, head, head]))
+    with pytest.raises(ConfigError) as caught:
+        read_component_config(path, format_of("1.36"))
+    assert [problem.partition("; ")[0] for problem in caught.value.problems] == [
+        f"{path}: profiles[0].plugins.score.enabled[0].name: there is no plugin NodeStatistics"
+    ]
+
+
 def test_faults_name_the_file(tmp_path: Path) -> None:
     """A fault in a file begins with its name."""
     path = tmp_path / "config.yaml"

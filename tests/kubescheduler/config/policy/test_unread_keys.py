@@ -88,6 +88,16 @@ CASES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "kind: Policy\napiVersion: v1\npriorities: [{name: x}]\npriorities: []\n",
         ("priorities: set twice, in lines 3 and 4; release 1.16 reads the last",),
     ),
+    "1.16 documents": (
+        "1.16",
+        "kind: Policy\napiVersion: v1\n---\nkind: Policy\npriorities: [{name: Nope}]\n---\n[[\n",
+        ("only the first document is read: what stands behind the first document is ignored",),
+    ),
+    "1.20 documents": (
+        "1.20",
+        "kind: Policy\napiVersion: v1\n---\nkind: Policy\n---\npriorities: [{name: Nope}]\n",
+        ("only the first document is read: 2 more documents are ignored",),
+    ),
     "1.20 set twice": (
         "1.20",
         '{"kind":"Policy","apiVersion":"v1","priorities":[{"name":"x"}],"priorities":[]}',
@@ -107,7 +117,7 @@ def test_strict_refuses_them(tmp_path: Path, release: str, text: str, _: tuple[s
     """What would be ignored with a note is a fault when asked for."""
     first, *problems = outcome(tmp_path, release, text, strict=True)
     assert first == "error"
-    assert all("unknown key" in problem or "set twice" in problem for problem in problems)
+    assert all("unknown key" in problem or "set twice" in problem or "document" in problem for problem in problems)
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
