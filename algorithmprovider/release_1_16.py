@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from algorithmprovider.registry import Provider, Registry, ReleaseRegistry
 from predicates import FIT_PREDICATES, conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
 from priorities import PRIORITIES
+from priorities.requested import BALANCED_WITH_VOLUMES
 
 FEATURE_GATES: dict[str, bool] = {
     "TaintNodesByCondition": True,
     "EvenPodsSpread": False,
     "ResourceLimitsPriorityFunction": False,
     "PodOverhead": False,
+    "BalanceAttachedNodeVolumes": False,
 }
 """The gates that change what is registered or how pods are counted, and their defaults."""
 
@@ -148,9 +150,10 @@ def registry(gates: Mapping[str, bool]) -> Registry:
         priorities.add("ResourceLimitsPriority")
         scored.add("ResourceLimitsPriority")
     autoscaler = scored - {"LeastRequestedPriority"} | {"MostRequestedPriority"}
+    known = {**PRIORITIES, **BALANCED_WITH_VOLUMES} if gates["BalanceAttachedNodeVolumes"] else PRIORITIES
     return Registry(
         fit_predicates={name: FIT_PREDICATES[name] for name in sorted(predicates)},
-        priorities={name: PRIORITIES[name] for name in sorted(priorities)},
+        priorities={name: known[name] for name in sorted(priorities)},
         providers={
             "DefaultProvider": Provider(frozenset(in_providers), frozenset(scored)),
             "ClusterAutoscalerProvider": Provider(frozenset(in_providers), frozenset(autoscaler)),

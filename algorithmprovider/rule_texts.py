@@ -92,7 +92,8 @@ A node without zone and region labels (`failure-domain.beta.kubernetes.io/…`) 
 PRIORITIES: dict[str, str] = {
     "BalancedResourceAllocation": f"""
 10·(1 - |T_cpu/A_cpu - T_memory/A_memory|), truncated: best where cpu and memory would be used alike. 0 where one of
-the two would be used up.{T_AND_A}""",
+the two would be used up. With 1.16's feature gate BalanceAttachedNodeVolumes, where a Max…VolumeCount predicate counted
+the pod's disks: 10·(1 - variance) of the shares of cpu, memory and attachable disks.{T_AND_A}""",
     "EqualPriority": "1 for every node (not 10).",
     "EvenPodsSpreadPriority": """
 For the pod's `topologySpreadConstraints` with ScheduleAnyway: q is the number of matching pods in the node's domains,

@@ -5,6 +5,7 @@ Fails where |disks of the pods there ∪ disks of the pod| > the node's limit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -105,6 +106,23 @@ def _count(pod: PodInfo, snapshot: Snapshot, disk: DiskType, limits: IntArray) -
     return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
 
 
+def attached_volumes(
+    disks: Sequence[DiskType], max_pd_volumes: int | None, pod: PodInfo, snapshot: Snapshot
+) -> IntArray | None:
+    """(2, n) disks of the pod that are new to the node, and how many more of the type it can attach; None without any.
+
+    disks: the types that predicates count, in the order these run: of those that the pod has the last one says so.
+    Upstream: 1.16 MaxPDVolumeCountChecker, which leaves it in the node's TransientInfo.
+    """
+    for disk in reversed(disks):
+        new = disk_ids(pod, snapshot.objects, disk)
+        if new:
+            there = _used(snapshot, disk, frozenset())
+            limits = attach_limits(snapshot, disk, max_pd_volumes)
+            return np.stack([_used(snapshot, disk, new) - there, limits - there])
+    return None
+
+
 # --- evidence ------------------------------------------------------------------------------
 
 
@@ -169,9 +187,12 @@ def _of(name: str, disk: DiskType) -> FitPredicateFactory:
     return make
 
 
-VOLUME_COUNTS: dict[str, FitPredicateFactory] = {
-    "MaxEBSVolumeCount": _of("MaxEBSVolumeCount", EBS),
-    "MaxGCEPDVolumeCount": _of("MaxGCEPDVolumeCount", GCE_PD),
-    "MaxAzureDiskVolumeCount": _of("MaxAzureDiskVolumeCount", AZURE_DISK),
-    "MaxCinderVolumeCount": _of("MaxCinderVolumeCount", CINDER),
+COUNTED_DISKS: dict[str, DiskType] = {
+    "MaxEBSVolumeCount": EBS,
+    "MaxGCEPDVolumeCount": GCE_PD,
+    "MaxAzureDiskVolumeCount": AZURE_DISK,
+    "MaxCinderVolumeCount": CINDER,
 }
+"""Predicate → the type of disk that it counts."""
+
+VOLUME_COUNTS: dict[str, FitPredicateFactory] = {name: _of(name, disk) for name, disk in COUNTED_DISKS.items()}

@@ -4,16 +4,19 @@ With T = requested (defaults filled in, the pod included) and A = allocatable, f
 
     least = (A - T)·10 / A        most = T·10 / A        score = (cpu + memory) / 2
 
-in integers; 0 where A is 0 or T exceeds it. Balanced = (1 - |T_cpu/A_cpu - T_memory/A_memory|)·10.
+in integers; 0 where A is 0 or T exceeds it. Balanced = (1 - |T_cpu/A_cpu - T_memory/A_memory|)·10, and with 1.16's gate
+BalanceAttachedNodeVolumes (1 - variance of three shares)·10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -21,7 +24,14 @@ from clusterstate.usage import CPU, MEMORY
 from priorities.input_texts import resource_inputs
 from priorities.normalize import idiv
 from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.types import (
+    MAX_NODE_SCORE,
+    MAX_PRIORITY,
+    AttachedVolumes,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+)
 
 
 def totals(pod: PodInfo, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
@@ -76,6 +86,31 @@ def balanced_resource_allocation_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArr
     return scores
 
 
+def balance_with_volumes(
+    attached: AttachedVolumes, pod: PodInfo, snapshot: Snapshot, top: int = MAX_PRIORITY
+) -> IntArray:
+    """(n,) 0–top: (1 - variance)·top of the shares in use of cpu, memory and attachable volumes; 0 where one is full.
+
+    Where no more volumes can be attached, or the pod has none that are counted, of cpu and memory as without the gate.
+    Upstream: 1.16 balancedResourceScorer with BalanceAttachedNodeVolumes.
+    """
+    requested, allocatable = totals(pod, snapshot)
+    cpu, memory = _in_use(requested, allocatable)
+    parts: NDArray[np.float64] = np.abs(cpu - memory)
+    full = (cpu >= 1) | (memory >= 1)
+    counts = attached(pod, snapshot)
+    if counts is not None:
+        counted = counts[1] > 0
+        volumes = counts[0] / np.maximum(counts[1], 1)
+        mean = (cpu + memory + volumes) / 3
+        squares = (cpu - mean) * (cpu - mean) + (memory - mean) * (memory - mean) + (volumes - mean) * (volumes - mean)
+        parts = np.where(counted, squares / 3, parts)
+        full |= counted & (volumes >= 1)
+    scores: IntArray = ((1 - parts) * top).astype(np.int64)
+    scores[full] = 0
+    return scores
+
+
 # --- evidence ------------------------------------------------------------------------------
 
 
@@ -112,7 +147,28 @@ def _explain_balance(formula: str) -> Explain:
     return explain
 
 
+def _explain_with_volumes(attached: AttachedVolumes) -> Explain:
+    """Of the balance of cpu, memory and the volumes that predicates counted."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        counts = attached(pod, one_row(snapshot, at))
+        if counts is None or counts[1, 0] <= 0:
+            return BALANCED(pod, snapshot, at)
+        new, room = counts[:, 0].tolist()
+        requested, allocatable, inputs = _inputs(pod, snapshot, at)
+        inputs["volumes"] = {"requested": str(new), "allocatable": str(room)}
+        if (_in_use(requested, allocatable) >= 1).any() or new >= room:
+            return Calculation("0", inputs)
+        shares = [f"{r} / {a}" for r, a in (*zip(requested, allocatable, strict=True), (new, room))]
+        mean = f"({' + '.join(shares)}) / 3"
+        squares = " + ".join(f"({share} - {mean}) * ({share} - {mean})" for share in shares)
+        return Calculation(f"trunc((1 - ({squares}) / 3) * {MAX_PRIORITY})", inputs)
+
+    return explain
+
+
 LEAST, MOST = _explain_shares("({allocatable} - {requested})"), _explain_shares("{requested}")
+BALANCED_NAME = "BalancedResourceAllocation"
 BALANCED = _explain_balance(f"trunc((1 - {{}}) * {MAX_PRIORITY})")
 BALANCED_1_4 = _explain_balance(f"trunc({MAX_PRIORITY} - {{}} * {MAX_PRIORITY})")
 
@@ -127,12 +183,24 @@ def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain
     return PriorityConfigFactory(make)
 
 
+def _with_volumes(args: PriorityArgs) -> PriorityConfig:
+    return PriorityConfig(
+        BALANCED_NAME,
+        partial(balance_with_volumes, args.attached),
+        reads=LOCAL | Reads.STORAGE,
+        evidence=priority_evidence(BALANCED_NAME, _explain_with_volumes(args.attached)),
+        fine=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
+    )
+
+
 REQUESTED: dict[str, PriorityConfigFactory] = {
     "LeastRequestedPriority": _local("LeastRequestedPriority", least_requested, LEAST),
     "MostRequestedPriority": _local("MostRequestedPriority", most_requested, MOST),
-    "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation, BALANCED),
+    BALANCED_NAME: _local(BALANCED_NAME, balanced_resource_allocation, BALANCED),
 }
 REQUESTED_1_4: dict[str, PriorityConfigFactory] = {
     **REQUESTED,
-    "BalancedResourceAllocation": _local("BalancedResourceAllocation", balanced_resource_allocation_1_4, BALANCED_1_4),
+    BALANCED_NAME: _local(BALANCED_NAME, balanced_resource_allocation_1_4, BALANCED_1_4),
 }
+BALANCED_WITH_VOLUMES: dict[str, PriorityConfigFactory] = {BALANCED_NAME: PriorityConfigFactory(_with_volumes)}
+"""The same with 1.16's gate BalanceAttachedNodeVolumes."""

@@ -40,6 +40,16 @@ def goes_on(_: PodInfo, __: Snapshot) -> bool:
     return True
 
 
+AttachedVolumes = Callable[[PodInfo, Snapshot], IntArray | None]
+"""(2, n) int64 by row: how many of a pod's volumes are new to the node, and how many more the node can attach; None
+where no volume counting predicate looks at the pod's volumes. Upstream: 1.16 TransientInfo."""
+
+
+def nothing_attached(_: PodInfo, __: Snapshot) -> IntArray | None:
+    """No predicate counts volumes."""
+    return None
+
+
 Map = Callable[[PodInfo, Snapshot], IntArray]
 """(n,) int64, one number per row; a subset of rows gives the same numbers for those rows."""
 
@@ -74,18 +84,22 @@ class PriorityConfig:
     settle: Reduce | None = None
     evidence: RuleEvidence | None = None
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
+    fine: Map | None = None
+    """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 
 
 @attrs.frozen
 class PriorityArgs:
-    """What a factory may look at besides the policy entry's own argument.
-
-    failure_domains: the topology keys that an empty one stands for in 1.4.
-    """
+    """What a factory may look at besides the policy entry's own argument."""
 
     hard_pod_affinity_symmetric_weight: int = 1
+    """What a running pod's own required affinity terms count."""
     feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    """Gate → whether it is on."""
     failure_domains: tuple[str, ...] = FAILURE_DOMAINS
+    """The topology keys that an empty one stands for in 1.4."""
+    attached: AttachedVolumes = nothing_attached
+    """What the volume counting predicates in use leave behind for priorities."""
 
 
 PriorityFactory = Callable[[PriorityArgs], PriorityConfig]

@@ -197,7 +197,6 @@ _BY_NAME_1_36: dict[str, Gate] = {
 _IDLE_1_16 = frozenset(
     {
         "AttachVolumeLimit",
-        "BalanceAttachedNodeVolumes",
         "BlockVolume",
         "CSINodeInfo",
         "StorageObjectInUseProtection",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from kubescheduler.engine.custom_entries import with_custom_entries
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.extender import NodeEncoder
 from predicates.types import PredicateArgs
+from predicates.volume_counts import COUNTED_DISKS, attached_volumes
 from priorities.types import PriorityArgs
 
 
@@ -171,7 +173,9 @@ def _assemble(
     rules, gates, domains = flags.record.legacy_rules, flags.gates, tuple(sorted(set(flags.failure_domains)))
     predicate_args = PredicateArgs(policy.ignored_resources(), flags.max_pd_volumes, gates, domains)
     hard_weight = policy.hard_weight(flags.hard_weight)
-    priority_args = PriorityArgs(hard_weight, gates, domains)
+    counted = tuple(COUNTED_DISKS[name] for name in known.ordering if name in selected & COUNTED_DISKS.keys())
+    attached = partial(attached_volumes, counted, flags.max_pd_volumes)
+    priority_args = PriorityArgs(hard_weight, gates, domains, attached)
     encoder = NodeEncoder()
     return Algorithm(
         release=flags.release,

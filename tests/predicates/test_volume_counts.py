@@ -11,7 +11,7 @@ from clusterstate.objects import AWSElasticBlockStore, AzureDisk, Cinder, ClaimV
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
 from predicates.types import PredicateArgs
-from predicates.volume_counts import TOO_MANY_VOLUMES, VOLUME_COUNTS, attach_limits
+from predicates.volume_counts import TOO_MANY_VOLUMES, VOLUME_COUNTS, attach_limits, attached_volumes
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume
 
@@ -145,3 +145,22 @@ def test_a_subset_of_rows_gives_the_same() -> None:
     cluster = Cluster(nodes, pods)
     assert failing(cluster, ebs("x"))[TOO_MANY_VOLUMES] == ["n0", "n1", "n3"]
     assert failing(cluster, ebs("x"), cluster.snapshot.take(np.array([5, 3, 1]))) == {TOO_MANY_VOLUMES: ["n3", "n1"]}
+
+
+@pytest.mark.parametrize(
+    ("disks", "volumes", "expected"),
+    [
+        pytest.param((EBS,), (AWSElasticBlockStore("new"),), [1, 3], id="a-new-one"),
+        pytest.param((EBS,), (AWSElasticBlockStore("v0"),), [0, 3], id="one-that-is-there"),
+        pytest.param((EBS,), (AWSElasticBlockStore("v0"), AWSElasticBlockStore("a")), [1, 3], id="both"),
+        pytest.param((EBS, GCE_PD), (AWSElasticBlockStore("a"), GCEPersistentDisk("g")), [1, 16], id="the-last-type"),
+        pytest.param((EBS, GCE_PD), (AWSElasticBlockStore("a"),), [1, 3], id="the-last-that-the-pod-has"),
+        pytest.param((GCE_PD,), (AWSElasticBlockStore("a"),), None, id="not-counted"),
+        pytest.param((EBS,), (), None, id="no-volumes"),
+    ],
+)
+def test_what_is_left_for_priorities(disks: tuple[DiskType, ...], volumes: Any, expected: list[int] | None) -> None:
+    """(new disks, limit less those that are there) of the type that is counted last; 2 of 5 are there."""
+    cluster = Cluster([node_for(5)], [ebs("v0", "v1", name="old", node="a")])
+    found = attached_volumes(disks, None, cluster.info(make_pod(volumes=volumes)), cluster.snapshot)
+    assert (None if found is None else found[:, 0].tolist()) == expected

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Container, FrozenMap, ResourceList
 from clusterstate.snapshot import PodChange
-from priorities.requested import balanced_resource_allocation, least_requested, most_requested
+from priorities.requested import (
+    BALANCED_WITH_VOLUMES,
+    balanced_resource_allocation,
+    least_requested,
+    most_requested,
+)
+from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.formulas import evaluate
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -135,3 +143,35 @@ def test_pods_thought_on_and_away_count() -> None:
     swapped = cluster.snapshot.what_if([PodChange(0, other, 1), PodChange(1, other, -1)])
     assert least_requested(pod, cluster.snapshot).tolist() == [10, 5]
     assert least_requested(pod, swapped).tolist() == [5, 10]
+
+
+# --- with attachable volumes -------------------------------------------------------------------
+
+# share of cpu and memory that the pod asks for in thousandths, (new volumes, room for more), score
+SHARES: dict[str, tuple[tuple[int, int], tuple[int, int] | None, int]] = {
+    "mean-a-third-variance-0.0139": ((500, 250), (1, 4), 9),
+    "no-volumes-are-counted": ((500, 250), None, 7),
+    "no-room-for-more": ((500, 250), (0, 0), 7),
+    "over-the-limit-already": ((500, 250), (0, -1), 7),
+    "none-of-them-is-new": ((500, 250), (0, 4), 9),
+    "the-last-volume": ((500, 250), (4, 4), 0),
+    "cpu-is-used-up": ((1000, 250), (1, 4), 0),
+    "all-alike": ((500, 500), (1, 2), 10),
+    "as-far-apart-as-can-be": ((999, 0), (0, 1), 7),
+    "1-of-3-volumes-and-nearly-nothing": ((1, 1), (1, 3), 9),
+}
+
+
+@pytest.mark.parametrize(("asked", "volumes", "score"), SHARES.values(), ids=SHARES)
+def test_balance_with_volumes(asked: tuple[int, int], volumes: tuple[int, int] | None, score: int) -> None:
+    """(1 - variance)·10 of three shares, truncated, where volumes can be attached; else of two as without the gate."""
+    cpu, memory = asked
+    cluster = Cluster([make_node("n", allocatable=resources(cpu=1000, memory=1000))])
+    info = cluster.info(make_pod(requests=resources(cpu=cpu, memory=memory)))
+    attached = None if volumes is None else np.array(volumes, np.int64)[:, None]
+    config = BALANCED_WITH_VOLUMES["BalancedResourceAllocation"].make(PriorityArgs(attached=lambda *_: attached))
+    assert config.map(info, cluster.snapshot).tolist() == [score]
+    assert config.fine is not None
+    assert config.fine(info, cluster.snapshot)[0] // 10 == score
+    assert config.evidence is not None
+    assert evaluate(config.evidence.score(info, cluster.snapshot, 0).formula) == score

@@ -80,3 +80,44 @@ def test_what_is_wrong_is_answered_and_the_next_line_is_read(line: bytes, error:
     bad, answer = evaluate([line, good], "1.16")
     assert error in bad["error"]
     assert (answer["scenario"], answer["error"]) == ("g", "no nodes available to schedule pods")
+
+
+@pytest.mark.parametrize(
+    ("gates", "predicates", "scores"),
+    [
+        ({}, ["GeneralPredicates", "MaxEBSVolumeCount"], {"few": 7, "many": 7}),
+        (
+            {"BalanceAttachedNodeVolumes": True},
+            ["GeneralPredicates", "MaxEBSVolumeCount"],
+            {"few": 9, "many": 9},
+        ),
+        ({"BalanceAttachedNodeVolumes": True}, ["GeneralPredicates"], {"few": 7, "many": 7}),
+        (
+            {"BalanceAttachedNodeVolumes": True},
+            ["GeneralPredicates", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount"],
+            {"few": 9, "many": 9},
+        ),
+    ],
+    ids=["gate off", "gate on", "nothing counts volumes", "another type has no say"],
+)
+def test_1_16_balances_volumes_that_a_predicate_counted(
+    gates: dict[str, bool], predicates: list[str], scores: dict[str, int]
+) -> None:
+    """Shares of a half and a quarter: 10·(1 - 1/4); with 2 of 4 and 2 of 39 disks 10·(1 - variance): 9.9 and 9.7."""
+    room = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    nodes = [
+        {"metadata": {"name": "few"}, "status": {"allocatable": {**room, "attachable-volumes-aws-ebs": "4"}}},
+        {"metadata": {"name": "many"}, "status": {"allocatable": room}},
+    ]
+    disks = [{"name": i, "awsElasticBlockStore": {"volumeID": i}} for i in ("a", "b")]
+    asked = {"name": "c", "resources": {"requests": {"cpu": "500m", "memory": "256Mi"}}}
+    pod = {"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": [asked], "volumes": disks}}
+    policy = {
+        "kind": "Policy",
+        "apiVersion": "v1",
+        "predicates": [{"name": name} for name in predicates],
+        "priorities": [{"name": "BalancedResourceAllocation", "weight": 1}],
+    }
+    scenario = {"cluster": {"nodes": nodes}, "featureGates": gates, "queries": [{"pod": pod, "policy": policy}]}
+    (answer,) = answers(scenario)
+    assert answer["total"] == scores
