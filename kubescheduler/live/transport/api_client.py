@@ -149,10 +149,13 @@ class ApiClient:
             self._observer.finished(method, path, self.access.host, code, seconds, sent, received)
 
     @asynccontextmanager
-    async def watch(self, path: str, query: Query) -> AsyncIterator[AsyncIterator[list[bytes]]]:
+    async def watch(
+        self, path: str, query: Query, longest: float | None = None
+    ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
         """Opens a stream of JSON documents, one a line; gives those that arrive together, until the server ends it.
 
-        Raises ApiError when the server refuses, or the stream breaks.
+        longest: seconds after which a stream is taken for dead. Raises ApiError when the server refuses, or the stream
+        breaks.
         """
         await self._admitted("GET", path)
         headers = {**await self.access.headers(), "Accept": "application/json, */*"}
@@ -160,7 +163,11 @@ class ApiClient:
         started, code = self._clock.monotonic(), "<error>"
         try:
             async with self._open().get(
-                url, headers=headers, ssl=self.access.ssl, timeout=aiohttp.ClientTimeout(), allow_redirects=False
+                url,
+                headers=headers,
+                ssl=self.access.ssl,
+                timeout=aiohttp.ClientTimeout(total=longest),
+                allow_redirects=False,
             ) as response:
                 code = str(response.status)
                 if response.status > 299:

@@ -1,0 +1,111 @@
+"""In what the releases' informers differ."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Protocol
+
+import attrs
+
+from clusterstate.api_names import go_quote
+from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.informers.informer_kinds import KINDS_1_16, KINDS_1_20, KINDS_1_36, InformerKind
+from kubescheduler.live.informers.pauses import FixedPauses, GrowingPauses, Pauses
+from kubescheduler.live.transport.api_answers import ApiError
+
+
+class ListVersion(Protocol):
+    """See list_version_1_16."""
+
+    def __call__(self, known: str, *, newest: bool) -> str | None: ...
+
+
+@attrs.frozen(eq=False)
+class InformerRules:
+    """How one release reads and watches."""
+
+    kinds: tuple[InformerKind, ...]
+    """What it reads."""
+    streams_first: bool
+    """Whether it reads everything as the first events of a watch."""
+    list_version: ListVersion
+    """The resourceVersion of a list, by the one that is known; None: none is sent."""
+    asks_newest_when_expired: bool
+    """Whether a version that is too old is followed by a consistent read."""
+    watches_again: Callable[[ApiError], bool]
+    """Whether after an error a watch goes on where it was, instead of everything being read anew."""
+    pauses: Callable[[WallClock, random.Random], Pauses]
+    """Between tries."""
+    trouble: Callable[[str, str], str]
+    """Of (kind, error): what is logged."""
+
+
+def list_version_1_16(known: str, *, newest: bool) -> str | None:  # noqa: ARG001
+    """Whatever the server's cache has."""
+    return "0"
+
+
+def list_version_1_20(known: str, *, newest: bool) -> str | None:
+    """At least what is known already, or the newest when that is too old."""
+    return "" if newest else known or "0"
+
+
+def list_version_1_36(known: str, *, newest: bool) -> str | None:
+    """As 1.20; a list is read only where a stream is refused."""
+    return None if newest else known or "0"
+
+
+def watches_again_1_16(error: ApiError) -> bool:
+    """A server that is gone for a moment."""
+    return error.refused
+
+
+def watches_again_1_36(error: ApiError) -> bool:
+    """Also one that has too much to do."""
+    return error.refused or error.code == 429
+
+
+def fixed_pauses(_: WallClock, __: random.Random) -> Pauses:
+    """A second each."""
+    return FixedPauses()
+
+
+def trouble_1_16(kind: str, error: str) -> str:
+    """Upstream's text."""
+    return f"Failed to list *v1.{kind}: {error}"
+
+
+def trouble_1_36(kind: str, error: str) -> str:
+    """The same as a structured line."""
+    text = go_quote(f"failed to list *v1.{kind}: {error}")
+    return f'"Failed to watch" err={text} reflector="k8s.io/client-go/informers/factory.go" type="*v1.{kind}"'
+
+
+RULES_1_16 = InformerRules(
+    kinds=KINDS_1_16,
+    streams_first=False,
+    list_version=list_version_1_16,
+    asks_newest_when_expired=False,
+    watches_again=watches_again_1_16,
+    pauses=fixed_pauses,
+    trouble=trouble_1_16,
+)
+RULES_1_20 = InformerRules(
+    kinds=KINDS_1_20,
+    streams_first=False,
+    list_version=list_version_1_20,
+    asks_newest_when_expired=True,
+    watches_again=watches_again_1_16,
+    pauses=GrowingPauses,
+    trouble=trouble_1_16,
+)
+RULES_1_36 = InformerRules(
+    kinds=KINDS_1_36,
+    streams_first=True,
+    list_version=list_version_1_36,
+    asks_newest_when_expired=True,
+    watches_again=watches_again_1_36,
+    pauses=GrowingPauses,
+    trouble=trouble_1_36,
+)

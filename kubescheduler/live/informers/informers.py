@@ -1,0 +1,88 @@
+"""All informers of a scheduler. Upstream: SharedInformerFactory."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from clusterstate.manifests.decode import Decoder, Prepare
+from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.informers.informer_rules import InformerRules
+from kubescheduler.live.informers.raw_objects import RawObjects
+from kubescheduler.live.informers.reflector import Reflector
+from kubescheduler.live.informers.stored_objects import StoredObjects
+from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+
+
+class Informers:
+    """Reads and watches every kind that a release reads.
+
+    deliver: gets the changes of each kind in order, on the I/O thread. trouble: told what went wrong.
+    prepare: the defaults that the release's own decoder fills in.
+    """
+
+    def __init__(
+        self,
+        client: ApiClient,
+        io: IoThread,
+        rules: InformerRules,
+        deliver: Callable[[list[ObjectChange]], None],
+        *,
+        trouble: Callable[[str], None],
+        prepare: Prepare | None = None,
+        clock: WallClock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._io = io
+        self._deliver = deliver
+        self._waiting = {kind.kind for kind in rules.kinds}
+        self.synced = threading.Event()
+        """Whether every kind was read whole, and delivered."""
+        self.stores = {kind.kind: StoredObjects(kind.kind) for kind in rules.kinds}
+        """Kind → what is known of it."""
+        decoder = Decoder(prepare=prepare)
+        used_clock = SystemClock() if clock is None else clock
+        used_rng = random.Random() if rng is None else rng
+        self.reflectors = [
+            Reflector(
+                client,
+                kind,
+                RawObjects(kind.kind, decoder, trouble),
+                self.stores[kind.kind],
+                rules,
+                used_clock,
+                used_rng,
+                partial(self._take, kind.kind),
+                trouble,
+            )
+            for kind in rules.kinds
+        ]
+        """One a kind."""
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Starts them all; ``synced`` is set when all have read everything once."""
+        self._io.wait(self._start())
+
+    def stop(self) -> None:
+        """Ends them all."""
+        self._io.wait(self._stop())
+
+    async def _start(self) -> None:
+        self._tasks = [asyncio.create_task(reflector.run()) for reflector in self.reflectors]
+
+    async def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _take(self, kind: str, changes: list[ObjectChange]) -> None:
+        self._deliver(changes)
+        self._waiting.discard(kind)
+        if not self._waiting:
+            self.synced.set()

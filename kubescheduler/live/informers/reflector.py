@@ -1,0 +1,251 @@
+"""One informer: reads a kind whole, watches it, and starts anew where that breaks. Upstream: client-go's Reflector."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import attrs
+import msgspec
+
+from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.informers.informer_kinds import InformerKind
+from kubescheduler.live.informers.informer_rules import InformerRules
+from kubescheduler.live.informers.raw_objects import (
+    RawObjects,
+    parse_event,
+    parse_list,
+    parse_name,
+    parse_status,
+)
+from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import ApiClient, Query
+
+SHORTEST, LONGEST = 300, 600
+"""Seconds that a watch lasts, by chance between these."""
+PAGE = "500"
+GONE = 410
+GRACE = 30.0
+"""Seconds after its end at which a watch that the server did not end is taken for dead."""
+
+
+class ExpiredError(Exception):
+    """The version that is asked for is too old."""
+
+
+@attrs.define(eq=False)
+class Reflector:
+    """Keeps ``store`` as the API server has it, and reports each change to ``deliver``; for the I/O thread."""
+
+    client: ApiClient
+    kind: InformerKind
+    objects: RawObjects
+    store: StoredObjects
+    rules: InformerRules
+    clock: WallClock
+    rng: random.Random
+    deliver: Callable[[list[ObjectChange]], None]
+    """Gets the changes in order. The first call has everything that there is, and may be empty."""
+    trouble: Callable[[str], None]
+    """Told what went wrong, in upstream's words."""
+    version: str = ""
+    """The resourceVersion up to which everything is known."""
+    listed: bool = False
+    """Whether everything was read once."""
+    _path: int = 0
+    """Which of the kind's paths the server has."""
+    _whole: bool = False
+    """Whether the last version was too old: the newest one is asked for."""
+
+    @property
+    def path(self) -> str:
+        """Where this server has the kind."""
+        return self.kind.paths[self._path]
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        pauses = self.rules.pauses(self.clock, self.rng)
+        while True:
+            try:
+                await self._read_and_watch(pauses.next)
+            except ExpiredError:
+                self._whole = self.rules.asks_newest_when_expired
+            except ApiError as error:
+                if error.code == 404 and self._path + 1 < len(self.kind.paths):
+                    self._path += 1
+                    continue
+                if is_expired(error):
+                    self._whole = self.rules.asks_newest_when_expired
+                self.trouble(self.rules.trouble(self.kind.kind, str(error)))
+            await self.clock.sleep(pauses.next())
+
+    async def _read_and_watch(self, pause: Callable[[], float]) -> None:
+        """Reads everything and watches until that has to be done anew."""
+        if self.rules.streams_first and await self._watch_list():
+            pass
+        else:
+            await self._list()
+        while True:
+            try:
+                await self._watch()
+            except ApiError as error:
+                if not self.rules.watches_again(error):
+                    raise
+                await self.clock.sleep(pause())
+
+    # --- reading everything --------------------------------------------------------------------
+
+    async def _list(self) -> None:
+        """Reads all pages. Raises ExpiredError when the version asked for is gone, and no page has come."""
+        found: list[tuple[Key, Stored]] = []
+        version, more = self.rules.list_version(self.version, newest=self._whole), ""
+        while True:
+            query = [*self._selector(), *((("continue", more),) if more else ()), ("limit", PAGE)]
+            if not more and version is not None:
+                query.append(("resourceVersion", version))
+            try:
+                answer = await self.client.request("GET", self.path, query)
+                page = parse_list(answer.body)
+            except msgspec.DecodeError as error:
+                raise ApiError(f"the server's list is not readable: {error}") from None
+            except ApiError as error:
+                if not version or not is_expired(error):
+                    raise
+                version, more, found = "", "", []
+                continue
+            found += [read for raw in page.items or () if (read := self.objects.read(raw)) is not None]
+            more = page.metadata.continue_
+            if not more:
+                break
+        self._replace(found, page.metadata.resource_version)
+
+    async def _watch_list(self) -> bool:
+        """Reads everything as the first events of a watch, and goes on with it; False: the server does not do that."""
+        query = [("allowWatchBookmarks", "true"), *self._selector()]
+        if self.version and not self._whole:
+            query.append(("resourceVersion", self.version))
+        query += [("resourceVersionMatch", "NotOlderThan"), ("sendInitialEvents", "true")]
+        seconds, times = self._times()
+        found: dict[Key, Stored] = {}
+        told = False
+        try:
+            async with self.client.watch(self.path, [*query, *times], seconds + GRACE) as batches:
+                async for lines in batches:
+                    rest = lines if told else self._initial(lines, found)
+                    if rest is not None:
+                        told = True
+                        self._take_in(rest)
+        except ApiError as error:
+            if told and is_cut(error):
+                return True
+            if told or error.code in (0, GONE, 429):
+                raise
+            return False
+        if not told:
+            raise ApiError("unexpected end of a watch before all initial events were received")
+        return True
+
+    def _initial(self, lines: list[bytes], found: dict[Key, Stored]) -> list[bytes] | None:
+        """Takes initial events in; the lines behind the last of them once that has come. Raises ExpiredError."""
+        for at, line in enumerate(lines):
+            event = parse_event(line)
+            if event.type == "BOOKMARK":
+                bookmark = parse_name(event.object)
+                if bookmark.ends_initial_events:
+                    self._replace(list(found.items()), bookmark.metadata.resource_version)
+                    return lines[at + 1 :]
+            elif event.type == "ERROR":
+                self._fail(event.object)
+            else:
+                read = self.objects.read(event.object)
+                if read is not None:
+                    found[read[0]] = read[1]
+        return None
+
+    def _replace(self, found: list[tuple[Key, Stored]], version: str) -> None:
+        self.version, self._whole = version, False
+        self.listed = True
+        self.deliver(self.store.replace(found))
+
+    # --- watching ------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        """One watch from the version that is known, until the server ends it."""
+        started, before = self.clock.monotonic(), self.version
+        seconds, times = self._times()
+        query = [("allowWatchBookmarks", "true"), *self._selector(), ("resourceVersion", self.version), *times]
+        seen = opened = False
+        try:
+            async with self.client.watch(self.path, query, seconds + GRACE) as batches:
+                opened = True
+                async for lines in batches:
+                    seen = True
+                    self._take_in(lines)
+        except ApiError as error:
+            if not (opened and is_cut(error)):
+                raise
+        if not seen and self.version == before and self.clock.monotonic() - started < 1.0:
+            raise ApiError(
+                f"very short watch: {self.kind.kind}: Unexpected watch close - "
+                "watch lasted less than a second and no items received"
+            )
+
+    def _take_in(self, lines: list[bytes]) -> None:
+        """Events that arrived together. Raises ExpiredError or ApiError for an ERROR among them, after those before."""
+        changes: list[ObjectChange] = []
+        try:
+            for line in lines:
+                event = parse_event(line)
+                if event.type == "ERROR":
+                    self._fail(event.object)
+                if event.type == "BOOKMARK":
+                    self.version = parse_name(event.object).metadata.resource_version
+                    continue
+                read = self.objects.read(event.object)
+                if read is None:
+                    self.version = parse_name(event.object).metadata.resource_version
+                    continue
+                key, stored = read
+                removed = event.type == "DELETED"
+                changes.append(self.store.remove(key, stored.obj) if removed else self.store.put(key, stored))
+                self.version = stored.version
+        except msgspec.DecodeError as error:
+            raise ApiError(f"the server's events are not readable: {error}") from None
+        finally:
+            if changes:
+                self.deliver(changes)
+
+    def _fail(self, raw: msgspec.Raw) -> None:
+        """Raises what an ERROR event means."""
+        status = parse_status(raw)
+        if status.code == GONE:
+            raise ExpiredError
+        raise ApiError(status.message, status.code, status.reason)
+
+    # --- what is asked -------------------------------------------------------------------------
+
+    def _selector(self) -> list[tuple[str, str]]:
+        return [("fieldSelector", self.kind.field_selector)] if self.kind.field_selector else []
+
+    def _times(self) -> tuple[int, Query]:
+        """(how long a watch lasts, the query that says so)."""
+        seconds = self.rng.randrange(SHORTEST, LONGEST)
+        said = [("timeout", go_minutes(seconds))] if self.kind.says_timeout else []
+        return seconds, [*said, ("timeoutSeconds", str(seconds)), ("watch", "true")]
+
+
+def is_cut(error: ApiError) -> bool:
+    """Whether a stream broke, which is its end as well as any other."""
+    return error.code == 0 and not error.refused
+
+
+def is_expired(error: ApiError) -> bool:
+    """Whether the version that was asked for is too old, or one that the server has yet to see."""
+    return error.code == GONE or "Too large resource version" in error.message
+
+
+def go_minutes(seconds: int) -> str:
+    """A duration of more than a minute as Go prints it."""
+    return f"{seconds // 60}m{seconds % 60}s"
