@@ -232,7 +232,11 @@ class Cycles:
         self._patch(record, status_patch(record, self.rules.nominated, self.rules.condition))
 
     def _patch(self, record: FailureRecord, patch: dict[str, Any]) -> None:
-        if patch and self.services.client is not None:
+        if not patch:
+            return
+        if self.services.report_status is not None:
+            self.services.report_status(record.pod, patch)
+        elif self.services.client is not None:
             try:
                 self.services.client.patch_pod_status(record.pod, patch)
             except SchedulingError as error:

@@ -54,6 +54,8 @@ class Services:
     client: Client | None = None
     """None: nothing is written anywhere."""
     events: EventRecorder = attrs.field(factory=NoEvents)
+    report_status: Callable[[Pod, Mapping[str, Any]], None] | None = None
+    """Writes the status of a pod that was not bound, without anybody waiting for it; None: the client does, at once."""
     reports_failures: bool = True
     """Whether failures are written down: as events, and as the condition PodScheduled."""
     extenders: Sequence[Extender] = ()

@@ -1,0 +1,1 @@
+"""The scheduler's loop on a real clock, fed by informers."""

@@ -1,0 +1,163 @@
+"""LiveScheduler: what informers report goes into the loop, which runs while there is anything to do."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from clusterstate.objects import Pod
+from kubescheduler.cycle.bindings import Bindings
+from kubescheduler.cycle.event_handlers import EventHandlers
+from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop
+from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.loop_parts import loop_parts
+from kubescheduler.framework.contract.clocks import Timekeeper
+from kubescheduler.framework.contract.handle import Client, EventRecorder
+from kubescheduler.framework.contract.observer import Observer
+from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.informers.inbox import Inbox
+from kubescheduler.live.informers.stored_objects import StoredObjects
+
+BACKOFF_TICK, UNSCHEDULABLE_TICK, EXPIRY_TICK = 1, 30, 1
+"""Seconds between looks at the pods in back-off, at the unschedulable ones, and at assumed ones."""
+ATTEMPTS = 16
+"""Attempts after which what has arrived is taken in, if anything has."""
+CHANGES = 2000
+"""Changes after which pods are tried again, while more are there."""
+
+
+class TickedQueue(Protocol):
+    """The two looks that a queue with a clock is asked for."""
+
+    def flush_backoff(self) -> None:
+        """Pods whose back-off is over become active."""
+
+    def flush_unschedulable(self) -> None:
+        """Pods that have lain for too long are tried again."""
+
+
+@attrs.frozen(eq=False)
+class Surroundings:
+    """What the loop writes to and runs by."""
+
+    client: Client
+    report_status: Callable[[Pod, Mapping[str, Any]], None]
+    """Writes the status of a pod that was not bound, without anybody waiting for it."""
+    events: EventRecorder
+    observer: Observer
+    time: Timekeeper
+    bindings: Bindings
+    """Where binding cycles run."""
+    in_background: Callable[[Callable[[], None]], None]
+    """Where preemptions run (1.36)."""
+
+
+class LiveScheduler:
+    """Decides on the pods of a cluster as they come. ``run`` is for one thread; the rest for any."""
+
+    def __init__(
+        self, scheduler: PodScheduler, inbox: Inbox, pods: StoredObjects, around: Surroundings, *, preempt: bool = True
+    ) -> None:
+        """scheduler: over an empty cache, which nobody else changes. pods: what the informer of pods knows."""
+        self._inbox = inbox
+        self._pods = pods
+        self._around = around
+        self._foreign = scheduler.foreign
+        self.parts: LoopParts = loop_parts(scheduler, self._services, preempt=preempt)
+        """What the loop is made of."""
+        self.loop = SchedulerLoop(self.parts, latest=self._latest, bindings=around.bindings)
+        self.handlers = EventHandlers(self.loop.cycles)
+        self._second = math.floor(around.time.now())
+        self._stopped = threading.Event()
+
+    def _services(self, services: Services) -> Services:
+        around = self._around
+        return attrs.evolve(
+            services,
+            client=around.client,
+            report_status=around.report_status,
+            events=around.events,
+            observer=around.observer,
+            time=around.time,
+            in_background=around.in_background,
+        )
+
+    def _latest(self, pod: Pod) -> Pod | None:
+        """The pod as the informer knows it; None when it is gone."""
+        stored = self._pods.get(pod.metadata.namespace, pod.metadata.name)
+        return stored.obj if stored is not None and isinstance(stored.obj, Pod) else None
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def run(self, listen: Callable[[Attempt], None] | None = None) -> None:
+        """Goes on until ``stop``. listen: told of every attempt. Raises what a plugin raises."""
+        while not self._stopped.is_set():
+            self.take_in(self._inbox.take(CHANGES))
+            self.tick()
+            if not self._try_some(listen) and not len(self._inbox):
+                self._inbox.wait(self._until_tick())
+        self.loop.close()
+
+    def stop(self) -> None:
+        """Lets ``run`` end once its attempt is over and the bindings under way are done."""
+        self._stopped.set()
+        self._inbox.wake()
+
+    def _try_some(self, listen: Callable[[Attempt], None] | None) -> bool:
+        """Tries pods until something has arrived; whether there was any to try."""
+        for count in range(ATTEMPTS):
+            attempt = self.loop.run_once()
+            if attempt is None:
+                return count > 0
+            if listen is not None:
+                listen(attempt)
+        return True
+
+    def _until_tick(self) -> float:
+        now = self._around.time.now()
+        return math.floor(now) + 1 - now
+
+    # --- what arrives ----------------------------------------------------------------------------
+
+    def take_in(self, changes: list[ObjectChange]) -> None:
+        """Brings the cache and the queue up to date."""
+        if not changes:
+            return
+        with self.parts.services.lock:
+            for change in changes:
+                self._take(change)
+
+    def _take(self, change: ObjectChange) -> None:
+        """A pod of the same name that is another one is an end and a beginning."""
+        old, new = change.old, change.new
+        if change.kind != "Pod":
+            self.handlers.changed(old, new)
+        elif old is not None and new is not None and old.metadata.uid != new.metadata.uid:
+            self.handlers.changed(self._seen(old), None)
+            self.handlers.changed(None, self._seen(new))
+        else:
+            self.handlers.changed(self._seen(old), self._seen(new))
+
+    def _seen(self, pod: Pod | None) -> Pod | None:
+        """A pod as far as it concerns this scheduler: one that another is to place is not there until it is placed."""
+        return None if pod is None or (not pod.node_name and self._foreign(pod)) else pod
+
+    def tick(self) -> None:
+        """What is due by the clock: looks at the pods that wait, and at assumed ones that nobody confirmed."""
+        second = math.floor(self._around.time.now())
+        if second == self._second:
+            return
+        before, self._second = self._second, second
+        queue: Any = self.parts.queue
+        with self.parts.services.lock:
+            ticked: TickedQueue = queue
+            ticked.flush_backoff()
+            if second // UNSCHEDULABLE_TICK != before // UNSCHEDULABLE_TICK:
+                ticked.flush_unschedulable()
+            for pod in self.loop.sweep():
+                self._around.observer.trouble(f"Pod {pod.key} expired")

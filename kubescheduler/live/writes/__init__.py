@@ -1,0 +1,1 @@
+"""What the scheduler writes: bindings, statuses, deletions, volumes and claims."""

@@ -1,0 +1,136 @@
+"""The scheduler's writes to a real API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from clusterstate.manifests.encode import encode_object
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import JSON, ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.writes.write_rules import WriteRules
+
+OBJECT_PATHS = {
+    "PersistentVolume": "/api/v1/persistentvolumes/{name}",
+    "PersistentVolumeClaim": "/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}",
+    "ResourceClaim": "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}/status",
+}
+"""Kind → where an object of it is written."""
+
+
+class LiveClient:
+    """Binds, deletes and patches; each method waits for the answer, and raises ApiError when it is no.
+
+    Status writes of one pod are done one after the other, in the order in which they were asked for.
+    """
+
+    def __init__(
+        self,
+        api: ApiClient,
+        io: IoThread,
+        rules: WriteRules,
+        *,
+        trouble: Callable[[str], None],
+        clock: WallClock | None = None,
+    ) -> None:
+        self._api = api
+        self._io = io
+        self._rules = rules
+        self._trouble = trouble
+        self._clock = SystemClock() if clock is None else clock
+        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    # --- for threads that may wait -------------------------------------------------------------
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Upstream: DefaultBinder."""
+        meta = pod.metadata
+        identity = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, **self._rules.binding_metadata}
+        body = {
+            "kind": "Binding",
+            "apiVersion": "v1",
+            "metadata": identity,
+            "target": {"kind": "Node", "name": node_name},
+        }
+        self._io.wait(self._api.request("POST", f"{_path(pod)}/binding", body=body))
+
+    def delete_pod(self, pod: Pod) -> None:
+        """Without preconditions, as upstream."""
+        self._io.wait(self._api.request("DELETE", _path(pod), body={"kind": "DeleteOptions", "apiVersion": "v1"}))
+
+    def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        """In the way of the release, tried as often as it does."""
+        self._io.wait(self._write_status(pod, status))
+
+    def update_object(self, obj: ClusterObject) -> None:
+        """Reads the object as the server has it, and writes it back with what this version of it says."""
+        self._io.wait(self._update(obj))
+
+    # --- for the scheduler's thread --------------------------------------------------------------
+
+    def write_status_later(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        """The same as ``patch_pod_status``, beside everything else; what goes wrong is told to ``trouble``."""
+        self._io.submit(self._write_or_tell(pod, status))
+
+    # --- on the I/O thread -----------------------------------------------------------------------
+
+    async def _write_or_tell(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        try:
+            await self._write_status(pod, status)
+        except ApiError as error:
+            self._trouble(f'"Error updating pod" err="{error}" pod="{pod.key}"')
+
+    async def _write_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        uid = pod.metadata.uid
+        turn, waiting = self._turns.get(uid, (asyncio.Lock(), 0))
+        self._turns[uid] = (turn, waiting + 1)
+        try:
+            async with turn:
+                await self._write_tried(pod, status)
+        finally:
+            turn, waiting = self._turns.pop(uid)
+            if waiting > 1:
+                self._turns[uid] = (turn, waiting - 1)
+
+    async def _write_tried(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        """Raises ApiError when the last try failed."""
+        write = self._rules.status(pod, status, self._now())
+        if write is None:
+            return
+        body = msgspec.json.encode(write.body, order="sorted")
+        for pause in (*self._rules.retry_pauses, None):
+            try:
+                await self._api.request(write.method, f"{_path(pod)}/status", (), body, write.content_type)
+            except ApiError as error:
+                if pause is None or not self._rules.retries(error):
+                    raise
+                await self._clock.sleep(pause)
+            else:
+                return
+
+    async def _update(self, obj: ClusterObject) -> None:
+        meta = obj.metadata
+        path = OBJECT_PATHS[type(obj).__name__].format(name=meta.name, namespace=meta.namespace)
+        current = (await self._api.request("GET", path)).document()
+        whole = _merged(current, encode_object(obj))
+        await self._api.request("PUT", path, (), msgspec.json.encode(whole), JSON)
+
+    def _now(self) -> str:
+        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _path(pod: Pod) -> str:
+    return f"/api/v1/namespaces/{pod.metadata.namespace}/pods/{pod.metadata.name}"
+
+
+def _merged(current: Any, wanted: Any) -> Any:
+    """The members of ``wanted`` over those of ``current``, member by member; lists are replaced."""
+    if isinstance(current, dict) and isinstance(wanted, dict):
+        return {**current, **{key: _merged(current.get(key), value) for key, value in wanted.items()}}
+    return wanted
