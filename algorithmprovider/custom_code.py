@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
 import traceback
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
+
+import attrs
 
 from clusterstate.errors import InputError, KubeSchedulerError
-
-T = TypeVar("T")
 
 
 class CustomCodeError(InputError):
@@ -22,45 +24,69 @@ class CustomCodeError(InputError):
         return CustomCodeError(f"{problem} (pod {pod})" for problem in self.problems)
 
 
-def asked(name: str, function: Callable[..., Any], pod: str, node: str, *arguments: Any) -> Any:
-    """What a user's function answers. name: as errors call it. pod, node: whom it is asked about, either may be empty.
+@attrs.frozen(eq=False)
+class CustomCall:
+    """A function of a user's own that is about to be called, and the errors that name it."""
 
-    Raises CustomCodeError for whatever it raises, but for errors of this project's, which are passed on.
-    """
-    try:
-        return function(*arguments)
-    except KubeSchedulerError:
-        raise
-    except Exception as error:  # whatever a stranger's code raises
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise CustomCodeError(f"{_raised_at(error, function)}{name}{_about(pod, node)}: {what}") from error
+    name: str
+    """As errors call it: ``plugin Mine, filter``."""
+    function: Callable[..., Any]
+    pod: str = ""
+    """The pod that it is asked about, as namespace/name; empty where a whole class of pods is."""
+    foreign: bool = True
+    """It is a user's; of one that is not, exceptions are no fault of a user's, and are passed on."""
 
+    def ask(self, *arguments: Any, node: str = "") -> Any:
+        """What the function answers. node: the one that it is asked about, if it is one.
 
-def refused(name: str, function: Callable[..., Any], pod: str, node: str, text: str) -> CustomCodeError:
-    """The error for an answer that a user's function must not give. text: what is wrong with it."""
-    return CustomCodeError(f"{defined_at(function)}{name}{_about(pod, node)}: {text}")
+        Raises CustomCodeError for whatever it raises, but for errors of this project's, which are passed on.
+        """
+        try:
+            return self.function(*arguments)
+        except KubeSchedulerError:
+            raise
+        except Exception as error:  # whatever a stranger's code raises
+            if not self.foreign:
+                raise
+            place = raised_at(error, self.function)
+            raise CustomCodeError(f"{place}{self._about(node)}: {exception_text(error)}") from error
+
+    def refused(self, text: str, node: str = "") -> CustomCodeError:
+        """The error for an answer that the function must not give. text: what is wrong with it."""
+        return CustomCodeError(f"{defined_at(self.function)}{self._about(node)}: {text}")
+
+    def _about(self, node: str) -> str:
+        about = (("pod", self.pod), ("node", node))
+        return self.name + "".join(f", {what} {who}" for what, who in about if who)
 
 
 def described(answer: object) -> str:
     """An answer as errors show it, cut when it is long."""
-    text = repr(answer)
+    try:
+        text = repr(answer)
+    except Exception:  # whatever a stranger's code raises
+        text = f"an object of {type(answer).__name__}"
     return f"{text[:60]}…" if len(text) > 60 else text
+
+
+def exception_text(error: Exception) -> str:
+    """An exception of a stranger's code as errors show it."""
+    try:
+        text = str(error)
+    except Exception:  # also that is a stranger's code
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def defined_at(function: Callable[..., Any]) -> str:
     """``file.py, line 3: ``, where a function begins; nothing for one without a source."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    code = _code(function)
     return "" if code is None else f"{code.co_filename}, line {code.co_firstlineno}: "
 
 
-def is_integer(answer: object) -> bool:
-    """Whether an answer is a whole number, also one of numpy's; True and False are none."""
-    return not isinstance(answer, bool) and hasattr(answer, "__index__")
-
-
-def _raised_at(error: Exception, function: Callable[..., Any]) -> str:
-    """The line of the user's file in which it was raised, as deep as its own file goes."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
+def raised_at(error: Exception, function: Callable[..., Any]) -> str:
+    """``file.py, line 7: ``, the line of the function's own file in which it was raised, as deep as that goes."""
+    code = _code(function)
     frames = traceback.extract_tb(error.__traceback__)[1:]
     own = [frame for frame in frames if code is not None and frame.filename == code.co_filename]
     if not own:
@@ -68,5 +94,22 @@ def _raised_at(error: Exception, function: Callable[..., Any]) -> str:
     return f"{own[-1].filename}, line {own[-1].lineno}: "
 
 
-def _about(pod: str, node: str) -> str:
-    return "".join(f", {what} {who}" for what, who in (("pod", pod), ("node", node)) if who)
+def is_integer(answer: object) -> bool:
+    """Whether an answer is a whole number, also one of numpy's; True and False are none."""
+    if isinstance(answer, bool):
+        return False
+    try:
+        operator.index(answer)  # type: ignore[arg-type]
+    except Exception:  # whatever a stranger's code raises
+        return False
+    return True
+
+
+def _code(function: Callable[..., Any]) -> Any:
+    """The code of a function, method, partial or callable object; that of ``__init__`` for a class."""
+    function = inspect.unwrap(getattr(function, "func", function))
+    if isinstance(function, type):
+        function = function.__init__  # type: ignore[misc]
+    elif not hasattr(function, "__code__") and not hasattr(function, "__func__"):
+        function = getattr(type(function), "__call__", function)  # noqa: B004
+    return getattr(getattr(function, "__func__", function), "__code__", None)

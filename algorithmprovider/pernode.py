@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
-from algorithmprovider.custom_code import asked, described, is_integer, refused
+from algorithmprovider.column_answers import described_array, score_of_row
+from algorithmprovider.custom_code import CustomCall
+from algorithmprovider.custom_columns import check_range
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
 from clusterstate.objects import FrozenMap, Node, Pod
@@ -19,7 +21,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import PODS
 from predicates.types import FitPredicate, Verdict
-from priorities.types import MAX_PRIORITY, PriorityConfig, Reduce
+from priorities.types import PriorityConfig, Reduce
 
 EVERYTHING = Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES | Reads.STORAGE | Reads.NAMESPACES
 
@@ -75,47 +77,44 @@ def _changed_pods(snapshot: Snapshot, row: int) -> tuple[Pod, ...]:
 
 def per_node_predicate(name: str, function: PerNodePredicate) -> FitPredicate:
     """A FitPredicate that asks ``function`` about every node."""
+    call = CustomCall(f"predicate {name}", function)
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         verdict: Verdict = {}
         for at, node_info in node_infos(snapshot):
-            answer = asked(f"predicate {name}", function, "", node_info.name, pod, snapshot, node_info)
-            for reason in _reasons(name, function, answer, "", node_info.name):
+            answer = call.ask(pod, snapshot, node_info, node=node_info.name)
+            for reason in _reasons(call, answer, node_info.name):
                 verdict.setdefault(reason, np.zeros(len(snapshot), np.bool_))[at] = True
         return verdict
 
     return FitPredicate(name, check, EVERYTHING)
 
 
-def _reasons(name: str, function: PerNodePredicate, answer: object, pod: str, node: str) -> Sequence[str]:
+def _reasons(call: CustomCall, answer: object, node: str) -> Sequence[str]:
     """The reasons of a predicate's answer, none when it fits. Raises CustomCodeError for what is no answer."""
     if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], bool | np.bool_):
-        text = f"it answers (whether it fits, reasons), not {described(answer)}"
-        raise refused(f"predicate {name}", function, pod, node, text)
+        raise call.refused(f"it answers (whether it fits, reasons), not {described_array(answer)}", node)
     fit, reasons = answer
     if fit:
         return ()
     if not isinstance(reasons, list | tuple) or not all(isinstance(reason, str) for reason in reasons):
-        text = f"the reasons are a list of texts, not {described(reasons)}"
-        raise refused(f"predicate {name}", function, pod, node, text)
+        raise call.refused(f"the reasons are a list of texts, not {described_array(reasons)}", node)
+    if not reasons:
+        raise call.refused("a node that does not fit needs a reason, and the list of reasons is empty", node)
     return reasons
 
 
 def per_node_priority(name: str, function: PerNodePriority, reduce: Reduce | None = None) -> PriorityConfig:
-    """A PriorityConfig that asks ``function`` about every node."""
+    """A PriorityConfig that asks ``function`` about every node. reduce: its answers are looked at by itself."""
+    call = CustomCall(f"priority {name}", function)
 
     def score(pod: PodInfo, snapshot: Snapshot) -> IntArray:
         scores = np.zeros(len(snapshot), np.int64)
         for at, node_info in node_infos(snapshot):
-            key, node = "", node_info.name
-            answer = asked(f"priority {name}", function, key, node, pod, snapshot, node_info)
-            if not is_integer(answer):
-                text = f"a score is a whole number, not {described(answer)}"
-                raise refused(f"priority {name}", function, key, node, text)
-            if reduce is None and not 0 <= answer <= MAX_PRIORITY:
-                text = f"without a reduce function a score is from 0 to {MAX_PRIORITY}, not {answer}"
-                raise refused(f"priority {name}", function, key, node, text)
-            scores[at] = answer
+            node = node_info.name
+            scores[at] = score_of_row(call, call.ask(pod, snapshot, node_info, node=node), node)
+            if reduce is None:
+                check_range(call, int(scores[at]), node, "without a reduce function a score")
         return scores
 
     return PriorityConfig(name, score, reduce, EVERYTHING)

@@ -11,6 +11,13 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from algorithmprovider.custom_columns import (
+    checked_predicate,
+    checked_priority,
+    checked_reduce,
+    column_predicate,
+    column_priority,
+)
 from algorithmprovider.pernode import per_node_predicate, per_node_priority
 from algorithmprovider.registry import Arguments, Provider, valid_name
 from clusterstate.changes import Reads
@@ -37,7 +44,7 @@ def register_fit_predicate(name: str, predicate: FitPredicate | Callable[..., An
     predicate: a FitPredicate; or per node ``(pod, meta, node_info) -> (fit, reasons)``; or over columns
     ``(pod, snapshot) -> {reason: failing mask}``, which may say in ``reads`` what it depends on.
     """
-    ready = predicate if isinstance(predicate, FitPredicate) else _fit_predicate(name, predicate, reads)
+    ready = _fit_predicate(name, predicate, reads)
 
     def make(_: PredicateArgs) -> FitPredicate:
         return ready
@@ -93,12 +100,7 @@ def register_priority_function(
     map_function: a PriorityConfig; or per node ``(pod, meta, node_info) -> score``; or over columns
     ``(pod, snapshot) -> scores``. reduce_function: ``(pod, snapshot of the feasible nodes, scores) -> scores``.
     """
-    if isinstance(map_function, PriorityConfig):
-        ready = map_function
-    elif _parameters(name, map_function) == 3:
-        ready = per_node_priority(name, map_function, reduce_function)
-    else:
-        ready = PriorityConfig(name, map_function, reduce_function, reads)
+    ready = _priority_config(name, map_function, checked_reduce(name, reduce_function), reads)
 
     def make(_: PriorityArgs) -> PriorityConfig:
         return ready
@@ -159,10 +161,22 @@ def register_algorithm_provider(name: str, predicate_keys: Iterable[str], priori
     return name
 
 
-def _fit_predicate(name: str, function: Callable[..., Any], reads: Reads) -> FitPredicate:
+def _fit_predicate(name: str, predicate: FitPredicate | Callable[..., Any], reads: Reads) -> FitPredicate:
+    if isinstance(predicate, FitPredicate):
+        return checked_predicate(name, predicate)
+    if _parameters(name, predicate) == 3:
+        return per_node_predicate(name, predicate)
+    return column_predicate(name, predicate, reads)
+
+
+def _priority_config(
+    name: str, function: PriorityConfig | Callable[..., Any], reduce: Reduce | None, reads: Reads
+) -> PriorityConfig:
+    if isinstance(function, PriorityConfig):
+        return checked_priority(name, function)
     if _parameters(name, function) == 3:
-        return per_node_predicate(name, function)
-    return FitPredicate(name, function, reads)
+        return per_node_priority(name, function, reduce)
+    return column_priority(name, function, reduce, reads)
 
 
 def _parameters(name: str, function: Callable[..., Any]) -> int:

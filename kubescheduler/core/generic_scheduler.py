@@ -80,11 +80,15 @@ class GenericScheduler:
             return self._left_alone(pod, text)
         try:
             decision = self._attempt(pod, thorough)
+            preempt = preempt and self.algorithm.behaviour.preempts
+            if not preempt or decision.host is not None or decision.error is not None:
+                return decision
+            return self._with_preemption(pod, decision)
         except CustomCodeError as error:
             raise error.of_pod(pod.key) from error
-        preempt = preempt and self.algorithm.behaviour.preempts
-        if not preempt or decision.host is not None or decision.error is not None:
-            return decision
+
+    def _with_preemption(self, pod: Pod, decision: Decision) -> Decision:
+        """A decision that found no node, with what preemption would do."""
         try:
             found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm, self._roster)
         except SchedulingError as error:

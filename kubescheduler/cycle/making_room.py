@@ -13,6 +13,7 @@ from kubescheduler.cycle.cycle_plugins import CyclePlugins
 from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.deciding.eviction import clear_nominations, evict_1_16
+from kubescheduler.framework.deciding.post_filter_plugins import searches
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 
 
@@ -22,7 +23,7 @@ def room_by_plugin(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decis
     if found is None or not found.chosen:
         return decision
     for plugin in plugins.post_filters:
-        evict: Any = getattr(plugin, "evict", None)
+        evict: Any = plugin.evict if searches(plugin) else None
         fault = None if evict is None else evict(pod, found)
         if fault is not None:
             given_up: dict[str, Any] = {"preemption": None, "nominated": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 import attrs
 
 from algorithmprovider import DEFAULT_PROVIDER
+from algorithmprovider.custom_code import exception_text, raised_at
 from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
@@ -29,7 +31,7 @@ from kubescheduler.engine.framework_rules import PolicyRules
 from kubescheduler.engine.legacy_algorithm import algorithm_from_document, algorithm_from_files
 from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.v1alpha1_engine import component_of_flags, configured, flags_of, read_component
-from kubescheduler.framework.contract.custom_answers import misnamed_methods
+from kubescheduler.framework.contract.misnamed_methods import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import SchedulerConfig
@@ -169,18 +171,18 @@ class EngineSpec(EngineFlags):
 
 def _own_points(option: PluginOption, services: Services) -> Collection[Point]:
     """A class says it by its methods; what a function makes has to be looked at. Raises ConfigError."""
-    points: Collection[Point] = getattr(option.factory, "points", None) or ()
-    made: type | None = None
-    if isinstance(option.factory, type):
-        points, made = points_of(option.factory), option.factory
-    elif not points:
+    made: Any = inspect.unwrap(option.factory)
+    points = points_of(made)
+    if not isinstance(made, type) and not points:
         try:
-            plugin = option.factory(None, FrameworkHandle(services, ""))
-            points, made = points_of(plugin), type(plugin)
+            made = option.factory(None, FrameworkHandle(services, ""))
         except Exception as error:  # whatever a stranger's code raises
-            fault = f"its factory cannot do without args ({type(error).__name__}: {error}); give it an attribute points"
+            text = f"{raised_at(error, option.factory)}{exception_text(error)}"
+            fault = f"its factory cannot do without args ({text}); give it an attribute points"
             raise ConfigError(fault) from error
-    if not points and made is not None and (slips := misnamed_methods(made)):
+        points = points_of(made)
+    made = made if isinstance(made, type) else type(made)
+    if not points and (slips := misnamed_methods(made) or nearest_methods(made)):
         raise ConfigError(slips)
     if not points:
         raise ConfigError(

@@ -1,110 +1,170 @@
-"""What custom plugins answer, and how they are written: whatever is wrong ends in one sentence that says where."""
+"""What custom plugins answer at each point: whatever is wrong ends in one sentence that says where.
+
+Every function raises CustomCodeError for an exception of a plugin's, other than SchedulingError, and for an answer
+that the point does not know.
+"""
 
 from __future__ import annotations
 
-import difflib
-import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from algorithmprovider.custom_code import asked, defined_at, described, is_integer, refused
-from clusterstate.errors import ConfigError
-from kubescheduler.core.status import Status
+import numpy as np
 
-ARGUMENTS: dict[str, int] = {
-    "pre_enqueue": 1,
-    "less": 2,
-    "pre_filter": 3,
-    "add_pod": 4,
-    "remove_pod": 4,
-    "filter": 3,
-    "filter_nodes": 3,
-    "post_filter": 3,
-    "pre_score": 3,
-    "score": 3,
-    "score_nodes": 3,
-    "normalize_scores": 3,
-    "reserve": 3,
-    "unreserve": 3,
-    "permit": 3,
-    "pre_bind_pre_flight": 3,
-    "pre_bind": 3,
-    "bind": 3,
-    "post_bind": 3,
-}
-"""Method of a plugin → how many arguments it is called with."""
+from algorithmprovider.column_answers import described_array, masks_by_reason, score_of_row, scores_of_rows
+from algorithmprovider.custom_code import CustomCall, described
+from clusterstate.growable import IntArray, Mask
+from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.contract.plugin import PreFilterResult, PreFlight
 
-_ALIKE = 0.9
-"""How much alike two names are for one to be taken for a slip of the other, from 0 to 1."""
+PROJECT = "kubescheduler."
+"""Modules whose plugins come with the scheduler."""
 
 
-def plugin_faults(plugin: Any) -> list[str]:
-    """What is wrong with how a custom plugin is written: its name, its methods' names and arguments."""
-    faults = []
-    if not isinstance(getattr(plugin, "name", None), str):
-        faults.append(f"{type(plugin).__name__} has no name; give it one: name = {type(plugin).__name__!r}")
-    for method in ARGUMENTS:
-        if inspect.isfunction(getattr(type(plugin), method, None)):
-            faults += _signature_faults(method, getattr(plugin, method))
-    return faults + misnamed_methods(type(plugin))
+def is_custom(plugin: Any) -> bool:
+    """Whether a plugin does not come with the scheduler."""
+    return not type(plugin).__module__.startswith(PROJECT)
 
 
-def misnamed_methods(plugin: type) -> list[str]:
-    """Methods of a custom plugin's class that are nearly named like one that is called."""
-    public = [name for name in dir(plugin) if not name.startswith("_") and name not in ARGUMENTS]
-    functions = [(name, getattr(plugin, name)) for name in public if inspect.isfunction(getattr(plugin, name))]
-    return [
-        f"{defined_at(function)}there is no extension point {name}; did you mean {meant}?"
-        for name, function in functions
-        if (meant := _meant(name))
-    ]
+def call_of(plugin: Any, method: str, pod: str = "") -> CustomCall:
+    """A method of a plugin that is about to be called. pod: namespace/name, empty where there is none."""
+    return CustomCall(f"plugin {plugin.name}, {method}", getattr(plugin, method), pod, is_custom(plugin))
 
 
-def _meant(method: str) -> str:
-    """The method that a name is a slip of, as ``Filter``, ``preFilter`` or ``filtr``; empty for any other name."""
-    plain = {known.replace("_", ""): known for known in ARGUMENTS}
-    close = difflib.get_close_matches(method.replace("_", "").lower(), plain, 1, _ALIKE)
-    return plain[close[0]] if close else ""
+def checked_status(call: CustomCall, answer: object, node: str = "", what: str = "None or a Status") -> Status | None:
+    """A status that a method answered, None for Success. what: what the method may answer, as the error says it."""
+    if answer is None:
+        return None
+    if not isinstance(answer, Status):
+        raise call.refused(f"it answers {what}, not {described_array(answer)}", node)
+    fault = _status_fault(answer.code, answer.reasons, answer.error)
+    if fault:
+        raise call.refused(fault, node)
+    return answer
 
 
-def _signature_faults(method: str, bound: Callable[..., Any]) -> list[str]:
-    try:
-        inspect.signature(bound).bind(*[None] * ARGUMENTS[method])
-    except TypeError:
-        return [f"{defined_at(bound)}{method} is called with {ARGUMENTS[method]} arguments, and does not take them"]
-    except ValueError:
-        pass
-    return []
-
-
-def check_plugin(plugin: Any) -> None:
-    """Raises ConfigError with everything that is wrong with how a custom plugin is written."""
-    if not type(plugin).__module__.startswith("kubescheduler.") and (faults := plugin_faults(plugin)):
-        raise ConfigError(faults)
+def _status_fault(code: object, reasons: object, error: object) -> str:
+    """What is wrong with the fields of a Status that a plugin made; empty when nothing is."""
+    if not isinstance(code, Code):
+        return f"the code of a Status is one of Code, not {described(code)}"
+    if not isinstance(reasons, tuple | list) or not all(isinstance(text, str) for text in reasons):
+        return f"the reasons of a Status are texts, not {described(reasons)}"
+    return "" if error is None or isinstance(error, str) else f"the error of a Status is a text, not {described(error)}"
 
 
 def custom_status(plugin: Any, method: str, pod: str, node: str, *arguments: Any) -> Status | None:
-    """The status that a method answers, None for Success. Raises CustomCodeError for anything else."""
-    function, name = getattr(plugin, method), _named(plugin, method)
-    answer = asked(name, function, pod, node, *arguments)
-    if answer is None or isinstance(answer, Status):
-        return answer
-    raise refused(name, function, pod, node, f"it answers None or a Status, not {described(answer)}")
+    """The status that a method answers, None for Success. node: the one that it is asked about, empty for none."""
+    call = call_of(plugin, method, pod)
+    return checked_status(call, call.ask(*arguments, node=node), node)
+
+
+def custom_nothing(plugin: Any, method: str, pod: str, node: str, *arguments: Any) -> None:
+    """Calls a method that has nothing to answer: Unreserve, PostBind."""
+    call = call_of(plugin, method, pod)
+    answer = call.ask(*arguments, node=node)
+    if answer is not None:
+        raise call.refused(f"it answers nothing, not {described_array(answer)}", node)
+
+
+# --- PreFilter and Filter ----------------------------------------------------------------------
+
+
+def custom_pre_filter(plugin: Any, pod: str, *arguments: Any) -> tuple[Status | None, frozenset[str] | None]:
+    """(status, the node names that alone may be considered; None: all)."""
+    call = call_of(plugin, "pre_filter", pod)
+    answer = call.ask(*arguments)
+    both = isinstance(answer, tuple) and len(answer) == 2
+    result, status = answer if both else (answer, None)
+    if not isinstance(result, PreFilterResult):
+        what = "None, a Status or a PreFilterResult"
+        return checked_status(call, status if result is None else result, what=what), None
+    names = result.node_names
+    if names is not None and not _are_names(names):
+        raise call.refused(f"the node_names of a PreFilterResult are a set of names, not {described(names)}")
+    return checked_status(call, status), None if names is None else frozenset(names)
+
+
+def _are_names(names: object) -> bool:
+    return isinstance(names, Collection) and not isinstance(names, str | Mapping) and all(type(n) is str for n in names)
+
+
+def custom_masks(plugin: Any, pod: str, rows: int, *arguments: Any) -> dict[str | Status, Mask]:
+    """What ``filter_nodes`` answers: reason → (n,) bool, true where a node fails. rows: n."""
+    call = call_of(plugin, "filter_nodes", pod)
+    masks: dict[str | Status, Mask] = masks_by_reason(call, call.ask(*arguments), (str, Status), rows)
+    for reason in masks:
+        if isinstance(reason, Status):
+            checked_status(call, reason)
+    return masks
+
+
+def custom_post_filter(plugin: Any, pod: str, *arguments: Any) -> tuple[Status | None, str | None]:
+    """(status, the node that the pod is nominated to; empty: it no longer is; None: nothing is said)."""
+    call = call_of(plugin, "post_filter", pod)
+    answer = call.ask(*arguments)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise call.refused(f"it answers (node name or None, Status or None), not {described_array(answer)}")
+    nominee, status = answer
+    if nominee is not None and not isinstance(nominee, str):
+        raise call.refused(f"the nominated node is a name or None, not {described(nominee)}")
+    return checked_status(call, status), nominee
+
+
+# --- Score -------------------------------------------------------------------------------------
+
+
+def custom_scores(plugin: Any, method: str, pod: str, rows: int, *arguments: Any) -> IntArray:
+    """What ``score_nodes`` or ``normalize_scores`` answers: (n,) int64. rows: n."""
+    call = call_of(plugin, method, pod)
+    return scores_of_rows(call, call.ask(*arguments), rows)
 
 
 def custom_score(plugin: Any, pod: str, node: str, *arguments: Any) -> int:
-    """What ``score`` answers. Raises CustomCodeError when that is no whole number."""
-    function, name = plugin.score, _named(plugin, "score")
-    answer = asked(name, function, pod, node, *arguments)
-    if is_integer(answer):
-        return int(answer)
-    raise refused(name, function, pod, node, f"a score is a whole number, not {described(answer)}")
+    """What ``score`` answers: a whole number of 64 bits."""
+    call = call_of(plugin, "score", pod)
+    return score_of_row(call, call.ask(*arguments, node=node), node)
 
 
-def custom_answer(plugin: Any, method: str, pod: str, *arguments: Any) -> Any:
-    """What any other method answers. Raises CustomCodeError for what it raises."""
-    return asked(_named(plugin, method), getattr(plugin, method), pod, "", *arguments)
+def refuse_score(plugin: Any, pod: str, node: str, text: str) -> None:
+    """Raises for a final score out of range, with the release's text; nothing for the scheduler's own plugins."""
+    if is_custom(plugin):
+        given = ("normalize_scores", "score_nodes", "score")
+        raise call_of(plugin, next(name for name in given if hasattr(plugin, name)), pod).refused(text, node)
 
 
-def _named(plugin: Any, method: str) -> str:
-    return f"plugin {plugin.name}, {method}"
+# --- Permit, PreBind and the queue -------------------------------------------------------------
+
+
+def custom_permit(plugin: Any, pod: str, node: str, *arguments: Any) -> tuple[Status | None, float]:
+    """(status, the seconds that the pod is held for at most)."""
+    call = call_of(plugin, "permit", pod)
+    answer = call.ask(*arguments, node=node)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise call.refused(f"it answers (Status or None, seconds), not {described_array(answer)}", node)
+    status, seconds = answer
+    number = isinstance(seconds, int | float | np.integer | np.floating) and not isinstance(seconds, bool)
+    if not number or math.isnan(seconds):
+        raise call.refused(f"the seconds are a number, not {described(seconds)}", node)
+    return checked_status(call, status, node), float(min(seconds, float("inf")))
+
+
+def custom_pre_flight(plugin: Any, pod: str, node: str, *arguments: Any) -> tuple[Status | None, bool]:
+    """(status, whether it may run beside others)."""
+    call = call_of(plugin, "pre_bind_pre_flight", pod)
+    answer = call.ask(*arguments, node=node)
+    if not isinstance(answer, PreFlight):
+        return checked_status(call, answer, node, "None, a Status or a PreFlight"), False
+    if not isinstance(answer.allow_parallel, bool | np.bool_):
+        raise call.refused(f"allow_parallel is True or False, not {described(answer.allow_parallel)}", node)
+    return checked_status(call, answer.status, node), bool(answer.allow_parallel)
+
+
+def custom_less(plugin: Any, first: Any, second: Any) -> bool:
+    """Whether one queued pod is tried before another."""
+    call = call_of(plugin, "less", first.pod.key)
+    answer = call.ask(first, second)
+    if not isinstance(answer, bool | np.bool_):
+        text = f"it answers whether the pod is tried before {second.pod.key}, True or False"
+        raise call.refused(f"{text}, not {described_array(answer)}")
+    return bool(answer)

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from clusterstate.errors import ConfigError
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.points import METHODS, Point
 from predicates.types import FitPredicate
@@ -89,19 +90,49 @@ class ColumnPlugin:
     """The error that Score ends in when the profile does not enable the plugin's PreScore; None: it needs none."""
 
 
+METHOD_ARGUMENTS: dict[str, int] = {
+    "pre_enqueue": 1,
+    "less": 2,
+    "pre_filter": 3,
+    "add_pod": 4,
+    "remove_pod": 4,
+    "filter": 3,
+    "filter_nodes": 3,
+    "post_filter": 3,
+    "pre_score": 3,
+    "score": 3,
+    "score_nodes": 3,
+    "normalize_scores": 3,
+    "reserve": 3,
+    "unreserve": 3,
+    "permit": 3,
+    "pre_bind_pre_flight": 3,
+    "pre_bind": 3,
+    "bind": 3,
+    "post_bind": 3,
+}
+"""Method of a custom plugin → how many arguments it is called with."""
+
 PluginFactory = Callable[[Any, "Handle"], Plugin]
 """Of (args, handle). args: the plugin's args record of ``framework.args``; for a plugin without one the mapping that
 the configuration gives, None without.  Raises ConfigError for args it cannot work with."""
 
 
 def points_of(plugin: Any) -> Collection[Point]:
-    """The points that a plugin takes part in."""
-    declared: Collection[Point] | None = getattr(plugin, "points", None)
-    if declared is not None:
-        return declared
+    """The points that a plugin, or its class, takes part in. Raises ConfigError for ``points`` that are none."""
+    declared = getattr(plugin, "points", None)
+    if declared is not None and not callable(declared) and not isinstance(declared, property):
+        return _declared(plugin, declared)
     return frozenset(
         point for point, methods in METHODS.items() if any(callable(getattr(plugin, name, None)) for name in methods)
     )
+
+
+def _declared(plugin: Any, points: Any) -> Collection[Point]:
+    if isinstance(points, Collection) and all(isinstance(point, Point) for point in points):
+        return points
+    name = plugin.__name__ if isinstance(plugin, type) else type(plugin).__name__
+    raise ConfigError(f"the points of {name} are members of Point, such as Point.FILTER, not {points!r}")
 
 
 def filter_fault(plugin: Any, prepared: Collection[str]) -> str | None:

@@ -17,10 +17,17 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import REJECTED_1_36, Code, Status, is_success
-from kubescheduler.framework.contract.custom_answers import custom_answer, custom_score, custom_status
+from kubescheduler.framework.contract.custom_answers import (
+    custom_masks,
+    custom_post_filter,
+    custom_pre_filter,
+    custom_score,
+    custom_scores,
+    custom_status,
+)
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import normalize_failed, score_failed
-from kubescheduler.framework.contract.plugin import PreFilterResult, Unresolvable
+from kubescheduler.framework.contract.plugin import Unresolvable
 from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig
 
@@ -29,15 +36,15 @@ SKIP = Status(Code.Skip)
 
 
 def column_check(plugin: Any) -> FitPredicate | None:
-    """A plugin's PreFilter and Filter as column rules, if it has them."""
-    check: FitPredicate | None = getattr(plugin, "check", None)
-    return check
+    """A plugin's PreFilter and Filter as column rules, if it has them; a custom plugin may call anything ``check``."""
+    check = getattr(plugin, "check", None)
+    return check if isinstance(check, FitPredicate) else None
 
 
 def column_score(plugin: Any) -> PriorityConfig | None:
     """A plugin's PreScore and Score as column rules, if it has them."""
-    scoring: PriorityConfig | None = getattr(plugin, "scoring", None)
-    return scoring
+    scoring = getattr(plugin, "scoring", None)
+    return scoring if isinstance(scoring, PriorityConfig) else None
 
 
 def status_of(call: Callable[..., Status | None], *args: Any) -> tuple[Status | None, None]:
@@ -46,6 +53,11 @@ def status_of(call: Callable[..., Status | None], *args: Any) -> tuple[Status | 
         return call(*args), None
     except SchedulingError as error:
         return Status.failure(str(error)), None
+
+
+def ask_status(plugin: Any, method: str, pod: Pod, node: str, *args: Any) -> tuple[Status | None, None]:
+    """What a method of a plugin answers, also by raising. node: whom it is asked about, empty for no node."""
+    return status_of(custom_status, plugin, method, pod.key, node, *args)
 
 
 def _info(pod: Pod, snapshot: Snapshot) -> PodInfo:
@@ -62,7 +74,9 @@ def ask_pre_filter(
     """(status, the node names that alone may be considered; None: all). A rule that says nothing of the pod skips."""
     check = column_check(plugin)
     try:
-        return _own_pre_filter(plugin, state, pod, snapshot) if check is None else _pre_filter(check, pod, snapshot)
+        if check is None:
+            return custom_pre_filter(plugin, pod.key, state, pod, snapshot)
+        return _pre_filter(check, pod, snapshot)
     except SchedulingError as error:
         return Status.failure(str(error)), None
 
@@ -77,16 +91,6 @@ def _pre_filter(check: FitPredicate, pod: Pod, snapshot: Snapshot) -> tuple[Stat
     if answer.reasons:
         return rejection(answer.reasons, pod, any(map(check.unresolvable, answer.reasons))), None
     return (SKIP, None) if answer.skip else (None, answer.nodes)
-
-
-def _own_pre_filter(
-    plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot
-) -> tuple[Status | None, frozenset[str] | None]:
-    answer = custom_answer(plugin, "pre_filter", pod.key, state, pod, snapshot)
-    result, status = answer if isinstance(answer, tuple) else (answer, None)
-    if isinstance(result, PreFilterResult):
-        return status, result.node_names
-    return (status if result is None else result), None
 
 
 def rejection(reasons: tuple[str, ...], pod: Pod, unresolvable: bool) -> Status:
@@ -110,12 +114,13 @@ def filter_mask(plugin: Any, state: CycleState, pod: Pod, snapshot: Snapshot) ->
         if check is not None:
             return _by_rules(check, pod, snapshot)
         if hasattr(plugin, "filter_nodes"):
-            return _by_columns(custom_answer(plugin, "filter_nodes", pod.key, state, pod, snapshot), pod, snapshot)
+            answer = custom_masks(plugin, pod.key, len(snapshot), state, pod, snapshot)
+            return _by_columns(answer, pod, snapshot)
     except SchedulingError as error:
         return dict.fromkeys(np.flatnonzero(snapshot.has_node).tolist(), Status.failure(str(error)))
     out: dict[int, Status] = {}
     for at, node_info in node_infos(snapshot):
-        status, _ = status_of(custom_status, plugin, "filter", pod.key, node_info.name, state, pod, node_info)
+        status, _ = ask_status(plugin, "filter", pod, node_info.name, state, pod, node_info)
         if status is not None and not is_success(status):
             out[at] = status
     return out
@@ -174,10 +179,9 @@ def ask_post_filter(
 ) -> tuple[Status | None, str | None]:
     """(status, the node that the pod is nominated to; empty: it no longer is; None: nothing is said)."""
     try:
-        nominee, status = custom_answer(plugin, "post_filter", pod.key, state, pod, statuses)
+        return custom_post_filter(plugin, pod.key, state, pod, statuses)
     except SchedulingError as error:
         return Status.failure(str(error)), None
-    return status, nominee
 
 
 # --- PreScore and Score ------------------------------------------------------------------------
@@ -187,7 +191,7 @@ def ask_pre_score(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) 
     """``feasible``: over exactly the nodes that fit."""
     config = column_score(plugin)
     if config is None:
-        return status_of(custom_status, plugin, "pre_score", pod.key, "", state, pod, feasible)
+        return ask_status(plugin, "pre_score", pod, "", state, pod, feasible)
 
     def goes_on() -> Status | None:
         return None if config.pre_score(_info(pod, feasible), feasible.whole()) else SKIP
@@ -213,8 +217,7 @@ def _raw(plugin: Any, state: CycleState, pod: Pod, feasible: Snapshot) -> IntArr
         raw = config.map(info, feasible)
         return raw if config.settle is None else config.settle(info, feasible, raw)
     if hasattr(plugin, "score_nodes"):
-        scores: IntArray = np.asarray(custom_answer(plugin, "score_nodes", pod.key, state, pod, feasible), np.int64)
-        return scores
+        return custom_scores(plugin, "score_nodes", pod.key, len(feasible), state, pod, feasible)
     out = np.zeros(len(feasible), np.int64)
     for at, node_info in node_infos(feasible):
         out[at] = custom_score(plugin, pod.key, node_info.name, state, pod, node_info)
@@ -236,6 +239,6 @@ def normalize_rows(
             )
         if not hasattr(plugin, "normalize_scores"):
             return raw
-        return np.asarray(custom_answer(plugin, "normalize_scores", pod.key, state, pod, raw), np.int64)
+        return custom_scores(plugin, "normalize_scores", pod.key, len(raw), state, pod, raw)
     except SchedulingError as error:
         raise SchedulingError(normalize_failed(plugin.name, error)) from error

@@ -16,7 +16,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import REJECTED_1_36, Code, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import change_failed
-from kubescheduler.framework.deciding.adapters import filter_mask, status_of
+from kubescheduler.framework.deciding.adapters import ask_status, filter_mask
 from predicates.types import FitPredicate, NodeError, Verdict
 
 
@@ -78,7 +78,7 @@ def _with_changes(plugin: Any, cycle: CycleState, pod: Pod, snapshot: Snapshot) 
 
 
 def _tell(plugin: Any, state: CycleState, pod: Pod, other: Pod | None, node_info: NodeInfo, *, added: bool) -> None:
-    point, call = ("AddPod", plugin.add_pod) if added else ("RemovePod", plugin.remove_pod)
-    status, _ = status_of(call, state, pod, other, node_info)
+    point, method = ("AddPod", "add_pod") if added else ("RemovePod", "remove_pod")
+    status, _ = ask_status(plugin, method, pod, node_info.name, state, pod, other, node_info)
     if status is not None and not is_success(status):
         raise SchedulingError(change_failed(point, plugin.name, status).message)

@@ -80,6 +80,11 @@ class Statuses(Mapping[str, Status]):
         return len(self._all)
 
 
+def searches(plugin: Any) -> bool:
+    """Whether a plugin preempts over columns; a custom one with ``post_filter`` may call anything ``search``."""
+    return hasattr(plugin, "search") and not hasattr(plugin, "post_filter")
+
+
 @attrs.frozen(eq=False)
 class PostFiltered:
     """preemption: what DefaultPreemption found, None when it was not run. nominated: the node that the pod is to wait
@@ -102,13 +107,12 @@ def run_post_filters(
 
     def ask() -> Iterator[Answer]:
         for plugin in plugins:
-            preempt = getattr(plugin, "search", None)
-            if preempt is None:
+            if not searches(plugin):
                 status, nominee = ask_post_filter(plugin, cycle, search.pod, Statuses(search.decision))
                 yield plugin.name, nominee, status
                 continue
             try:
-                made, status = preempt(search)
+                made, status = plugin.search(search)
             except SchedulingError as error:
                 if strict or isinstance(error, ProcessCrash):
                     raise

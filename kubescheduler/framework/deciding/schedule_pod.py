@@ -30,7 +30,7 @@ from kubescheduler.framework.deciding.extender_statuses import SCALE
 from kubescheduler.framework.deciding.filter_plugins import Passed
 from kubescheduler.framework.deciding.find_nodes import NO_ROWS, Finding, Host
 from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root, random_ranks
-from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters
+from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters, searches
 from kubescheduler.framework.deciding.pre_filter_plugins import outside
 from kubescheduler.framework.deciding.preemption_search import Search
 from kubescheduler.framework.deciding.score_plugins import FrameworkScores, Scoring
@@ -227,7 +227,7 @@ class Deciding:
         plugins = scheduler.frame.at(Point.POST_FILTER)
         self._note_pre_filters()
         if self.thorough:
-            plugins = tuple(plugin for plugin in plugins if hasattr(plugin, "search"))
+            plugins = tuple(plugin for plugin in plugins if searches(plugin))
         try:
             found = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
         except SchedulingError as error:

@@ -14,6 +14,7 @@ from clusterstate.usage import wrap
 from kubescheduler.core.score_table import Scores
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.core.verdicts import ScoreState
+from kubescheduler.framework.contract.custom_answers import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
@@ -157,7 +158,8 @@ class Scoring:
         plugin = self.compiled.own_scores[name]
         raw = score_rows(plugin, self.cycle, self.pod, self.view)
         final = normalize_rows(plugin, self.cycle, self.pod, raw)
-        for score in final.tolist():
+        for at, score in enumerate(final.tolist()):
             if not 0 <= score <= MAX_NODE_SCORE:
+                refuse_score(plugin, self.pod.key, self.view.names[at], out_of_range(name, score))
                 raise SchedulingError(out_of_range(name, score))
         return raw, final

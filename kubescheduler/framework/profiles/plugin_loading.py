@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
@@ -86,6 +87,7 @@ def _factory(found: Callable[..., Any], source: str) -> PluginFactory:
     if needed:
         raise ConfigError(f"{source}: a factory takes (args, handle) or nothing, this one takes {needed} arguments")
 
+    @functools.wraps(found, updated=())
     def make(args: Any, handle: Handle) -> Plugin:  # noqa: ARG001
         plugin: Plugin = found()
         return plugin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -11,6 +12,7 @@ from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
+from kubescheduler.framework.contract.custom_answers import custom_less, is_custom
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
@@ -56,6 +58,8 @@ class Profiles(Mapping[str, Framework]):
     def less(self) -> Callable[[Any, Any], bool]:
         """Whether one queued pod is tried before another; both have ``pod`` and ``timestamp``."""
         sort: Any = next(iter(self._frameworks.values())).at(Point.QUEUE_SORT)[0]
+        if is_custom(sort):
+            return partial(custom_less, sort)
         less: Callable[[Any, Any], bool] = sort.less
         return less
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import attrs
 
+from algorithmprovider.custom_code import exception_text, raised_at
 from clusterstate.api_names import go_quote
-from clusterstate.errors import ConfigError, InputError
-from kubescheduler.framework.contract.custom_answers import check_plugin
+from clusterstate.errors import ConfigError, InputError, KubeSchedulerError
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
+from kubescheduler.framework.contract.plugin_checks import check_plugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.running.framework_runtime import Framework
@@ -143,8 +144,11 @@ def _made(name: str, factory: PluginFactory, args: Any, handle: FrameworkHandle,
         return plugin
     except InputError as error:
         raise _initializing(name, error.problems) from error
-    except Exception as error:
-        raise _initializing(name, (str(error) or type(error).__name__,)) from error
+    except KubeSchedulerError as error:
+        raise _initializing(name, (str(error),)) from error
+    except Exception as error:  # whatever a stranger's code raises
+        text = f"{raised_at(error, factory)}{exception_text(error)}"
+        raise _initializing(name, (text,)) from error
 
 
 def _initializing(name: str, problems: list[str] | tuple[str, ...]) -> ConfigError:

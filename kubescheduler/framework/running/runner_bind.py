@@ -11,10 +11,11 @@ from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status, is_success
+from kubescheduler.framework.contract.custom_answers import custom_nothing, custom_pre_flight
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.plugin import Plugin, PreFlight
+from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.deciding.adapters import SKIP, status_of
+from kubescheduler.framework.deciding.adapters import SKIP, ask_status, status_of
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.runner_reserve import refused
 
@@ -48,10 +49,9 @@ def _pre_flight(plugin: Any, state: CycleState, pod: Pod, node_name: str) -> tup
     if not hasattr(plugin, "pre_bind_pre_flight"):
         return None, False
     try:
-        answer = plugin.pre_bind_pre_flight(state, pod, node_name)
+        return custom_pre_flight(plugin, pod.key, node_name, state, pod, node_name)
     except SchedulingError as error:
         return Status.failure(str(error)), False
-    return (answer.status, answer.allow_parallel) if isinstance(answer, PreFlight) else (answer, False)
 
 
 def pre_bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
@@ -81,7 +81,8 @@ def groups(plugins: Sequence[Plugin], state: CycleState) -> list[list[Plugin]]:
 
 
 def _pre_bind(framework: ProfilePlugins, plugin: Any, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-    status, _ = framework.watch.plugin("PreBind", plugin.name, state, status_of, plugin.pre_bind, state, pod, node_name)
+    asked = (ask_status, plugin, "pre_bind", pod, node_name, state, pod, node_name)
+    status, _ = framework.watch.plugin("PreBind", plugin.name, state, *asked)
     return None if status is None or is_success(status) else refused(framework, "PreBind", plugin.name, status)
 
 
@@ -114,8 +115,8 @@ def bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str)
     """The first plugin that does not skip binds; Skip when all do."""
     last: Status | None = SKIP
     for plugin in framework.at(Point.BIND):
-        own: Any = plugin
-        last, _ = framework.watch.plugin("Bind", plugin.name, state, status_of, own.bind, state, pod, node_name)
+        asked = (ask_status, plugin, "bind", pod, node_name, state, pod, node_name)
+        last, _ = framework.watch.plugin("Bind", plugin.name, state, *asked)
         if last is None or is_success(last):
             return None
         if last.code is not Code.Skip:
@@ -126,5 +127,5 @@ def bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str)
 def post_bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> None:
     """Runs every PostBind plugin; none can fail."""
     for plugin in framework.at(Point.POST_BIND):
-        own: Any = plugin
-        framework.watch.plugin("PostBind", plugin.name, state, status_of, own.post_bind, state, pod, node_name)
+        told = (status_of, custom_nothing, plugin, "post_bind", pod.key, node_name, state, pod, node_name)
+        framework.watch.plugin("PostBind", plugin.name, state, *told)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import change_failed
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, column_check, status_of
+from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, ask_status, column_check
 from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 
@@ -25,8 +24,8 @@ def pre_enqueue(framework: ProfilePlugins, pod: Pod, first: str) -> Status | Non
     """The first refusal, with the plugin that gave it. ``first``: the plugin to ask before the others."""
     plugins = sorted(framework.at(Point.PRE_ENQUEUE), key=lambda plugin: plugin.name != first)
     for plugin in plugins:
-        own: Any = plugin
-        status, _ = framework.watch.plugin("PreEnqueue", plugin.name, None, status_of, own.pre_enqueue, pod)
+        asked = (ask_status, plugin, "pre_enqueue", pod, "", pod)
+        status, _ = framework.watch.plugin("PreEnqueue", plugin.name, None, *asked)
         if status is not None and not is_success(status):
             return status.by(plugin.name)
     return None
@@ -64,12 +63,12 @@ def change_pod(
     point, method = ("AddPod", "add_pod") if added else ("RemovePod", "remove_pod")
     node_info: NodeInfo | None = None
     for plugin in framework.at(Point.PRE_FILTER):
-        call = getattr(plugin, method, None)
-        if call is None or plugin.name in state.skip_filter or column_check(plugin) is not None:
+        if not hasattr(plugin, method) or plugin.name in state.skip_filter or column_check(plugin) is not None:
             continue
         node_info = node_info or only_node(there)
         label = f"PreFilterExtension{point}"
-        status, _ = framework.watch.plugin(label, plugin.name, state, status_of, call, state, pod, other, node_info)
+        asked = (ask_status, plugin, method, pod, node_info.name, state, pod, other, node_info)
+        status, _ = framework.watch.plugin(label, plugin.name, state, *asked)
         if status is not None and not is_success(status):
             return change_failed(point, plugin.name, status)
     return None

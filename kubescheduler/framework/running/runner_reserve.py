@@ -8,10 +8,11 @@ from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status, is_success
+from kubescheduler.framework.contract.custom_answers import custom_nothing, custom_permit
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.deciding.adapters import status_of
+from kubescheduler.framework.deciding.adapters import ask_status, status_of
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.waiting_pods import HeldPod
 
@@ -28,8 +29,8 @@ def refused(framework: ProfilePlugins, point: str, plugin: str, status: Status) 
 def reserve(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """The first answer that is no Success ends it."""
     for plugin in framework.at(Point.RESERVE):
-        own: Any = plugin
-        status, _ = framework.watch.plugin("Reserve", plugin.name, state, status_of, own.reserve, state, pod, node_name)
+        asked = (ask_status, plugin, "reserve", pod, node_name, state, pod, node_name)
+        status, _ = framework.watch.plugin("Reserve", plugin.name, state, *asked)
         if status is not None and not is_success(status):
             return refused(framework, "Reserve", plugin.name, status)
     return None
@@ -38,9 +39,9 @@ def reserve(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: s
 def unreserve(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> None:
     """All Reserve plugins, the last one first."""
     for plugin in reversed(framework.at(Point.RESERVE)):
-        call = getattr(plugin, "unreserve", None)
-        if call is not None:
-            framework.watch.plugin("Unreserve", plugin.name, state, status_of, call, state, pod, node_name)
+        if hasattr(plugin, "unreserve"):
+            told = (status_of, custom_nothing, plugin, "unreserve", pod.key, node_name, state, pod, node_name)
+            framework.watch.plugin("Unreserve", plugin.name, state, *told)
 
 
 # --- Permit ------------------------------------------------------------------------------------
@@ -68,10 +69,9 @@ def permit(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: st
 
 def _permit(plugin: Any, state: CycleState, pod: Pod, node_name: str) -> tuple[Status | None, float]:
     try:
-        status, seconds = plugin.permit(state, pod, node_name)
+        return custom_permit(plugin, pod.key, node_name, state, pod, node_name)
     except SchedulingError as error:
         return Status.failure(str(error)), 0.0
-    return status, float(seconds)
 
 
 def permit_rejected_1_20(plugin: str, pod: Pod, status: Status) -> Status:

@@ -13,6 +13,7 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.status import Status, is_success
+from kubescheduler.framework.contract.custom_answers import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
 from kubescheduler.framework.contract.plugin import Plugin, score_fault
@@ -45,10 +46,12 @@ def score(framework: ProfilePlugins, state: CycleState, pod: Pod, feasible: Snap
             scores[plugin.name] = _normalized(framework, plugin, state, pod, feasible, raw)
     except SchedulingError as error:
         return ScoreOutcome(Status.failure(str(error)))
+    by_name = {plugin.name: plugin for plugin in plugins}
     totals = [0] * len(feasible)
     for name, given in scores.items():
         for at, value in enumerate(given.normalized.tolist()):
             if not 0 <= value <= MAX_NODE_SCORE:
+                refuse_score(by_name[name], pod.key, feasible.names[at], out_of_range(name, value))
                 return ScoreOutcome(Status.failure(out_of_range(name, value)).by(name))
             totals[at] += value * given.weight
     return ScoreOutcome(None, scores, np.array([wrap(total) for total in totals], np.int64))

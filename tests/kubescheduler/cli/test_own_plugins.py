@@ -154,4 +154,6 @@ def test_factories_that_fail(schedule: Run) -> None:
     """No traceback, and where a plugin takes part can be said without making it."""
     outcome = schedule("--pod", "pod.yaml", "--release", "1.36", "--plugin", "plugin_disks:broken")
     assert outcome.status == 2
-    assert outcome.err.startswith("error: plugin broken: its factory cannot do without args (ValueError: not today)")
+    assert outcome.err.startswith("error: plugin broken: its factory cannot do without args (")
+    assert "plugin_disks.py, line " in outcome.err
+    assert ": ValueError: not today); give it an attribute points" in outcome.err

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import pytest
 
+from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
@@ -579,7 +580,7 @@ def test_a_plugin_that_breaks_is_not_hidden() -> None:
     with bench("1.36", plugin("A", **answers(pre_bind=KeyError("bug")))) as b:
         b.add(make_pod())
         b.loop.run()
-        with pytest.raises(KeyError, match="bug"):
+        with pytest.raises(CustomCodeError, match="plugin A, pre_bind, pod default/p, node n1: KeyError: 'bug'"):
             b.loop.drain()
 
 

@@ -253,7 +253,8 @@ def test_plugins_that_are_none() -> None:
     nowhere, needs = faults(EngineSpec("1.36", plugins=options))
     assert nowhere.startswith("plugin registers: what it makes takes part in no extension point")
     assert "for releases 1.4 and 1.16" in nowhere
-    assert needs.startswith("plugin needs: its factory cannot do without args (TypeError: ")
+    assert needs.startswith(f"plugin needs: its factory cannot do without args ({__file__}, line ")
+    assert ": TypeError: " in needs
     assert needs.endswith("give it an attribute points")
 
 

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
+from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
@@ -194,15 +195,33 @@ def mapping(function: Any) -> Any:
         (mapping(fails("x")), FAILED.format("x")),
         (scoring("A", 1, 2, 3, settle=fails("unsettled")), FAILED.format("unsettled")),
         (plugin("A", **answers(score=1, normalize_scores=SchedulingError("no"))), NORMALIZE.format("no")),
-        (own_scores("A", n0=0, n1=101, n2=-1), RANGE.format(101)),
-        (own_scores("A", n0=0, n1=100, n2=-1), RANGE.format(-1)),
-        (plugin("A", **answers(score=1, normalize_scores=np.array([0, 500, 0]))), RANGE.format(500)),
     ],
-    ids=["own", "columns", "settling", "normalising", "above", "below", "normalised"],
+    ids=["own", "columns", "settling", "normalising"],
 )
 def test_texts(release: str, made: Any, text: str) -> None:
     """What a failing plugin, or a score that is none, gives the attempt up with."""
     assert deciding(release, made).schedule(make_pod()).error == text
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("made", "where", "score"),
+    [
+        (own_scores("A", n0=0, n1=101, n2=-1), "score, pod default/p, node n1", 101),
+        (own_scores("A", n0=0, n1=100, n2=-1), "score, pod default/p, node n2", -1),
+        (
+            plugin("A", **answers(score=1, normalize_scores=np.array([0, 500, 0]))),
+            "normalize_scores, pod default/p, node n1",
+            500,
+        ),
+    ],
+    ids=["above", "below", "normalised"],
+)
+def test_a_custom_score_that_is_none(release: str, made: Any, where: str, score: int) -> None:
+    """It is the fault of the plugin, and no answer of a scheduler: the release's text, with the place."""
+    with pytest.raises(CustomCodeError) as raised:
+        deciding(release, made).schedule(make_pod())
+    assert str(raised.value).partition(", line ")[2].endswith(f": plugin A, {where}: {RANGE.format(score)}")
 
 
 @BOTH

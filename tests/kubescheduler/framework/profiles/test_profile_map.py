@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -68,8 +69,8 @@ def test_the_profiles_gate_and_sort() -> None:
     assert profiles.pre_enqueue(make_pod(scheduler_name="a")) is None
     status = profiles.pre_enqueue(make_pod(scheduler_name="b"))
     assert status == Status.unschedulable("no").by("Gate")
-    less: Any = profiles.less
-    assert less.__self__.name == "Sort"
+    one, other = (SimpleNamespace(pod=make_pod(name=name)) for name in ("a", "b"))
+    assert (profiles.less(one, other), profiles.less(other, one)) == (True, False)
 
 
 OTHER_SORT = without(PROFILE, Point.QUEUE_SORT)

@@ -105,8 +105,8 @@ def test_faults_of_lists(release: str, profile: Profile, text: str) -> None:
     [
         (ConfigError("no args"), 'initializing plugin "X": no args'),
         (ConfigError(["a", "b"]), 'initializing plugin "X": [a, b]'),
-        (ValueError("bad"), 'initializing plugin "X": bad'),
-        (KeyError(), 'initializing plugin "X": KeyError'),
+        (ValueError("bad"), 'initializing plugin "X": {place}ValueError: bad'),
+        (KeyError(), 'initializing plugin "X": {place}KeyError'),
     ],
     ids=["one", "two", "foreign", "silent"],
 )
@@ -121,7 +121,8 @@ def test_a_failing_factory(release: str, error: Exception, text: str) -> None:
         build_framework(
             profile, {**registry_of([SORT, BINDER]), "X": make}, construction_of(release), services_of(release)
         )
-    assert str(raised.value) == text
+    line = make.__code__.co_firstlineno + 1
+    assert str(raised.value) == text.format(place=f"{__file__}, line {line}: ")
 
 
 def test_args_are_looked_at_before_the_plugin_is_made() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.errors import SchedulingError
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -121,16 +122,6 @@ def test_a_failing_pre_score(release: str, made: Any) -> None:
             'running Normalize on Score plugins: plugin "A" failed with: broken',
         ),
         (
-            plugin("A", **answers(score=101)),
-            'applying score defaultWeights on Score plugins: plugin "A" returns an invalid score 101, '
-            "it should in the range of [0, 100] after normalizing",
-        ),
-        (
-            plugin("A", **answers(score=-1)),
-            'applying score defaultWeights on Score plugins: plugin "A" returns an invalid score -1, '
-            "it should in the range of [0, 100] after normalizing",
-        ),
-        (
             ColumnPlugin(
                 "A",
                 frozenset({Point.SCORE}),
@@ -140,7 +131,7 @@ def test_a_failing_pre_score(release: str, made: Any) -> None:
             'running Score plugins: plugin "A" failed with: no state',
         ),
     ],
-    ids=["score", "normalize", "high", "low", "alone"],
+    ids=["score", "normalize", "alone"],
 )
 def test_faults(release: str, made: Any, text: str) -> None:
     """Scores that fail or leave their range end the attempt."""
@@ -148,6 +139,24 @@ def test_faults(release: str, made: Any, text: str) -> None:
     status = framework.run_score(CycleState(), POD, nodes).status
     assert status is not None
     assert (status.code, status.message) == (Code.Error, text)
+
+
+OUT_OF_RANGE = (
+    'applying score defaultWeights on Score plugins: plugin "A" returns an invalid score 101, '
+    "it should in the range of [0, 100] after normalizing"
+)
+
+
+@pytest.mark.parametrize("release", BOTH)
+def test_scores_out_of_range(release: str) -> None:
+    """A custom plugin's are its fault, one over columns that is not a user's ends the attempt."""
+    framework, nodes = framed(release, plugin("A", **answers(score=101)))
+    with pytest.raises(CustomCodeError, match="plugin A, score, pod default/p, node n1: applying score") as raised:
+        framework.run_score(CycleState(), POD, nodes)
+    assert str(raised.value).endswith(OUT_OF_RANGE)
+    config = PriorityConfig("A", lambda pod, snapshot: np.full(2, 101))
+    framework, nodes = framed(release, ColumnPlugin("A", frozenset({Point.SCORE}), scoring=config))
+    assert framework.run_score(CycleState(), POD, nodes).status == Status.failure(OUT_OF_RANGE).by("A")
 
 
 @pytest.mark.parametrize("release", BOTH)
