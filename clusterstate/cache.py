@@ -193,6 +193,7 @@ class ClusterCache:
 
     def snapshot(self) -> Snapshot:
         """The cluster as it is now; valid until the next change."""
+        self.columns.copied()
         return Snapshot(self.columns, self.objects)
 
     def info(self, pod: Pod) -> PodInfo:

@@ -15,7 +15,6 @@ import numpy as np
 from clusterstate.changes import ChangeLog, Reads
 from clusterstate.distinct import DistinctIds, Ids
 from clusterstate.growable import Growable, IntArray, Mask
-from clusterstate.images import ImageStates
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, PodKey
@@ -51,7 +50,7 @@ class Columns:
         self.pod_count = Growable((0,))
         self.has_node = Growable((0,), np.bool_)
         self.node_count = 0
-        self.images = ImageStates()
+        self.images = view.images()
         self.infos: dict[PodKey, PodInfo] = {}
         self.affinity_uses: Counter[Use] = Counter()
         self.derived: dict[Hashable, tuple[int, Any]] = {}
@@ -252,8 +251,14 @@ class Columns:
         for distinct in self._distinct.values():
             distinct.add(info, row, sign)
         self.log.pods(row)
+        self.images.touched(row)
         if info.stirs or self.nodes[row] is None:
             self.log.whole(Reads.AFFINITY_PODS)
+
+    def copied(self) -> None:
+        """Notes that the cluster is looked at for a pod: what is remembered as of then is brought up to date."""
+        for row in self.images.copied():
+            self.log.node(row)
 
     # --- counts over pods ------------------------------------------------------------------
 

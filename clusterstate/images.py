@@ -43,6 +43,13 @@ class ImageStates:
                 summaries[name] = (self._sizes[name], len(self._nodes[name]))
         self._columns.clear()
 
+    def touched(self, row: int) -> None:
+        """Notes that pods of a row came or left; here its numbers do not depend on that."""
+
+    def copied(self) -> list[int]:
+        """Notes that the cluster is looked at for a pod; the rows whose remembered numbers changed by that: here none."""
+        return []
+
     def _forget(self, name: str, row: int) -> None:
         self._columns.pop(name, None)
         nodes = self._nodes[name]
@@ -59,3 +66,48 @@ class ImageStates:
                 sizes[row], counts[row] = self._summaries[row][name]
             column = self._columns[name] = (sizes, counts)
         return column
+
+
+class SnapshotImageStates(ImageStates):
+    """The same with numbers remembered as they were when a row was last copied for a decision, which is done for rows
+    whose node or pods have changed since. Upstream: 1.36 ImageStateSummary.Snapshot.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._dirty: set[int] = set()
+        self._version = 0
+        """How often the nodes that have an image have changed."""
+        self._copied: dict[int, int] = {}
+        """Row → the version when it was last copied."""
+
+    def put(self, row: int, node: Node | None) -> None:
+        """Notes the images of a row's node; None: the node is gone."""
+        if row in self._summaries or (node is not None and node.images):
+            self._version += 1
+        super().put(row, node)
+        self.touched(row)
+
+    def touched(self, row: int) -> None:
+        """Notes that pods of a row came or left: it is copied anew before the next decision."""
+        self._dirty.add(row)
+
+    def copied(self) -> list[int]:
+        """Copies the rows that have changed; those whose numbers changed by that."""
+        if not self._dirty:
+            return []
+        rows = [row for row in self._dirty if self._copied.get(row) != self._version and self._copy(row)]
+        self._dirty.clear()
+        return rows
+
+    def _copy(self, row: int) -> bool:
+        """Whether a number of the row is another than before."""
+        self._copied[row] = self._version
+        summaries = self._summaries.get(row, {})
+        fresh = {name: (self._sizes[name], len(self._nodes[name])) for name in summaries}
+        changed = [name for name, summary in fresh.items() if summary != summaries[name]]
+        if changed:
+            self._summaries[row] = fresh
+            for name in changed:
+                self._columns.pop(name, None)
+        return bool(changed)

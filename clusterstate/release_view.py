@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import attrs
 
+from clusterstate.images import ImageStates
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, PodKey
 from clusterstate.usage import Accounting
@@ -34,3 +35,5 @@ class ReleaseView:
     """The zone by which nodes take turns."""
     unlisted: Callable[[Node], bool | None] | None = None
     """True for a node that is not even looked at, otherwise None; by default every node is."""
+    images: Callable[[], ImageStates] = ImageStates
+    """What is remembered of the images that nodes have."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
+from clusterstate.images import SnapshotImageStates
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.nodetree import zone_key, zone_key_stable
 from clusterstate.objects import Node, Pod
@@ -48,7 +49,7 @@ VIEW_1_4 = ReleaseView(
     unlisted=unlisted_1_4,
 )
 VIEW_1_20 = attrs.evolve(VIEW_1_16, accounting=account_1_20, zone_key=zone_key_stable)
-VIEW_1_36 = attrs.evolve(VIEW_1_20, accounting=account_1_36, pod_key=pod_key_1_36)
+VIEW_1_36 = attrs.evolve(VIEW_1_20, accounting=account_1_36, pod_key=pod_key_1_36, images=SnapshotImageStates)
 
 
 def view_1_4(_: Mapping[str, bool]) -> ReleaseView:
