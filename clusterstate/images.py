@@ -47,7 +47,7 @@ class ImageStates:
         """Notes that pods of a row came or left; here its numbers do not depend on that."""
 
     def copied(self) -> list[int]:
-        """Notes that the cluster is looked at for a pod; the rows whose remembered numbers changed by that: here none."""
+        """Notes that the cluster is looked at for a pod; the rows whose numbers changed by that: here none."""
         return []
 
     def _forget(self, name: str, row: int) -> None:
