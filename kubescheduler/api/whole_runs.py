@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kubescheduler.translate.translating import Translation
 
 
-def compare(
+def compare(  # noqa: PLR0913
     cluster: Cluster,
     pods: Any = None,
     *,
@@ -39,6 +39,8 @@ def compare(
     preempt: bool = False,
     names: Sequence[str] | None = None,
     extenders: str = "live",
+    tie_break: str = "first",
+    seeds: int | None = None,
 ) -> Comparison:
     """Decides pods by an old and a new scheduler, or several, and explains every pod that goes elsewhere.
 
@@ -47,7 +49,9 @@ def compare(
     release is of the cluster's; new may be a list of several. The cluster is read again for the newest of the releases.
     mode: ``"independent"``, each pod on the same cluster, or ``"sequence"``, each scheduler running on from its own
     choices. preempt: a pod that fits nowhere takes the place of lower ones. names: of the columns, the old one first.
-    extenders: as for a Scheduler, for all that do not say it themselves.
+    extenders: as for a Scheduler, for all that do not say it themselves. tie_break: ``"upstream"``: also so many runs
+    as ``seeds`` (by default 10) in which all draw among equal nodes as their releases do; ``changes[0].moves.share`` is
+    then the share of runs in which a pod goes elsewhere.
 
     Raises ConfigError with every fault of every configuration, DecodeError for wrong pods.
 
@@ -67,7 +71,9 @@ def compare(
     seen = cluster.for_release(newest(spec.release for spec in specs).name)
     decided = seen.pending() if pods is None else seen.pods_from(pods)
     objects = without(seen, decided)
-    return run(objects, decided, specs[0], specs[1:], mode=mode, preempt=preempt, names=names)
+    return run(
+        objects, decided, specs[0], specs[1:], mode=mode, preempt=preempt, names=names, tie_break=tie_break, seeds=seeds
+    )
 
 
 def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:

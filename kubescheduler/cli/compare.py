@@ -65,6 +65,14 @@ SPEC = "KEY=VALUE,…"
     show_default=True,
     help="Each pod on the same cluster, or each scheduler going on from its own earlier choices.",
 )
+@click.option(
+    "--tie-break",
+    type=OneOf(["first", "upstream"]),
+    default="first",
+    show_default=True,
+    help="Among equal totals the first by name; upstream: also how often a pod moves when each release draws.",
+)
+@click.option("--seeds", "runs", type=int, metavar="NUMBER", help="Runs with --tie-break upstream.  [default: 10]")
 @click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
 @click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
@@ -87,6 +95,8 @@ def compare(
     old: str,
     new: tuple[str, ...],
     mode: str,
+    tie_break: str,
+    runs: int | None,
     preempt: bool,
     tolerate: str,
     no_defaulting: bool,
@@ -111,6 +121,7 @@ def compare(
       kubescheduler compare cluster.yaml --pending --old policy=policy.json --new release=1.36,config=sched.yaml
       kubescheduler compare cluster.yaml --pods web.yaml --new release=1.20 --new release=1.36 -o wide
       kubescheduler compare openb_nodes.csv --pods openb_pods.csv --limit 2000 --new release=1.36 --mode sequence
+      kubescheduler compare cluster.yaml --pending --new release=1.36 --tie-break upstream --seeds 50
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tolerate tie-break,score-resolution -o junit
     """
     import sys
@@ -121,9 +132,10 @@ def compare(
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.comparison.comparing import compare as run
+    from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
     _check_usage(cluster, pod_files, pending=pending)
-    problems: list[str] = []
+    problems = list(faults_of_seeds(tie_break, runs))
     with nothing_collected():
         tolerated = attempt(problems, lambda: causes(tolerate))
         sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
@@ -135,7 +147,8 @@ def compare(
     if not pods:
         remark("no pending pods in the cluster")
     specs = [spec for spec, _ in sides]
-    asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "engines": [engine for _, engine in sides]}
+    asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
+    asked["engines"] = [engine for _, engine in sides]
     with progress("comparing", sys.stderr, smallest=MANY) as tell:
         found = run(objects, pods[:limit], specs[0], specs[1:], progress=tell, **asked)
     for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout)):

@@ -66,8 +66,11 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
         workloads = _workloads(comparison)
         if len(workloads) > 1:
             yield table(workloads, screen, keys=2)
-        rows = [_header(comparison, wide=wide), *(_row(pod, wide=wide) for pod in comparison.differing)]
+    shown = [pod for pod in comparison.pods if pod.differs or pod.moves_sometimes]
+    if shown:
+        rows = [_header(comparison, wide=wide), *(_row(comparison, pod, wide=wide) for pod in shown)]
         yield table(rows, screen, gives_way=len(rows[0]) - 1, keys=2)
+    if comparison.differing:
         yield table(_causes(comparison, tolerated), screen, gives_way=len(comparison.names), keys=1)
     yield table(_effects(comparison), screen, keys=1)
     services = _services(comparison)
@@ -119,16 +122,18 @@ def _main_cause(change: WorkloadChange) -> str:
 
 
 def _header(comparison: Comparison, *, wide: bool) -> tuple[str, ...]:
-    more = ("DIFFERENCE", "WHY") if wide else ()
+    more = (("MOVES",) if comparison.runs else ()) + (("DIFFERENCE", "WHY") if wide else ())
     each = (cell for name in comparison.names[1:] for cell in (name, "TIED", "CAUSE", *more))
     return ("NAMESPACE", "POD", comparison.names[0], "TIED", *each)
 
 
-def _row(pod: PodComparison, *, wide: bool) -> tuple[str, ...]:
+def _row(comparison: Comparison, pod: PodComparison, *, wide: bool) -> tuple[str, ...]:
     namespace, _, name = pod.pod.rpartition("/")
     cells = [namespace or NONE, name, pod.outcomes[0].host or NONE, str(len(pod.outcomes[0].tied))]
     for outcome, change in zip(pod.outcomes[1:], pod.changes, strict=True):
         cells += [outcome.host or NONE, str(len(outcome.tied)), str(change.cause)]
+        if comparison.runs:
+            cells.append(NONE if change.moves is None else str(change.moves))
         if wide:
             cells += [_difference(change), change.text or NONE]
     return tuple(cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import attrs
@@ -13,6 +13,7 @@ from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.drawn_runs import FIRST, Drawing, drawn, drawn_notes, faults_of_seeds, runs_to_draw
 from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
 from kubescheduler.comparison.outcomes import (
     INDEPENDENT,
@@ -27,7 +28,7 @@ from kubescheduler.comparison.outcomes import (
     Step,
 )
 from kubescheduler.comparison.pod_controllers import workloads_of
-from kubescheduler.comparison.tracks import Run
+from kubescheduler.comparison.tracks import Counted, Run, no_progress
 from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
 
@@ -62,6 +63,8 @@ def compare(  # noqa: PLR0913
     names: Sequence[str] | None = None,
     engines: Sequence[Engine] | None = None,
     preempt: bool = False,
+    tie_break: str = FIRST,
+    seeds: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     notice: Callable[[str], None] | None = None,
 ) -> Comparison:
@@ -70,6 +73,8 @@ def compare(  # noqa: PLR0913
     names: of the columns, the old one first; by default the releases, made unique. engines: of the configurations, in
     the same order, if they are made already. preempt: a pod that fits nowhere
     takes the place of lower ones: in a sequence they leave at once and it is decided anew, else they are only named.
+    tie_break: ``first`` by name; ``upstream``: besides that, so many runs as ``seeds`` (by default 10) in which all
+    draw among equal totals as their releases do, for the share of runs in which each pod goes elsewhere.
     progress: called with (done, total). notice: called with what may be unexpected about a configuration.
     Raises ConfigError with every fault of every configuration.
     """
@@ -79,6 +84,7 @@ def compare(  # noqa: PLR0913
         problems.append("there is nothing to compare with: give one new configuration or more")
     if mode not in MODES:
         problems.append(f"mode {mode} is not known; known are {', '.join(MODES)}{nearest(mode, MODES)}")
+    problems += faults_of_seeds(tie_break, seeds)
     columns = tuple(names or column_names(specs))
     if len(set(columns)) != len(specs):
         problems.append(f"{len(specs)} configurations need as many different names, found {', '.join(columns)}")
@@ -87,11 +93,15 @@ def compare(  # noqa: PLR0913
     if problems:
         raise ConfigError(problems)
     cluster = list(objects)
+    runs = runs_to_draw(tie_break, seeds)
+    count = Counted(progress or no_progress, len(pods) * (1 + runs))
     run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
     owners = workloads_of(pods, cluster)
-    results = tuple(
-        attrs.evolve(found, workload=owner) for found, owner in zip(run.pods(pods, progress), owners, strict=True)
+    compared = tuple(
+        attrs.evolve(found, workload=owner) for found, owner in zip(run.pods(pods, count.one_more), owners, strict=True)
     )
+    drawing = Drawing(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
+    results, draws = drawn(drawing, pods, compared, runs, count.one_more)
     view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(
         names=columns,
@@ -103,12 +113,15 @@ def compare(  # noqa: PLR0913
             for hosts, evicted in zip(run.hosts, run.evicted, strict=True)
         ),
         before=effects(cluster, (), (), (), view, leave=False),
-        notes=tuple(
-            f"{name}: {note}"
-            for name, spec, engine in zip(columns, specs, engines, strict=True)
-            if (note := spec.extender_note(engine))
-        ),
+        notes=(*_extender_notes(columns, specs, engines), *drawn_notes(columns, draws, results)),
+        runs=draws,
     )
+
+
+def _extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: Sequence[Engine]) -> Iterator[str]:
+    for name, spec, engine in zip(names, specs, engines, strict=True):
+        if note := spec.extender_note(engine):
+            yield f"{name}: {note}"
 
 
 def _engines(

@@ -9,7 +9,7 @@ import attrs
 
 from kubescheduler.comparison.comparison_document import effects_document, pod_document, workload_document
 from kubescheduler.comparison.effects import Effects
-from kubescheduler.comparison.outcomes import Cause, PodComparison
+from kubescheduler.comparison.outcomes import Cause, DrawnRun, PodComparison
 from kubescheduler.comparison.workload_summaries import WorkloadSummary, workload_summaries
 from kubescheduler.notebook.comparison_views import ComparisonViews
 
@@ -30,6 +30,8 @@ class Comparison(ComparisonViews):
     """The cluster without the compared pods."""
     notes: tuple[str, ...] = ()
     """What a reader has to know of the answers, as that extenders were not asked."""
+    runs: tuple[DrawnRun, ...] = ()
+    """The runs that draw among equal totals as the releases do, one a seed; empty if none were asked for."""
 
     @property
     def moved(self) -> tuple[PodComparison, ...]:
@@ -84,6 +86,9 @@ class Comparison(ComparisonViews):
             "summary": [
                 {"column": name, "causes": {str(cause): count for cause, count in counts.items()}}
                 for name, counts in zip(self.names[1:], self.summary, strict=True)
+            ],
+            "runs": [
+                {"seed": run.seed, "moved": dict(zip(self.names[1:], run.moved, strict=True))} for run in self.runs
             ],
             "before": effects_document(self.before),
             "effects": [

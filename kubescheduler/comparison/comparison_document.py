@@ -77,6 +77,7 @@ def change_document(change: HostChange) -> dict[str, Any]:
         "contributions": [_contribution(part) for part in change.contributions],
         "steps": [_step(step) for step in change.steps],
         "reasons": {check: list(texts) for check, texts in change.reasons.items()},
+        "moves": None if change.moves is None else {**attrs.asdict(change.moves), "share": change.moves.share},
         "evidence": {check: list(sentences) for check, sentences in change.evidence.items()},
     }
 

@@ -137,6 +137,33 @@ class Step:
 
 
 @attrs.frozen
+class MoveShare:
+    """In how many of several runs a pod goes elsewhere, each drawing among equal totals as the releases do."""
+
+    moved: int
+    """Runs in which the new host is another than the old one."""
+    runs: int
+    """All runs, one a seed."""
+
+    @property
+    def share(self) -> float:
+        """0 to 1."""
+        return self.moved / self.runs
+
+    def __str__(self) -> str:
+        return f"{self.moved} of {self.runs}"
+
+
+@attrs.frozen
+class DrawnRun:
+    """One run that draws among equal totals as the releases do."""
+
+    seed: int
+    moved: tuple[int, ...]
+    """Per new column, how many pods go elsewhere."""
+
+
+@attrs.frozen
 class HostChange:
     """What changes for one pod between the old column and a new one."""
 
@@ -156,6 +183,8 @@ class HostChange:
     """Check → its reasons for the host that does not pass."""
     evidence: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     """Check → the same with what each refusal was made of: ``Insufficient cpu: asks 5, 3 of 4 free``."""
+    moves: MoveShare | None = None
+    """The share of runs in which it goes elsewhere; None without runs that draw."""
 
     @property
     def moved(self) -> bool:
@@ -193,6 +222,11 @@ class PodComparison:
     def moved(self) -> bool:
         """Whether it goes elsewhere in some new column."""
         return any(change.moved for change in self.changes)
+
+    @property
+    def moves_sometimes(self) -> bool:
+        """Whether it goes elsewhere in some run that draws among equal totals."""
+        return any(change.moves is not None and change.moves.moved > 0 for change in self.changes)
 
     @property
     def differs(self) -> bool:

@@ -22,6 +22,27 @@ Progress = Callable[[int, int], None]
 """Called with (done, total)."""
 
 
+@attrs.define
+class Counted:
+    """Reports progress one by one."""
+
+    progress: Progress
+    total: int
+    done: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.progress(0, self.total)
+
+    def one_more(self) -> None:
+        """Called after each of ``total``."""
+        self.done += 1
+        self.progress(self.done, self.total)
+
+
+def no_progress(_: int, __: int) -> None:
+    """Reports nothing."""
+
+
 @attrs.frozen(eq=False)
 class TrackedDecision:
     """A decision, and whom preemption takes from which node; it may already have."""
@@ -123,15 +144,12 @@ class Run:
         self.hosts: list[list[str | None]] = [[] for _ in specs]
         self.evicted: list[list[Pod]] = [[] for _ in specs]
 
-    def pods(self, pods: Sequence[Pod], progress: Progress | None) -> tuple[PodComparison, ...]:
-        """Decides and explains every pod."""
+    def pods(self, pods: Sequence[Pod], done: Callable[[], None]) -> tuple[PodComparison, ...]:
+        """Decides and explains every pod. done: called after each."""
         results = []
-        for done, pod in enumerate(pods):
-            if progress is not None:
-                progress(done, len(pods))
+        for pod in pods:
             results.append(self._pod(pod))
-        if progress is not None:
-            progress(len(pods), len(pods))
+            done()
         return tuple(results)
 
     def _pod(self, pod: Pod) -> PodComparison:

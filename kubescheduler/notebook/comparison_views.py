@@ -20,6 +20,14 @@ class ColumnOutcome(Protocol):
         """The chosen node; None for none."""
 
 
+class RunShare(Protocol):
+    """In how many of several runs a pod goes elsewhere."""
+
+    @property
+    def share(self) -> float:
+        """0 to 1."""
+
+
 class Explained(Protocol):
     """Why a pod goes elsewhere in one new column."""
 
@@ -30,6 +38,10 @@ class Explained(Protocol):
     @property
     def cause(self) -> str:
         """The primary cause."""
+
+    @property
+    def moves(self) -> RunShare | None:
+        """The share of runs in which it goes elsewhere; None without runs that draw."""
 
 
 class ComparedPod(Protocol):
@@ -79,7 +91,10 @@ class ComparisonViews:
 
     def to_frame(self: ComparedColumns) -> Any:
         """A pandas DataFrame with a row for each pod: whether it moves, its host in each column, and by each new column
-        the cause. Raises ConfigError without pandas."""
+        the cause; with runs that draw among equal totals also the share of those in which it moves.
+
+        Raises ConfigError without pandas.
+        """
         return data_frame(comparison_columns(self), "pod")
 
     def to_arrow(self: ComparedColumns) -> Any:
@@ -99,7 +114,18 @@ def comparison_columns(compared: ComparedColumns) -> Columns:
         "moved": [pod.moved for pod in pods],
         **{f"host {name}": [pod.outcomes[at].host for pod in pods] for at, name in enumerate(compared.names)},
         **{f"cause {name}": [str(pod.changes[at].cause) for pod in pods] for at, name in enumerate(compared.names[1:])},
+        **{f"moves {name}": [_share(pod.changes[at]) for pod in pods] for at, name in enumerate(_drawn(compared))},
     }
+
+
+def _drawn(compared: ComparedColumns) -> Sequence[str]:
+    """The new columns, if there were runs that draw among equal totals; else nothing."""
+    found = any(change.moves is not None for pod in compared.pods for change in pod.changes)
+    return compared.names[1:] if found else ()
+
+
+def _share(change: Explained) -> float | None:
+    return None if change.moves is None else change.moves.share
 
 
 def comparison_html(compared: ComparedColumns) -> str:

@@ -67,6 +67,7 @@ def _change(change: HostChange, terms: dict[tuple[str | None, str | None], int])
         "text": change.text,
         "terms": [_term(term, terms) for term in change.contributions],
         "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
+        "moves": None if change.moves is None else [change.moves.moved, change.moves.runs],
         "reasons": {check: list(texts) for check, texts in (change.evidence or change.reasons).items()},
     }
     return {

@@ -40,7 +40,7 @@ def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collec
     change = pod.changes[at]
     namespace, _, name = pod.pod.rpartition("/")
     head = f"    <testcase classname={_quoted(namespace or 'default')} name={_quoted(name)}"
-    if change.cause is Cause.SAME:
+    if change.cause is Cause.SAME and not (change.moves and change.moves.moved):
         yield f"{head}/>\n"
         return
     text = _text(comparison, pod, at)
@@ -65,10 +65,14 @@ def _hosts(pod: PodComparison, at: int) -> str:
 def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
     change = pod.changes[at]
     names = comparison.names[0], comparison.names[at + 1]
-    lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, *_parts(change)]
+    lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, _share(change), *_parts(change)]
     for name, outcome in zip(names, (pod.outcomes[0], pod.outcomes[at + 1]), strict=True):
         lines.append(f"{name}: {outcome.host or outcome.message}")
     return escape(_FORBIDDEN.sub("?", "\n".join(filter(None, lines))))
+
+
+def _share(change: HostChange) -> str:
+    return "" if change.moves is None else f"goes elsewhere in {change.moves} runs with upstream's ties"
 
 
 def _parts(change: HostChange) -> Iterator[str]:

@@ -33,7 +33,7 @@ LIMITS: Mapping[str, Limit] = {
     "aliases": Limit(1_000_000, "values that the aliases of a YAML document stand for"),
     "size": Limit(2 * 2**30, "bytes of a file, unpacked"),
     "pods": Limit(200_000, "pods that the controllers of a workload make"),
-    "seeds": Limit(10_000, "seeds of a sweep"),
+    "seeds": Limit(10_000, "seeds"),
 }
 
 

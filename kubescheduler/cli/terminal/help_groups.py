@@ -60,6 +60,7 @@ OPTION_GROUPS = (
                 "tie_break",
                 "seed",
                 "seeds",
+                "runs",
                 "plugin",
                 "extenders",
                 "strict",

@@ -67,6 +67,21 @@ def test_the_tables(compare: Run) -> None:
     assert (found.status, found.out, found.err) == (1, HEAD + TABLE, "")
 
 
+def test_runs_that_draw_ties(compare: Run) -> None:
+    """MOVES stands beside the cause; a pod that stays by name and moves in some run is listed."""
+    more = ("--tie-break", "upstream", "--seeds", "8")
+    found = compare("--pods", "pod.yaml", *SPECS, *more)
+    assert "! 1.20: in 8 runs with upstream's ties 0 to 1 (" in found.out
+    assert found.status == 1
+    head, row = next(
+        two for two in zip(found.out.splitlines(), found.out.splitlines()[1:], strict=False) if "MOVES" in two[0]
+    )
+    assert head.split()[-1] == "MOVES"
+    assert row.split()[-2:] == ["of", "8"]
+    same = compare("--pods", "pod.yaml", "--old", "release=1.20,policy=least.json", "--new", "policy=least.json", *more)
+    assert (same.status, "of 8" in same.out) == (1, True)
+
+
 def test_wide_says_why(compare: Run) -> None:
     """The differences of the totals, and a sentence."""
     found = compare("--pods", "pod.yaml", *SPECS, "-o", "wide")
@@ -153,6 +168,16 @@ def test_a_trace(kubescheduler: Run, folder: Path) -> None:
             ["--pending", "--new", "release=1.36", "--mode", "both"],
             ["'both' is not one of independent, sequence"],
             id="mode",
+        ),
+        pytest.param(
+            ["--pending", "--new", "release=1.36", "--seeds", "5"],
+            ["seeds: 5 are given, but nothing is drawn; give the tie-break upstream too"],
+            id="seeds without ties",
+        ),
+        pytest.param(
+            ["--pending", "--new", "release=1.36", "--tie-break", "upstream", "--seeds", "20000"],
+            ["seeds: 20000 are more than 10,000 seeds; to allow more: kubescheduler --max seeds=NUMBER"],
+            id="too many seeds",
         ),
     ],
 )

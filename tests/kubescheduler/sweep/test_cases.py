@@ -240,5 +240,5 @@ def test_grids_of_another_shape(grid: dict[str, Any], problem: str) -> None:
 
 def test_too_many_seeds() -> None:
     """A range of a billion is refused before it is made, with the option to raise the limit."""
-    with pytest.raises(InputError, match="more than 10,000 seeds of a sweep; to allow more: kubescheduler --max"):
+    with pytest.raises(InputError, match="more than 10,000 seeds; to allow more: kubescheduler --max"):
         parse_seeds("0..1000000000")
