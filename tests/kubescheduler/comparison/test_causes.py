@@ -212,7 +212,8 @@ def test_a_pod_that_no_node_takes_any_more(policies: Policies) -> None:
 )
 def test_a_pod_that_one_release_does_not_try(fields: Any, text: str) -> None:
     """The release's words say why."""
-    found = change(TWO, EngineSpec(), EngineSpec(release="1.36"), pod("p", **fields))
+    old = EngineSpec(scheduler_name=fields.get("scheduler_name"))
+    found = change(TWO, old, EngineSpec(release="1.36"), pod("p", **fields))
     assert found.cause is Cause.NOT_TRIED
     assert found.text == f"the new scheduler does not try the pod: {text}"
 
