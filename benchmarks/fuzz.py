@@ -9,16 +9,22 @@ process that died was is known from the pipe. Ends with 1 when a case breaks the
 
 from __future__ import annotations
 
+import faulthandler
+import functools
+import multiprocessing
 import os
 import random
+import re
 import resource
+import shlex
 import shutil
 import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -26,8 +32,13 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.fuzz_inputs import Reader, execute, prepare, readers
+from benchmarks.fuzz_cases import Case, Reader, execute
+from benchmarks.fuzz_inputs import readers
+from kubescheduler.cli.unexpected import VARIABLE
 
+ROOT = Path(__file__).resolve().parent.parent
+DETAILS = "details.txt"
+"""Where the program writes a traceback that it does not show."""
 SECONDS, BYTES = 10, 2**30
 BATCH = 200
 
@@ -90,36 +101,54 @@ def _in_the_child(numbers: Sequence[int], chosen: Sequence[Reader], writing: int
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, _too_slow)
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    harness = os.dup(2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    status = 0
     try:
-        prepare(folder)
+        os.environ[VARIABLE] = str(folder / DETAILS)
         for number in numbers:
             rng = random.Random(number)
             reader = rng.choice(chosen)
             os.write(writing, f"{number}\t{reader.name}\n".encode())
-            data, command = reader.case(rng)
+            case = reader.case(rng)
             start = time.monotonic()
-            what = _verdict(folder, reader, data, command)
+            what = _verdict(folder, case)
             os.write(writing, f"{number}\t{reader.name}\t{what}\t{time.monotonic() - start:.3f}\n".encode())
+    except BaseException:  # a fault of this program
+        os.write(harness, traceback.format_exc().encode())
+        status = 3
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os._exit(0)
+        os._exit(status)
 
 
-def _verdict(folder: Path, reader: Reader, data: bytes, command: Sequence[str]) -> str:
+def _verdict(folder: Path, case: Case) -> str:
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    # A handler that cannot run (in a long loop of C) is followed by a signal that ends the process.
+    # A handler that cannot run (in a long loop of C) is followed by the end of the process.
+    faulthandler.dump_traceback_later(3 * SECONDS, exit=True)
     try:
-        outcome = execute(folder, reader, data, command)
+        outcome = execute(folder, case)
     except TooSlowError:
         return f"over {SECONDS} s"
     except BaseException as error:
         return f"{type(error).__name__} escaped"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
     if "not enough memory" in outcome.err:
         return "over 1 GB"
+    details = folder / DETAILS
+    if outcome.fault == "traceback" and details.exists():
+        return _origin(details.read_text())
     return outcome.fault or str(outcome.status)
+
+
+def _origin(trace: str) -> str:
+    """The last place of a traceback, and the error."""
+    places = re.findall(r'File "([^"]*)", line (\d+)', trace) or [("?", "?")]
+    file, line = next((place for place in reversed(places) if str(ROOT) in place[0]), places[-1])
+    error = trace.strip().splitlines()[-1][:200]
+    return f"traceback: {file.removeprefix(str(ROOT))}:{line}: {error}".replace("\t", " ")
 
 
 def _size() -> int:
@@ -131,40 +160,70 @@ def show(number: int, chosen: Sequence[Reader]) -> None:
     """Runs one case here, and prints what it was and what it did."""
     rng = random.Random(number)
     reader = rng.choice(chosen)
-    data, command = reader.case(rng)
+    case = reader.case(rng)
     with tempfile.TemporaryDirectory() as name:
-        prepare(Path(name))
-        outcome = execute(Path(name), reader, data, command)
-    click.echo(f"{reader.name}: {' '.join(command)}\n{data[:3000]!r}\nexit {outcome.status}\n{outcome.err[-3000:]}")
+        outcome = execute(Path(name), case)
+    click.echo(f"{reader.name}: {shlex.join(case.command)!r}")
+    for file, data in {**case.files, "standard input": case.stdin}.items():
+        click.echo(f"{file}: {data[:3000]!r}")
+    click.echo(
+        f"extender: {case.exchanges!r}\nexit {outcome.status}: {outcome.fault}\n"
+        f"{outcome.out[-3000:]}{outcome.err[-3000:]}"
+    )
+
+
+def _verdicts(names: Sequence[str], numbers: Sequence[int]) -> list[Verdict]:
+    """A batch, in a process that does batches."""
+    return list(run_batch(numbers, _chosen(names)))
+
+
+def _chosen(names: Sequence[str]) -> list[Reader]:
+    """The readers of these names, all without any."""
+    return [reader for reader in readers() if not names or reader.name in names]
+
+
+def _warm(chosen: Sequence[Reader]) -> None:
+    """Imports here what the forked processes would each import anew."""
+    with tempfile.TemporaryDirectory() as name:
+        for reader in chosen:
+            execute(Path(name), reader.case(random.Random(0)))
 
 
 @click.command()
 @click.option("--cases", type=int, default=50_000, show_default=True)
 @click.option("--first", type=int, default=0, help="The number of the first case.")
 @click.option("--reader", "names", multiple=True, help="Only these.")
+@click.option("--jobs", type=int, default=2, show_default=True, help="Processes at work.")
 @click.option("--show", "showing", is_flag=True, help="Print the first case and what it does.")
-def main(cases: int, first: int, names: tuple[str, ...], showing: bool) -> None:
+def main(cases: int, first: int, names: tuple[str, ...], jobs: int, showing: bool) -> None:
     """Runs the cases and prints counts by reader."""
-    chosen = [reader for reader in readers() if not names or reader.name in names]
+    chosen = _chosen(names)
     if showing:
         show(first, chosen)
         return
+    _warm(chosen)
     counts: dict[str, Counter[str]] = {reader.name: Counter() for reader in chosen}
     slowest, bad = 0.0, 0
-    for begin in range(first, first + cases, BATCH):
-        for verdict in run_batch(range(begin, min(begin + BATCH, first + cases)), chosen):
-            counts.setdefault(verdict.reader, Counter())[verdict.what if verdict.lawful else "BAD"] += 1
-            slowest = max(slowest, verdict.seconds)
-            if not verdict.lawful:
-                bad += 1
-                click.echo(f"case {verdict.number}: {verdict.reader}: {verdict.what}", err=True)
-    click.echo(f"{'READER':28}{'CASES':>8}{'EXIT 0':>8}{'EXIT 1':>8}{'EXIT 2':>8}{'BAD':>6}")
+    batches = [range(begin, min(begin + BATCH, first + cases)) for begin in range(first, first + cases, BATCH)]
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        for verdicts in pool.imap_unordered(functools.partial(_verdicts, names), batches):
+            for verdict in verdicts:
+                counts.setdefault(verdict.reader, Counter())[verdict.what if verdict.lawful else "BAD"] += 1
+                slowest = max(slowest, verdict.seconds)
+                if not verdict.lawful:
+                    bad += 1
+                    click.echo(f"case {verdict.number}: {verdict.reader}: {verdict.what}", err=True)
+    _print_counts(counts, bad, slowest)
+    sys.exit(1 if bad else 0)
+
+
+def _print_counts(counts: Mapping[str, Counter[str]], bad: int, slowest: float) -> None:
+    click.echo(f"{'READER':36}{'CASES':>8}{'EXIT 0':>8}{'EXIT 1':>8}{'EXIT 2':>8}{'BAD':>6}")
     for name, found in counts.items():
         columns = "".join(f"{found[what]:8}" for what in ("0", "1", "2"))
-        click.echo(f"{name:28}{found.total():8}{columns}{found['BAD']:6}")
+        click.echo(f"{name:36}{found.total():8}{columns}{found['BAD']:6}")
     total = sum(found.total() for found in counts.values())
     click.echo(f"{total} cases, {bad} against the law, the slowest took {slowest:.1f} s")
-    sys.exit(1 if bad else 0)
 
 
 if __name__ == "__main__":

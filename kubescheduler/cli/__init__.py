@@ -138,8 +138,19 @@ def _running_code(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _value(option: click.Option | None, value: Any) -> Any:
-    """A setting as click takes it: an option that can be repeated has a list."""
-    return [value] if option is not None and option.multiple and not isinstance(value, list) else value
+    """A setting as click takes it from the command line: numbers as text, of an option that can be repeated a list."""
+    if option is None or option.is_flag:
+        return value
+    values = [
+        one if isinstance(one, str) else _written(one)
+        for one in (value if option.multiple and isinstance(value, list) else [value])
+    ]
+    return values if option.multiple else values[0]
+
+
+def _written(value: Any) -> str:
+    """A TOML value as it is typed."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _discard_output() -> None:
@@ -243,7 +254,7 @@ def run(args: list[str] | None = None) -> int:
 
 
 def _show(problems: Iterable[str]) -> None:
-    from kubescheduler.cli.foreign_text import shown
+    from kubescheduler.sources.foreign_text import shown
 
     click.echo("\n".join(f"error: {shown(problem)}" for problem in problems), err=True)
 

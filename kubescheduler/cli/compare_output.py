@@ -42,15 +42,11 @@ def rendered_comparison(
 def _document(comparison: Comparison, output: str) -> str:
     import msgspec
 
-    text = msgspec.json.encode(comparison.as_dict())
+    from kubescheduler.sources.foreign_text import json_text, yaml_dumper
+
     if output == "json":
-        return msgspec.json.format(text, indent=2).decode() + "\n"
-    import yaml
-
-    from kubescheduler.sources.yaml_scalars import dumper_class
-
-    plain = msgspec.json.decode(text)
-    return str(yaml.dump(plain, Dumper=dumper_class(), sort_keys=False, allow_unicode=True, width=1000))
+        return json_text(comparison.as_dict(), 2) + "\n"
+    return yaml_dumper()(msgspec.json.decode(msgspec.json.encode(comparison.as_dict())))
 
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen, *, wide: bool) -> Iterator[str]:

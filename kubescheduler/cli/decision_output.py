@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, told
-from kubescheduler.cli.foreign_text import one_line
 from kubescheduler.cli.tables import NONE, table
 from kubescheduler.cli.terminal.screen import PLAIN, Screen, Toned
+from kubescheduler.sources.foreign_text import one_line
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining.explaining import Explaining

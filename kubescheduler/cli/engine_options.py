@@ -105,7 +105,7 @@ class EngineOptions:
 
 def remark(text: str) -> None:
     """On standard error; no error."""
-    from kubescheduler.cli.foreign_text import shown
+    from kubescheduler.sources.foreign_text import shown
 
     click.echo(f"note: {shown(text)}", err=True)
 

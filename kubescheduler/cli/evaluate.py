@@ -20,11 +20,10 @@ def evaluate(release: str) -> None:
     """
     import sys
 
-    import msgspec
-
     from kubescheduler.engine.evaluate_protocol import evaluate as answers
+    from kubescheduler.sources.foreign_text import json_text
 
     out = sys.stdout.buffer
     for result in answers(sys.stdin.buffer, release):
-        out.write(msgspec.json.encode(result) + b"\n")
+        out.write(json_text(result).encode() + b"\n")
         out.flush()

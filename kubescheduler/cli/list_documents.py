@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+
+from kubescheduler.sources.foreign_text import json_text, yaml_dumper
 
 
 def list_document(head: Mapping[str, Any], items: Iterable[Any], output: str) -> Iterator[str]:
@@ -26,8 +28,7 @@ def _json(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:
 
 
 def _indented(value: Any, by: int) -> str:
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return text.replace("\n", "\n" + " " * by)
+    return json_text(value, 2).replace("\n", "\n" + " " * by)
 
 
 def _yaml(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:
@@ -40,22 +41,3 @@ def _yaml(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:
         first = False
     if first:
         yield "items: []\n"
-
-
-def yaml_dumper() -> Callable[[Any], str]:
-    """Plain data → YAML, keys in the order they have."""
-    import yaml
-
-    from kubescheduler.sources.yaml_scalars import dumper_class
-
-    class Dumper(dumper_class()):  # type: ignore[misc]
-        """Writes a value that is there twice twice."""
-
-        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-            return True
-
-    def dump(value: Any) -> str:
-        text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1000)
-        return text
-
-    return dump

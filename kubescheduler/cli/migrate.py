@@ -163,12 +163,10 @@ def _rendered(translation: Translation, output: str, *, bare: bool) -> Iterator[
 
         yield translation_yaml(translation, bare=bare)
     elif output == "json":
-        import msgspec
-
+        from kubescheduler.sources.foreign_text import json_text
         from kubescheduler.translate.translating import translation_document
 
-        encoded = msgspec.json.encode(translation_document(translation))
-        yield msgspec.json.format(encoded, indent=2).decode() + "\n"
+        yield json_text(translation_document(translation), 2) + "\n"
     else:
         yield from _tables(translation)
 

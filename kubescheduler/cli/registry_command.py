@@ -49,12 +49,10 @@ def registry(engine: EngineOptions, output: str) -> int:
 
 
 def _text(document: dict[str, Any], output: str) -> str:
+    from kubescheduler.sources.foreign_text import json_text, yaml_dumper
+
     if output == "json":
-        import msgspec
-
-        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
-    from kubescheduler.cli.list_documents import yaml_dumper
-
+        return json_text(document, 2)
     return yaml_dumper()(document).rstrip("\n")
 
 

@@ -7,10 +7,9 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from kubescheduler.cli.tables import NONE, table
 from kubescheduler.cli.terminal.screen import PLAIN, Screen
+from kubescheduler.sources.foreign_text import csv_cell, json_text, one_line
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.pod_records import PodRecord
@@ -118,8 +117,14 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[
     said = ["; ".join(notes)] if notes else []
     writer.writerow([*head, *(["notes"] if notes else [])])
     for row in rows:
-        writer.writerow([*(seconds(value) if isinstance(value, float) else value for value in row), *said])
+        writer.writerow([*map(_csv_value, row), *map(_csv_value, said)])
     yield out.getvalue()
+
+
+def _csv_value(value: object) -> object:
+    if isinstance(value, float):
+        return seconds(value)
+    return csv_cell(one_line(value)) if isinstance(value, str) else value
 
 
 def _timeline(report: Report) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
@@ -152,9 +157,9 @@ def _json(report: Report, notes: Sequence[str]) -> Iterator[str]:
         "timeline": ((s.time, s.pending, s.used, s.capacity) for s in report.samples),
         "nodes": (_node(report, node) for node in report.nodes),
     }
-    yield msgspec.json.format(msgspec.json.encode(head), indent=2).decode().removesuffix("\n}")
+    yield json_text(head, 2).removesuffix("\n}")
     for name, items in lists.items():
-        lines = ",\n".join(f"    {msgspec.json.encode(item).decode()}" for item in items)
+        lines = ",\n".join(f"    {json_text(item)}" for item in items)
         yield f',\n  "{name}": [\n{lines}\n  ]' if lines else f',\n  "{name}": []'
     yield "\n}\n"
 

@@ -225,12 +225,13 @@ def _report(summary: SweepSummary, out: str) -> int:
 
     from kubescheduler.cli.engine_options import remark
     from kubescheduler.cli.tables import table
+    from kubescheduler.sources.foreign_text import shown
 
     counts = (summary.cases, summary.there, summary.new, len(summary.failed))
     click.echo(table([("CASES", "THERE", "NEW", "FAILED", "ROWS"), (*map(str, counts), out)]))
     errors = Counter(error for _, error in summary.failed)
     for error, times in errors.most_common(SHOWN):
-        remark(f"{times} failed: {error}")
+        click.echo(f"error: {shown(f'{times} failed: {error}')}", err=True)
     if len(errors) > SHOWN:
         remark(f"there are {len(errors) - SHOWN} more errors; see the error column of {out}")
     return 2 if summary.failed else 0

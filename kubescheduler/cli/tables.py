@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubescheduler.cli.foreign_text import one_line
 from kubescheduler.cli.terminal.screen import PLAIN, UNBROKEN, Screen, Toned, columns, tone_of, wrapped
+from kubescheduler.sources.foreign_text import one_line
 
 NONE = "<none>"
 """What stands in a cell that has nothing."""

@@ -9,6 +9,7 @@ import msgspec
 
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MEANINGS, Contribution, HostChange, Outcome
+from kubescheduler.sources.foreign_text import json_shown
 
 MOST_NAMES = 10
 """Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""
@@ -43,7 +44,7 @@ def embedded(data: Any) -> str:
     text = msgspec.json.encode(data).decode()
     for character, escape in UNSAFE.items():
         text = text.replace(character, escape)
-    return text
+    return json_shown(text)
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:

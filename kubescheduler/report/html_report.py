@@ -20,6 +20,7 @@ from kubescheduler.comparison.outcomes import INDEPENDENT, SEQUENCE, Cause
 from kubescheduler.report.html_data import embedded, payload
 from kubescheduler.report.html_effects import histograms, nodes_moved, numbers, services
 from kubescheduler.report.html_summary import causes, glance
+from kubescheduler.sources.foreign_text import escaped
 
 TEMPLATE, STYLE, SCRIPTS = "report.html", "report.css", ("report_detail.js", "report.js")
 MARK = re.compile(r"\{\{ (\w+) \}\}")
@@ -49,7 +50,7 @@ def render(comparison: Comparison, tolerated: Collection[Cause] = ()) -> str:
         "data": embedded(payload(comparison)),
         "scripts": "".join(f"<script>{script}</script>" for script in scripts),
     }
-    return MARK.sub(lambda mark: parts[mark[1]], _asset(TEMPLATE))
+    return escaped(MARK.sub(lambda mark: parts[mark[1]], _asset(TEMPLATE)))
 
 
 def _asset(name: str) -> str:

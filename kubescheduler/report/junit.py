@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, PodComparison
+from kubescheduler.sources.foreign_text import escaped
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""
@@ -68,7 +69,7 @@ def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
     lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, _share(change), *_parts(change)]
     for name, outcome in zip(names, (pod.outcomes[0], pod.outcomes[at + 1]), strict=True):
         lines.append(f"{name}: {outcome.host or outcome.message}")
-    return escape(_FORBIDDEN.sub("?", "\n".join(filter(None, lines))))
+    return escape(_printable("\n".join(filter(None, lines))))
 
 
 def _share(change: HostChange) -> str:
@@ -81,5 +82,10 @@ def _parts(change: HostChange) -> Iterator[str]:
             yield f"  {by_priority(part)}"
 
 
+def _printable(text: str) -> str:
+    """With escapes for what XML cannot hold, and for what turns the direction of text."""
+    return _FORBIDDEN.sub("?", escaped(text))
+
+
 def _quoted(text: str) -> str:
-    return quoteattr(_FORBIDDEN.sub("?", text))
+    return quoteattr(_printable(text))

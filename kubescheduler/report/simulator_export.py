@@ -19,6 +19,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.engine.engines import Engine, PodScheduler
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.sources.foreign_text import json_text
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
 SUCCESS, PASSED, VICTIM = "success", "passed", "preemption victim"
@@ -291,8 +292,7 @@ class Results:
 
 def export_text(objects: Iterable[ClusterObject], results: Results, configuration: Mapping[str, Any]) -> Iterator[str]:
     """An export file in pieces, as kubectl indents JSON."""
-    document = msgspec.json.encode(export(objects, results.pods, configuration))
-    yield msgspec.json.format(document, indent=4).decode()
+    yield json_text(export(objects, results.pods, configuration), 4)
     yield "\n"
 
 

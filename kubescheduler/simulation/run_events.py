@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
-import msgspec
+
+from kubescheduler.sources.foreign_text import json_text
 
 
 class Kind(enum.Enum):
@@ -72,7 +73,7 @@ class RunEvent:
 
     def to_json(self) -> str:
         """One line, without its end."""
-        return msgspec.json.encode(self.to_dict()).decode()
+        return json_text(self.to_dict())
 
 
 Listen = Callable[[RunEvent], None]

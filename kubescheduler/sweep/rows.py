@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from clusterstate.errors import InputError
+from kubescheduler.sources.foreign_text import csv_cell, escaped, is_formula
 
 Value = str | int | float | None
 Row = Mapping[str, Value]
@@ -51,7 +52,9 @@ def columns_of(*, placements: bool, timings: bool) -> tuple[Column, ...]:
 
 def one_line(row: Row) -> Row:
     """The row without line breaks in its texts, so that in a CSV file a row is a line."""
-    return {name: "; ".join(value.splitlines()) if isinstance(value, str) else value for name, value in row.items()}
+    return {
+        name: escaped("; ".join(value.splitlines())) if isinstance(value, str) else value for name, value in row.items()
+    }
 
 
 def to_cells(row: Row, columns: Sequence[Column]) -> list[str]:
@@ -60,16 +63,12 @@ def to_cells(row: Row, columns: Sequence[Column]) -> list[str]:
 
 
 def _cell(value: str | float) -> str:
-    return f"'{value}" if isinstance(value, str) and _is_formula(value) else str(value)
+    return csv_cell(value) if isinstance(value, str) else str(value)
 
 
 def _text(cell: str) -> str:
     """The text that ``_cell`` made a cell of."""
-    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
-
-
-def _is_formula(text: str) -> bool:
-    return text.lstrip("'").startswith(("=", "+", "-", "@", "\t"))
+    return cell[1:] if cell.startswith("'") and is_formula(cell) else cell
 
 
 def from_cells(cells: Sequence[str], columns: Sequence[Column], where: str) -> Row:

@@ -9,11 +9,13 @@ from types import TracebackType
 
 import pytest
 
+from kubescheduler.sources.foreign_text import shown
+
 
 def faults(problems: Iterable[str]) -> str:
     """Every fault, each once, in one text; files below the working directory as seen from there."""
     here = f"{Path.cwd()}{os.sep}"
-    texts = [text.replace(here, "") for text in dict.fromkeys(problems)]
+    texts = [shown(text.replace(here, "")) for text in dict.fromkeys(problems)]
     if len(texts) == 1:
         return f"kubescheduler: {texts[0]}"
     return "\n".join([f"kubescheduler: {len(texts)} faults", *(f"- {text}" for text in texts)])

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from clusterstate.errors import ConfigError
+from clusterstate.manifests.fields import describe
 from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
 from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
@@ -71,9 +72,9 @@ def _of_document(found: MigrationInput, held: Held, options: MigrationOptions) -
         return _of_v1alpha1(found, held, options)
     if version == V1:
         raise ConfigError(f"{held.name}: kind: this is a {KIND} of v1 already; there is nothing to translate")
-    if version not in RELEASES:
+    if not isinstance(version, str) or version not in RELEASES:
         known = ", ".join(each.rpartition("/")[2] for each in (V1ALPHA1, *RELEASES))
-        raise ConfigError(f"{held.name}: apiVersion: {version} is not known; known are {known}")
+        raise ConfigError(f"{held.name}: apiVersion: {describe(version)} is not known; known are {known}")
     if release_named(options.to).framework_rules.component.native != V1:
         raise ConfigError(f"{held.name}: a {KIND} of {str(version).rpartition('/')[2]} is migrated to 1.36 only")
     return upgraded(held.document, held.name)

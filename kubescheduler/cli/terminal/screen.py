@@ -7,7 +7,7 @@ from typing import TextIO
 
 import attrs
 
-from kubescheduler.cli.foreign_text import escaped
+from kubescheduler.sources.foreign_text import escaped
 
 TONES: dict[str, dict[str, str | bool]] = {
     "head": {"bold": True},

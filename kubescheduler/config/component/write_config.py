@@ -20,6 +20,7 @@ from kubescheduler.framework.contract.profile import (
     Profile,
     SchedulerConfig,
 )
+from kubescheduler.sources.foreign_text import yaml_dumper
 
 
 def component_document(config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:
@@ -51,14 +52,7 @@ def write_component_config(config: SchedulerConfig, form: ComponentFormat) -> st
 
 def document_yaml(document: Mapping[str, Any]) -> str:
     """A document as YAML, keys in order."""
-    import yaml
-
-    from kubescheduler.sources.yaml_scalars import dumper_class
-
-    dumped = yaml.dump(
-        dict(document), Dumper=dumper_class(), sort_keys=True, default_flow_style=False, allow_unicode=True
-    )
-    return str(dumped)
+    return yaml_dumper(sort_keys=True, width=80)(dict(document))
 
 
 def written_client(client: ClientConnection) -> dict[str, Any]:

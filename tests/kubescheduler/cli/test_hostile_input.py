@@ -12,20 +12,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzz_inputs import execute, prepare, readers
-from kubescheduler.cli.foreign_text import one_line, shown
+from benchmarks.fuzz_cases import execute
+from benchmarks.fuzz_inputs import readers
+from kubescheduler.sources.foreign_text import one_line, shown
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, Outcome, Run, in_a_process
 
-READERS = readers()
+READERS = [one for one in readers() if not one.name.startswith("custom")]
 CASES = 2_000
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that all cases share."""
-    path = tmp_path_factory.mktemp("fuzz")
-    prepare(path)
-    return path
+    return tmp_path_factory.mktemp("fuzz")
 
 
 @settings(max_examples=CASES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -33,8 +32,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_law_of_every_reader(place: Path, reader: object, seed: int) -> None:
     """Whatever is read: exit 0, 1 or 2, a message with 2, never a traceback."""
     [chosen] = [one for one in READERS if one is reader]
-    data, command = chosen.case(random.Random(seed))
-    assert execute(place, chosen, data, command).fault is None, (command, data)
+    case = chosen.case(random.Random(seed))
+    assert execute(place, case).fault is None, case
 
 
 @pytest.mark.parametrize(
@@ -103,6 +102,16 @@ def test_settings_of_a_wrong_shape(folder: Path, kubescheduler: Run, value: str)
     outcome = kubescheduler("--settings", "s.toml", "schedule", "cluster.yaml", "--pod", "pod.yaml")
     assert (outcome.status, outcome.out) == (2, "")
     assert "s.toml: seed: must be one value, not " in outcome.err
+
+
+@pytest.mark.parametrize("value", ["1e999", "1.5", "true", "2020-01-31", "nan"])
+def test_settings_that_are_no_number(folder: Path, kubescheduler: Run, value: str) -> None:
+    """A setting is judged as if it were typed: an infinite, half or true seed is none."""
+    (folder / "s.toml").write_text(f"[schedule]\nseed = {value}\n")
+    outcome = kubescheduler("--settings", "s.toml", "schedule", "cluster.yaml", "--pod", "pod.yaml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "s.toml: schedule.seed: " in outcome.err
+    assert "is not a valid integer" in outcome.err
 
 
 def test_bombs(folder: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_sweep(folder: Path) -> None:
     assert outcome.status == 2
     assert outcome.lines == [["CASES", "THERE", "NEW", "FAILED", "ROWS"], ["12", "0", "12", "6", "rows.csv"]]
     (note,) = outcome.err.splitlines()
-    assert note.startswith('note: 6 failed: snaps/b.yaml: Pod default/c: spec.nodeName: node "gone" is not in')
+    assert note.startswith('error: 6 failed: snaps/b.yaml: Pod default/c: spec.nodeName: node "gone" is not in')
     assert [(row["snapshot"], row["configuration"], row["weights"], row["seed"]) for row in rows()] == [
         (snapshot, configuration, weights, seed)
         for snapshot in ("snaps/a.yaml", "snaps/b.yaml")

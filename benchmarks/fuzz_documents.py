@@ -1,0 +1,266 @@
+"""What the readers read in earnest; the scenarios are those of the vectors, the shortest of each theme."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+VECTORS = Path(__file__).resolve().parent.parent / "tests" / "vectors"
+MOST_BYTES = 30_000
+"""Of a document that is mutated; longer ones make slow cases and no new ones."""
+
+RELEASE_NAMES = ("1.4", "1.16", "1.20", "1.36")
+
+NODES = b"sn,cpu_milli,memory_mib,gpu,model\nn1,64000,262144,2,P100\nn2,96000,786432,0,\n"
+PODS = (
+    b"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time,deletion_time,scheduled_time\n"
+    b"a,1500,1024,0,0,,LS,0,100,1\nb,100,10,1,500,V100|P100,BE,10,,11\n"
+)
+SETTINGS = b'release = "1.16"\n\n[schedule]\noutput = "wide"\nseed = 5\npod = ["pod.yaml"]\n'
+GRID = b'base = "release=1.16"\n\n[weights]\nLeastRequestedPriority = [1, 2]\nNodeAffinityPriority = 0\n'
+WORKLOAD = b"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {kubescheduler/arrives-after: 1h30m, kubescheduler/duration: 2d}}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: c, resources: {requests: {cpu: 100m, memory: 1Gi}}, ports: [{hostPort: 80}]}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, creationTimestamp: "2020-01-31T12:00:00Z"}
+spec: {completions: 3, parallelism: 2, template: {spec: {containers: [{name: c}]}}}
+"""
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "percentageOfNodesToScore": 50,
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "plugins": {
+                "score": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit", "weight": 5}]},
+                "multiPoint": {"enabled": [{"name": "ImageLocality", "weight": 2}]},
+            },
+            "pluginConfig": [
+                {
+                    "name": "NodeResourcesFit",
+                    "args": {
+                        "ignoredResources": ["example.com/x"],
+                        "scoringStrategy": {
+                            "type": "RequestedToCapacityRatio",
+                            "resources": [{"name": "cpu", "weight": 2}],
+                            "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]},
+                        },
+                    },
+                },
+                {
+                    "name": "PodTopologySpread",
+                    "args": {
+                        "defaultingType": "List",
+                        "defaultConstraints": [
+                            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+                        ],
+                    },
+                },
+                {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 5}},
+            ],
+        }
+    ],
+    "extenders": [{"urlPrefix": "http://u:p@127.0.0.1:1", "filterVerb": "f", "ignorable": True, "httpTimeout": "10ms"}],
+}
+OLD_CONFIG = {
+    **CONFIG,
+    "apiVersion": "kubescheduler.config.k8s.io/v1beta1",
+    "profiles": [{"plugins": {"score": {"enabled": [{"name": "NodeLabel", "weight": 3}]}}}],
+}
+POLICY = {
+    "kind": "Policy",
+    "apiVersion": "v1",
+    "predicates": [
+        {"name": "PodFitsResources"},
+        {"name": "Zones", "argument": {"serviceAffinity": {"labels": ["zone"]}}},
+        {"name": "Labels", "argument": {"labelsPresence": {"labels": ["retiring"], "presence": False}}},
+    ],
+    "priorities": [
+        {"name": "LeastRequestedPriority", "weight": 1},
+        {"name": "Rack", "weight": 2, "argument": {"serviceAntiAffinity": {"label": "rack"}}},
+        {
+            "name": "Shape",
+            "weight": 1,
+            "argument": {
+                "requestedToCapacityRatioArguments": {
+                    "shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}],
+                    "resources": [{"name": "cpu", "weight": 1}],
+                }
+            },
+        },
+    ],
+    "extenders": [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "f", "weight": 1, "ignorable": True}],
+    "hardPodAffinitySymmetricWeight": 10,
+}
+CLUSTER_FILE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1, zone: a}}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {kubernetes.io/hostname: n2, zone: b}}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "110"}}
+"""
+POD_FILE = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c}]}\n"
+
+PLACED = """\
+# Where the pods go.
+pods:
+- {pod: default/web, host: n1, total: 20, tied: [n1, n2]}
+- {pod: default/gone, host: null, message: 0/2 nodes are available}
+"""
+MANIFEST = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "kube-scheduler", "namespace": "kube-system"},
+    "spec": {
+        "selector": {"matchLabels": {"component": "kube-scheduler"}},
+        "template": {
+            "metadata": {"labels": {"component": "kube-scheduler"}},
+            "spec": {
+                "containers": [
+                    {
+                        "name": "kube-scheduler",
+                        "image": "k8s.gcr.io/kube-scheduler:v1.16.15",
+                        "command": [
+                            "kube-scheduler",
+                            "--policy-configmap=scheduler-policy",
+                            "--port=10251",
+                            "--feature-gates=EvenPodsSpread=true",
+                            "--lock-object-name=x",
+                            "--v=5",
+                        ],
+                        "volumeMounts": [{"name": "config", "mountPath": "/etc/k8s"}],
+                    }
+                ],
+                "volumes": [{"name": "config", "configMap": {"name": "scheduler-policy"}}],
+            },
+        },
+    },
+}
+CONFIG_MAP = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "scheduler-policy", "namespace": "kube-system"},
+    "data": {"policy.cfg": json.dumps(POLICY)},
+}
+V1ALPHA1 = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1alpha1",
+    "kind": "KubeSchedulerConfiguration",
+    "algorithmSource": {"policy": {"file": {"path": "policy.json"}}},
+    "hardPodAffinitySymmetricWeight": 5,
+    "percentageOfNodesToScore": 30,
+    "leaderElection": {"lockObjectName": "x", "leaseDuration": "15s"},
+    "plugins": {"score": {"enabled": [{"name": "X", "weight": 1}]}},
+}
+CONFIGS = (
+    *(CONFIG, OLD_CONFIG, V1ALPHA1),
+    *({**OLD_CONFIG, "apiVersion": f"kubescheduler.config.k8s.io/{one}"} for one in ("v1alpha2", "v1beta2", "v1beta3")),
+)
+MINE = {**CONFIG, "extenders": [], "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Mine"}]}}}]}
+MY_POLICY = {
+    "kind": "Policy",
+    "apiVersion": "v1",
+    "predicates": [{"name": "Mine"}],
+    "priorities": [{"name": "Mine", "weight": 2}],
+}
+EXTENDER = {
+    "urlPrefix": "http://u:secret@127.0.0.1:9/x",
+    "filterVerb": "filter",
+    "prioritizeVerb": "prioritize",
+    "preemptVerb": "preempt",
+    "bindVerb": "bind",
+    "weight": 3,
+    "nodeCacheCapable": False,
+    "httpTimeout": 1_000_000_000,
+}
+ANSWERS = (
+    {"nodes": {"metadata": {}, "items": [{"metadata": {"name": "n1"}}]}, "failedNodes": {"n2": "no"}, "error": ""},
+    {"nodenames": ["n1", "n2"], "failedNodes": {}, "failedAndUnresolvableNodes": {"n2": "never"}, "error": ""},
+    [{"host": "n1", "score": 5}, {"host": "n2", "score": 10}],
+    {"nodeNameToMetaVictims": {"n1": {"pods": [{"uid": "u"}], "numPDBViolations": 1}}},
+    {"nodeNameToVictims": {"n1": {"pods": [{"metadata": {"name": "low", "uid": "u"}}]}}},
+    {"error": "95% full"},
+)
+BUSY_FILE = (
+    CLUSTER_FILE
+    + """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: low, uid: u, labels: {app: web}}
+spec: {nodeName: n1, priority: 1, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: wants, uid: w}
+spec: {priority: 9, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}}
+"""
+)
+FIXED_FILES = {
+    "given.yaml": CLUSTER_FILE,
+    "pod.yaml": POD_FILE,
+    "busy.yaml": BUSY_FILE,
+    "workload.yaml": WORKLOAD.decode(),
+    "policy.json": json.dumps(POLICY),
+    "config.yaml": json.dumps(MINE | {"profiles": CONFIG["profiles"]}),
+    "trace.csv": PODS.decode(),
+    "grid.toml": GRID.decode(),
+}
+"""What the commands need besides the hostile files, by name."""
+
+
+def scenarios(release: str) -> list[dict[str, Any]]:
+    """The shortest scenarios of each theme."""
+    out = []
+    for file in sorted((VECTORS / release).glob("*.jsonl.gz")):
+        texts = sorted(gzip.decompress(file.read_bytes()).splitlines(), key=len)
+        documents = [json.loads(text) for text in texts[:2] if len(text) < MOST_BYTES]
+        out += [found for document in documents if (found := document.get("scenario", document)).get("queries")]
+    return out
+
+
+def section(line: Mapping[str, Any]) -> Any:
+    return {"nodes": [], **(line.get("cluster") or {})}
+
+
+def dumped(document: Any) -> bytes:
+    return json.dumps(document).encode()
+
+
+def to_yaml(data: bytes) -> bytes:
+    return yaml_of(json.loads(data))
+
+
+def yaml_of(document: Any) -> bytes:
+    import yaml
+
+    text: str = yaml.safe_dump(document, sort_keys=False)
+    return text.encode()
+
+
+def toml_of(document: Any) -> bytes:
+    import toml
+
+    return toml.dumps(document).encode()
