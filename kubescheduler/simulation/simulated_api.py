@@ -29,7 +29,11 @@ class SimulatedApi:
     """The time as the API writes it."""
     changes: deque[Change] = attrs.field(factory=deque)
     """What is yet to be reported, in order."""
-    _pods: dict[str, Pod] = attrs.field(factory=dict)
+    _pods: dict[str, Pod] = attrs.field(init=False)
+    """By namespace/name; at first those that run in the cluster."""
+
+    def __attrs_post_init__(self) -> None:
+        self._pods = {pod.key: pod for pod in self.cache.pods()}
 
     # --- what is created and removed by others -----------------------------------------------
 

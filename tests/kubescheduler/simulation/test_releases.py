@@ -121,6 +121,14 @@ def test_preemption(release: str) -> None:
     assert not report.preemptions
 
 
+def test_preemption_of_a_pod_of_the_cluster(release: str) -> None:
+    """A pod that runs from the start leaves as one of the workload does, and is asked to once."""
+    cluster = [small_node("n"), one_cpu("low", node="n")]
+    report = simulated(release, cluster, Arrival(one_cpu("high", priority=5), at=1.0), preempt=True, grace=2.0)
+    assert story(report) == {"low": ("preempted", "n", 0, 3.0), "high": ("running", "n", 2, None)}
+    assert [(p.time, p.pod, p.victims) for p in report.preemptions] == [(1.0, "default/high", ("default/low",))]
+
+
 def test_the_message_tells_of_preemption_in_1_36() -> None:
     """Whether or not anybody preempts: it is part of the release's own text."""
     arrivals = (Arrival(one_cpu("a")), Arrival(one_cpu("b"), at=1.0))
