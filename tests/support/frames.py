@@ -111,7 +111,7 @@ class Recorder:
     troubles: list[str] = attrs.field(factory=list)
     error: Exception | None = None
 
-    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None:
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str, related: Pod | None = None) -> None:
         self.events.append((pod.key, type_, reason, action, note))
 
     def bind(self, pod: Pod, node_name: str) -> None:

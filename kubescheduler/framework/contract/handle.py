@@ -70,8 +70,8 @@ class PluginRunner(Protocol):
 class EventRecorder(Protocol):
     """Where events about pods go."""
 
-    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None:
-        """Records an event about a pod."""
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str, related: Pod | None = None) -> None:
+        """Records an event about a pod; ``related`` is another one that it concerns."""
 
 
 class Client(Protocol):

@@ -28,7 +28,7 @@ def evict_1_16(handle: Handle, pod: Pod, found: Preemption) -> None:
         waiting = handle.waiting_pod(victim.metadata.uid)
         if waiting is not None:
             waiting.reject("DefaultPreemption", PREEMPTED)
-        _report(handle, victim, f"Preempted by {pod.key} on node {node}")
+        _report(handle, victim, f"Preempted by {pod.key} on node {node}", pod)
 
 
 def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
@@ -75,13 +75,13 @@ class Evictions:
         note = f"Preempted by pod {pod.metadata.uid} on node {node}"
         waiting, binding = handle.waiting_pod(uid), handle.pod_in_pre_bind(uid)
         if waiting is not None and waiting.preempt("DefaultPreemption", PREEMPTED):
-            return _report(handle, victim, note + IN_MEMORY)
+            return _report(handle, victim, note + IN_MEMORY, pod)
         if binding is not None and binding.cancel(BY_PREEMPTION):
-            return _report(handle, victim, note + IN_MEMORY)
+            return _report(handle, victim, note + IN_MEMORY, pod)
         if handle.client is not None:
             handle.client.patch_pod_status(victim, _disruption(pod))
         _delete(handle, victim)
-        return _report(handle, victim, note)
+        return _report(handle, victim, note, pod)
 
 
 def _disruption(pod: Pod) -> dict[str, object]:
@@ -96,8 +96,8 @@ def _delete(handle: Handle, victim: Pod) -> None:
         handle.client.delete_pod(victim)
 
 
-def _report(handle: Handle, victim: Pod, note: str) -> None:
-    handle.events.event(victim, "Normal", "Preempted", "Preempting", note)
+def _report(handle: Handle, victim: Pod, note: str, by: Pod) -> None:
+    handle.events.event(victim, "Normal", "Preempted", "Preempting", note, by)
 
 
 def clear_nominations(handle: Handle, pods: Sequence[Pod]) -> None:

@@ -27,7 +27,7 @@ from kubescheduler.framework.running.waiting_pods import WaitingPods
 class NoEvents:
     """Events that nobody reads."""
 
-    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None:
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str, related: Pod | None = None) -> None:
         """Records nothing."""
 
 

@@ -33,7 +33,7 @@ class Events:
 
     told: list[tuple[str, str, str]] = attrs.field(factory=list)
 
-    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str) -> None:
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str, related: Pod | None = None) -> None:
         self.told.append((pod.key, reason, note))
 
 

@@ -1,0 +1,1 @@
+"""Events about pods and locks, as the releases write them."""

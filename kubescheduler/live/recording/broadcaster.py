@@ -1,0 +1,240 @@
+"""From what happens to events on the API server."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.objects import Pod
+from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.recording.event_rules import EventRules, micro_time, whole_seconds
+from kubescheduler.live.recording.event_series import FINISHED, REFRESH, Document, EventSeries, KnownEvent
+from kubescheduler.live.recording.spam_filter import EventSpamFilter
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+
+WAITING = 1000
+"""Events that wait to be written; what comes on top is dropped. Upstream: DropIfChannelFull."""
+TRIES, PAUSE = 12, 10.0
+"""Tries for an event whose server cannot be reached, and the seconds between them, times 1 to 1.25."""
+
+
+@attrs.frozen(eq=False)
+class Surface:
+    """What one process says of itself in its events."""
+
+    host: str
+    """The machine's name."""
+    version_of: Callable[[Pod], str]
+    """The resourceVersion of a pod as it was seen."""
+
+
+class EventBroadcaster:
+    """Writes events beside everything else, in the order in which they came."""
+
+    def __init__(
+        self,
+        api: ApiClient,
+        io: IoThread,
+        rules: EventRules,
+        surface: Surface,
+        *,
+        trouble: Callable[[str], None],
+        clock: WallClock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._api = api
+        self._io = io
+        self._rules = rules
+        self._surface = surface
+        self._trouble = trouble
+        self._clock = SystemClock() if clock is None else clock
+        self._rng = random.Random() if rng is None else rng
+        self._series = EventSeries(rules)
+        self._spam = EventSpamFilter()
+        self._queue: asyncio.Queue[Callable[[], Any]] = asyncio.Queue(WAITING)
+        self._core = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # --- from any thread ---------------------------------------------------------------------------
+
+    def start(self, *, core: bool) -> None:
+        """From now on events are written. core: the server does not have the release's own API of events."""
+        self._core = core
+        self._io.wait(self._start())
+
+    def stop(self) -> None:
+        """Nothing more is written, as upstream, where what waits is lost."""
+        self._io.wait(self._stop())
+
+    def recorder(self, profiles: Sequence[str]) -> PodEventRecorder:
+        """Records events about pods on behalf of the profiles of these names."""
+        return PodEventRecorder(self, tuple(profiles))
+
+    def about_pod(self, controller: str, pod: Pod, said: Mapping[str, str], related: Pod | None) -> None:
+        """An event about a pod. said: type, reason, action and note."""
+        event = (self._core_event if self._core else self._event)(controller, pod, said, related)
+        self._io.call(self._take, self._write_core if self._core else self._write, event)
+
+    def about_lock(self, component: str, lock: Mapping[str, str], reason: str, message: str) -> None:
+        """An event of core/v1 about the object that leaders are elected by."""
+        event = self._of_core(component, dict(lock), {"type": "Normal", "reason": reason, "note": message})
+        self._io.call(self._take, self._write_core, event)
+
+    # --- what is written -----------------------------------------------------------------------------
+
+    def _event(self, controller: str, pod: Pod, said: Mapping[str, str], related: Pod | None) -> Document:
+        now = self._clock.now()
+        rules, meta = self._rules, pod.metadata
+        name = rules.name(meta.name, int(now.timestamp() * 1e9))
+        event: Document = {
+            "kind": "Event",
+            "apiVersion": rules.group_version,
+            "metadata": {"name": name, "namespace": meta.namespace or "default", **rules.metadata},
+            "eventTime": micro_time(now),
+            "reportingController": controller,
+            "reportingInstance": f"{controller}-{self._surface.host}",
+            "action": said["action"],
+            "reason": said["reason"],
+            "regarding": self._reference(pod),
+        }
+        if related is not None and rules.says_related:
+            event["related"] = self._reference(related)
+        event |= {"note": said["note"], "type": said["type"], "deprecatedSource": rules.source(controller)}
+        return event | {"deprecatedFirstTimestamp": None, "deprecatedLastTimestamp": None}
+
+    def _core_event(self, controller: str, pod: Pod, said: Mapping[str, str], related: Pod | None) -> Document:  # noqa: ARG002
+        return self._of_core(controller, self._reference(pod), said)
+
+    def _of_core(self, component: str, about: Document, said: Mapping[str, str]) -> Document:
+        now = self._clock.now()
+        name = self._rules.name(about["name"], int(now.timestamp() * 1e9))
+        return {
+            "kind": "Event",
+            "apiVersion": "v1",
+            "metadata": {"name": name, "namespace": about.get("namespace") or "default", **self._rules.metadata},
+            "involvedObject": about,
+            "reason": said["reason"],
+            "message": said["note"],
+            "source": {"component": component},
+            "firstTimestamp": whole_seconds(now),
+            "lastTimestamp": whole_seconds(now),
+            "count": 1,
+            "type": said["type"],
+            "eventTime": None,
+            "reportingComponent": component if self._rules.core_component else "",
+            "reportingInstance": "",
+        }
+
+    def _reference(self, pod: Pod) -> Document:
+        meta = pod.metadata
+        reference = {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "apiVersion": "v1"}
+        version = self._surface.version_of(pod)
+        return {**reference, "resourceVersion": version} if version else reference
+
+    # --- on the I/O thread -----------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        self._tasks = [
+            asyncio.create_task(work)
+            for work in (self._work(), self._every(REFRESH, self._refresh), self._every(FINISHED, self._finish))
+        ]
+
+    async def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _take(self, write: Callable[[Document], Any], event: Document) -> None:
+        if self._tasks and not self._queue.full():
+            self._queue.put_nowait(lambda: write(event))
+
+    async def _work(self) -> None:
+        """Each event is sent beside the others; those of one series follow one another."""
+        running: set[asyncio.Task[None]] = set()
+        while True:
+            write = await self._queue.get()
+            task = asyncio.create_task(write())
+            running.add(task)
+            task.add_done_callback(running.discard)
+
+    async def _every(self, seconds: float, work: Callable[[], Any]) -> None:
+        while True:
+            await self._clock.sleep(seconds)
+            await work()
+
+    async def _write(self, event: Document) -> None:
+        known = self._series.record(event, self._clock.monotonic())
+        if known is not None:
+            await self._send(known)
+
+    async def _send(self, known: KnownEvent) -> None:
+        """A new event is created, a series patched, or created whole where it is gone."""
+        event = known.event
+        path = f"/apis/{self._rules.group_version}/namespaces/{event['metadata']['namespace']}/events"
+        if known.count:
+            patch = self._series.patch(known)
+            code = await self._ask("PATCH", f"{path}/{event['metadata']['name']}", patch, STRATEGIC_MERGE, event)
+            if code != 404:
+                return
+            event = {**event, **patch}
+        if await self._ask("POST", path, event, JSON, event) not in (0, 409):
+            self._series.forget(known.event)
+
+    async def _write_core(self, event: Document) -> None:
+        now = self._clock.monotonic()
+        if not self._spam.passes(event, now):
+            return
+        event, again = self._spam.correlated(event, now)
+        path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
+        if again:
+            patch = {key: event[key] for key in ("count", "lastTimestamp", "message")}
+            if await self._ask("PATCH", f"{path}/{again}", patch, STRATEGIC_MERGE, event) != 404:
+                return
+        await self._ask("POST", path, event, JSON, event)
+
+    async def _ask(self, method: str, path: str, body: Document, content_type: str, event: Document) -> int:
+        """0: the server took it; else its status. A server that cannot be reached is asked again, and then given up."""
+        data = msgspec.json.encode(body)
+        for last in (*(False,) * (TRIES - 1), True):
+            try:
+                await self._api.request(method, path, (), data, content_type)
+            except ApiError as error:
+                if error.code or last:
+                    if error.code not in (404, 409) or method == "POST":
+                        name = event["metadata"]["name"]
+                        self._trouble(f'"Server rejected event (will not retry!)" err="{error}" event="{name}"')
+                    return error.code or -1
+                await self._clock.sleep(PAUSE * (1 + self._rng.random() / 4))
+            else:
+                return 0
+        return -1
+
+    async def _refresh(self) -> None:
+        for known in self._series.running():
+            await self._send(known)
+
+    async def _finish(self) -> None:
+        for known in self._series.finish(self._clock.monotonic()):
+            await self._send(known)
+
+
+@attrs.frozen(eq=False)
+class PodEventRecorder:
+    """Records events about pods; each profile is a controller of its own."""
+
+    broadcaster: EventBroadcaster
+    profiles: tuple[str, ...]
+
+    def event(self, pod: Pod, type_: str, reason: str, action: str, note: str, related: Pod | None = None) -> None:
+        """Records an event about a pod. related: the one in whose attempt it happened, where that is another."""
+        name = (pod if related is None else related).spec.scheduler_name
+        controller = name if name in self.profiles else self.profiles[0]
+        said = {"type": type_, "reason": reason, "action": action, "note": note}
+        self.broadcaster.about_pod(controller, pod, said, related)
