@@ -1,0 +1,1 @@
+"""One scheduler of several leads; the others stand by."""

@@ -1,0 +1,192 @@
+"""Seeking leadership, keeping it, and giving it back. Upstream: client-go's leaderelection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable
+
+import attrs
+
+from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.leadership.election_rules import JITTER, ElectionRules, ElectionTiming
+from kubescheduler.live.leadership.leader_record import LeaderRecord
+from kubescheduler.live.leadership.resource_locks import ResourceLock
+from kubescheduler.live.transport.api_answers import ApiError
+
+
+@attrs.frozen(eq=False)
+class ElectionListener:
+    """Whom an elector tells; called on the I/O thread."""
+
+    leads: Callable[[bool], None]
+    """Told when leadership begins and ends."""
+    says: Callable[[str], None]
+    """Writes a line of the log."""
+    tells: Callable[[str], None]
+    """Makes an event about the lock."""
+
+
+class LeaderElector:
+    """One candidate. ``run`` is for the I/O thread, and ends when leadership is lost or ``stop`` was called."""
+
+    def __init__(
+        self,
+        lock: ResourceLock,
+        identity: str,
+        timing: ElectionTiming,
+        rules: ElectionRules,
+        clock: WallClock,
+        listener: ElectionListener,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._lock = lock
+        self._identity = identity
+        self._timing = timing
+        self._rules = rules
+        self._clock = clock
+        self._listener = listener
+        self._rng = random.Random() if rng is None else rng
+        self._seen = LeaderRecord()
+        self._seen_at = float("-inf")
+        self._stopping = asyncio.Event()
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether the record last seen is ours."""
+        return self._seen.holder == self._identity
+
+    def stop(self) -> None:
+        """Ends ``run``: on the I/O thread."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Seeks leadership, keeps it while it can, and gives it back in the end."""
+        if not await self._acquire():
+            return
+        self._listener.leads(True)
+        try:
+            await self._keep()
+        finally:
+            if self._rules.releases and self.is_leader:
+                await self._release()
+            self._listener.leads(False)
+
+    # --- seeking and keeping -----------------------------------------------------------------------
+
+    async def _acquire(self) -> bool:
+        """Tries until it leads; False: it was stopped before."""
+        self._say("seeking")
+        while not self._stopping.is_set():
+            if await self._try():
+                self._listener.tells(f"{self._identity} became leader")
+                self._say("acquired")
+                return True
+            await self._pause(self._timing.retry * (1 + self._rng.random() * JITTER))
+        return False
+
+    async def _keep(self) -> None:
+        """Renews until that fails for too long, or it is stopped."""
+        while not self._stopping.is_set():
+            deadline = self._clock.monotonic() + self._timing.renew
+            error = "timed out waiting for the condition"
+            while not await self._try_until(deadline):
+                if self._clock.monotonic() + self._timing.retry > deadline or self._stopping.is_set():
+                    break
+                await self._pause(self._timing.retry)
+            else:
+                await self._pause(self._timing.retry)
+                continue
+            if self._stopping.is_set():
+                return
+            self._say("lost", error)
+            self._listener.tells(f"{self._identity} stopped leading")
+            return
+
+    async def _try_until(self, deadline: float) -> bool:
+        """One try that the deadline cuts off."""
+        left = deadline - self._clock.monotonic()
+        try:
+            return await asyncio.wait_for(self._try(), max(left, 0.001))
+        except TimeoutError:
+            return False
+
+    async def _pause(self, seconds: float) -> None:
+        """Waits so many seconds, or until it is stopped."""
+        waits: list[Awaitable[object]] = [self._clock.sleep(seconds), self._stopping.wait()]
+        tasks = [asyncio.ensure_future(wait) for wait in waits]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    # --- one try -----------------------------------------------------------------------------------
+
+    async def _try(self) -> bool:
+        """Acquires or renews once. Upstream: tryAcquireOrRenew."""
+        now = self._lock.time(self._clock.now())
+        wanted = LeaderRecord(self._identity, int(self._timing.lease), now, now)
+        if self._rules.fast_path and self.is_leader and self._valid():
+            renewed = attrs.evolve(wanted, acquired=self._seen.acquired, transitions=self._seen.transitions)
+            if await self._written(renewed, "fast path"):
+                return True
+        try:
+            found = await self._lock.get()
+        except ApiError as error:
+            if error.code != 404:
+                self._say("reading failed", str(error))
+                return False
+            return await self._created(wanted)
+        if found != self._seen:
+            self._see(found)
+        if found.holder and not self.is_leader and self._valid():
+            return False
+        if self.is_leader:
+            wanted = attrs.evolve(wanted, acquired=found.acquired, transitions=found.transitions)
+        else:
+            wanted = attrs.evolve(wanted, transitions=found.transitions + 1)
+        return await self._written(wanted, "writing failed")
+
+    async def _created(self, record: LeaderRecord) -> bool:
+        try:
+            await self._lock.create(record)
+        except ApiError as error:
+            self._say("creating failed", str(error))
+            return False
+        self._see(record)
+        return True
+
+    async def _written(self, record: LeaderRecord, what: str) -> bool:
+        try:
+            await self._lock.update(record)
+        except ApiError as error:
+            self._say(what, str(error))
+            return False
+        self._see(record)
+        return True
+
+    def _see(self, record: LeaderRecord) -> None:
+        """Other machines' clocks never matter: what counts is when we saw it."""
+        self._seen, self._seen_at = record, self._clock.monotonic()
+
+    def _valid(self) -> bool:
+        """Whether the record last seen still holds."""
+        seconds = self._seen.seconds if self._rules.trusts_record else self._timing.lease
+        return self._seen_at + seconds > self._clock.monotonic()
+
+    async def _release(self) -> None:
+        """Gives the lock back: nobody holds it, for one second. Upstream: release."""
+        now = self._lock.time(self._clock.now())
+        try:
+            found = await self._lock.get()
+            if found.holder == self._identity:
+                await self._lock.update(LeaderRecord("", 1, now, now, found.transitions))
+        except ApiError as error:
+            self._say("releasing failed", str(error))
+
+    def _say(self, what: str, error: str = "") -> None:
+        line = self._rules.log(what, self._lock.name, error)
+        if line:
+            self._listener.says(line)
