@@ -22,6 +22,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.v1alpha1_engine import algorithm_of_component
 from kubescheduler.extender import NodeEncoder
 from kubescheduler.extender.goformat import format_without_operands
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -336,7 +337,7 @@ def engine_for(
     if flags.record.framework is not None:
         return framework_engine_for(flags, provider, policy, component)
     if component is not None:
-        raise ConfigError(f"release {flags.release} has no component configuration to decide by")
+        return LegacyEngine(algorithm_of_component(flags, component), flags.release_view())
     return LegacyEngine(algorithm_for(flags, provider, policy), flags.release_view())
 
 
@@ -357,6 +358,8 @@ def framework_engine_for(
             raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
         return framework_engine(policies.read(policy, gates), flags, policies.from_policy)
     name = provider or DEFAULT_PROVIDER
+    if policies is None and name != DEFAULT_PROVIDER:
+        raise ConfigError(f"release {flags.release} knows no provider {name}; give it a KubeSchedulerConfiguration")
     prefix = "" if policies is None else policies.from_provider(name)
     if component is None:
         return framework_engine(default_config(rules.component, gates, name), flags, prefix)

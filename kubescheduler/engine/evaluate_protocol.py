@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,28 +12,25 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError
 from clusterstate.manifests.decode import Decoder, decode_cluster
-from clusterstate.manifests.fields import describe, step
-from clusterstate.objects import Pod
+from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, PodScheduler, engine_for
+from kubescheduler.engine.engines import Engine, engine_for
+from kubescheduler.engine.evaluate_checks import (
+    CONFIGURATION_KEYS,
+    check_query,
+    check_scenario,
+    id_of,
+    line_value,
+    object_of,
+    queries_of,
+    seconds_of_time,
+)
+from kubescheduler.engine.evaluate_configurations import Asked, notes_on_configuration, scheduler_on
+from kubescheduler.engine.evaluate_events import decoded_events, places_after
 from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
-
-CONFIGURATION_KEYS = ("provider", "policy", "componentConfig")
-
-_OBJECT, _FLAG, _TEXT = (dict, "an object"), (bool, "true or false"), (str, "text")
-SCENARIO_TYPES: Mapping[str, tuple[type, str]] = {"cluster": _OBJECT, "featureGates": _OBJECT, "sequence": _FLAG}
-"""Member of a line → its type, and what messages call it."""
-QUERY_TYPES: Mapping[str, tuple[type, str]] = {
-    "pod": _OBJECT,
-    "provider": _TEXT,
-    "policy": _OBJECT,
-    "componentConfig": _OBJECT,
-    "preempt": _FLAG,
-}
-"""The same of a query."""
 
 
 @attrs.define(eq=False)
@@ -42,9 +40,12 @@ class Scenario:
     name: str
     release: Release
     cache: ClusterCache
+    objects: list[ClusterObject]
+    """The cluster, with the pods that the sequence has bound so far."""
     feature_gates: Mapping[str, bool]
     sequence: bool
-    _schedulers: dict[bytes, PodScheduler] = attrs.field(factory=dict)
+    _today: float | None = None
+    _asked: dict[bytes, Asked] = attrs.field(factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any], release: Release) -> Scenario:
@@ -55,6 +56,7 @@ class Scenario:
             name=str(document.get("id", "")),
             release=release,
             cache=ClusterCache.of(objects, release.view(gates)),
+            objects=objects,
             feature_gates=gates,
             sequence=bool(document.get("sequence")),
         )
@@ -65,25 +67,42 @@ class Scenario:
         pod = decoder.decode_object({"kind": "Pod", **(query.get("pod") or {})}, keep_manifest=True)
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
-        scheduler = self._scheduler({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})
-        decision = scheduler.decide(pod, thorough=True, enqueued=True, preempt=bool(query.get("preempt")))
+        self._today = seconds_of_time(query.get("now"))
+        events = decoded_events(query.get("events") or (), decoder)
+        asked = self.configured({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})
+        decision = asked.scheduler.decide(pod, thorough=True, enqueued=True, preempt=bool(query.get("preempt")))
+        result = {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
+        if query.get("events") is not None:
+            result["queue"] = places_after(asked.engine, ClusterCache.of(self.objects, self.cache.view), pod, events)
+        if notes := (*self.release.gates.notes(self.feature_gates), *asked.notes):
+            result["notes"] = list(notes)
         best = decision.best()
         if self.sequence and best:
             self.cache.assume_pod(pod, best[0])
-        return {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
+            self.objects.append(pod.on(best[0]))
+        return result
 
-    def _scheduler(self, configuration: Mapping[str, Any]) -> PodScheduler:
-        key = msgspec.json.encode(configuration)
-        scheduler = self._schedulers.get(key)
-        if scheduler is None:
-            scheduler = self._schedulers[key] = self._engine(configuration).scheduler(self.cache)
-        return scheduler
+    def configured(self, configuration: Mapping[str, Any]) -> Asked:
+        """What decides by a provider, policy or component configuration. Raises ConfigError."""
+        key = msgspec.json.encode((configuration, self._today))  # a scheduler keeps verdicts, which time may change
+        asked = self._asked.get(key)
+        if asked is None:
+            engine = self._engine(configuration)
+            scheduler = scheduler_on(engine, self.cache, self._now)
+            notes = notes_on_configuration(engine, self._flags(), *map(configuration.get, CONFIGURATION_KEYS))
+            asked = self._asked[key] = Asked(engine, scheduler, notes)
+        return asked
+
+    def _now(self) -> float:
+        return time.time() if self._today is None else self._today
+
+    def _flags(self) -> EngineFlags:
+        return EngineFlags(self.release.name, feature_gates=self.feature_gates)
 
     def _engine(self, configuration: Mapping[str, Any]) -> Engine:
         if len(configuration) > 1:
             raise ConfigError(f"only one of {', '.join(configuration)} can be given")
-        flags = EngineFlags(self.release.name, feature_gates=self.feature_gates)
-        return engine_for(flags, *map(configuration.get, CONFIGURATION_KEYS))
+        return engine_for(self._flags(), *map(configuration.get, CONFIGURATION_KEYS))
 
 
 def result_of(decision: Decision) -> dict[str, Any]:
@@ -170,79 +189,21 @@ def _scenario_results(line: bytes, release: str) -> Iterator[dict[str, Any]]:
     name: Any = ""
     queries: list[Any] = [None]
     try:
-        document = _object(_decoded(line), "a line")
+        document = object_of(line_value(line), "a line")
         name = document.get("id", "")
-        if "queries" not in document:
-            raise DecodeError(
-                "queries: missing; a scenario has them beside its cluster, and an answer is given to each"
-            )
-        queries = _list(document["queries"], "queries")
-        _checked(document, SCENARIO_TYPES, "")
+        queries = queries_of(document)
+        check_scenario(document)
         scenario = Scenario.of(document, release_named(release))
     except Exception as error:
         for query in queries:
-            yield _failed(name, _id_of(query), release, error)
+            yield _failed(name, id_of(query), release, error)
         return
     for at, query in enumerate(queries):
         try:
-            _checked(_object(query, f"queries[{at}]"), QUERY_TYPES, f"queries[{at}].")
+            check_query(object_of(query, f"queries[{at}]"), f"queries[{at}].")
             yield scenario.answer(query)
         except Exception as error:
-            yield _failed(name, _id_of(query), release, error)
-
-
-def _id_of(query: Any) -> Any:
-    return query.get("id") if isinstance(query, dict) else None
-
-
-def _decoded(line: bytes) -> Any:
-    """The JSON of a line. Raises DecodeError."""
-    try:
-        return msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
-        if line.isascii() or _is_utf8(line):
-            raise DecodeError(f"a line: {error}") from error
-        raise DecodeError("a line: it is not UTF-8 text") from error
-    except UnicodeDecodeError as error:
-        raise DecodeError("a line: it is not UTF-8 text") from error
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _object(value: Any, what: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise DecodeError(f"{what}: must be an object, not {describe(value)}")
-    return value
-
-
-def _list(value: Any, what: str) -> list[Any]:
-    if value is not None and not isinstance(value, list):
-        raise DecodeError(f"{what}: must be a list, not {describe(value)}")
-    return value or []
-
-
-def _checked(given: Mapping[str, Any], types: Mapping[str, tuple[type, str]], where: str) -> None:
-    """Raises DecodeError with every member of the wrong type; null counts as absent."""
-    wrong = [
-        f"{where}{key}: must be {name}, not {describe(given[key])}"
-        for key, (kind, name) in types.items()
-        if given.get(key) is not None and not isinstance(given[key], kind)
-    ]
-    gates = given.get("featureGates") if "featureGates" in types else None
-    if isinstance(gates, dict):
-        wrong += (
-            f"featureGates{step(gate)}: must be true or false, not {describe(value)}"
-            for gate, value in gates.items()
-            if not isinstance(value, bool)
-        )
-    if wrong:
-        raise DecodeError(wrong)
+            yield _failed(name, id_of(query), release, error)
 
 
 def _failed(scenario: Any, query: Any, release: str, error: Exception) -> dict[str, Any]:

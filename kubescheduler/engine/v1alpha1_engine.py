@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -15,6 +15,7 @@ from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
+from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 
 if TYPE_CHECKING:
@@ -127,6 +128,33 @@ def configured(algorithm: Algorithm, config: V1Alpha1Config) -> Algorithm:
     if config.disable_preemption:
         behaviour = attrs.evolve(behaviour, preempts=False)
     return attrs.evolve(algorithm, behaviour=behaviour, scheduler_name=config.scheduler_name)
+
+
+def algorithm_of_component(flags: EngineFlags, document: Mapping[str, Any]) -> Algorithm:
+    """The algorithm of a configuration that stands alone. Raises ConfigError for a release that reads none.
+
+    One that names a policy is refused: nobody can say what stands in it.
+    """
+    config = _decoded(flags, document)
+    if config.provider is None:
+        place = config.policy_file or config.policy_configmap
+        named = f"{place.namespace}/{place.name}" if isinstance(place, ConfigMapName) else place
+        raise ConfigError(f"algorithmSource.policy: it is elsewhere, in {named}; give the policy itself in its place")
+    weight = config.hard_pod_affinity_symmetric_weight
+    flags = attrs.evolve(flags, hard_pod_affinity_symmetric_weight=weight)
+    return configured(algorithm_for(flags, config.provider, None), config)
+
+
+def component_notes(flags: EngineFlags, document: Mapping[str, Any]) -> tuple[str, ...]:
+    """What of such a configuration the release ignores."""
+    return _decoded(flags, document).notes
+
+
+def _decoded(flags: EngineFlags, document: Mapping[str, Any]) -> V1Alpha1Config:
+    read = flags.record.legacy_rules.read_component
+    if read is None:
+        raise ConfigError(f"release {flags.release} has no component configuration to decide by")
+    return read(document, strict=flags.strict)
 
 
 def component_of_flags(flags: EngineFlags) -> V1Alpha1Config:

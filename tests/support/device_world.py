@@ -64,5 +64,5 @@ class World:
 def world(*others: object, args: DynamicResourcesArgs | None = None) -> World:
     cache = ClusterCache.of([*NODES, make_class(extended_resource_name="example.com/gpu"), *SLICES, *others], READING)
     api, time = Api(), ManualTime()
-    services = Services("1.36", cache, client=api, time=time)
-    return World(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p"), today=lambda: TODAY), api, time)
+    services = Services("1.36", cache, client=api, time=time, today=lambda: TODAY)
+    return World(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p")), api, time)

@@ -137,6 +137,10 @@ class Handle(Protocol):
         """The time in seconds."""
 
     @property
+    def today(self) -> Callable[[], float]:
+        """The time in seconds since the epoch, for timestamps of objects."""
+
+    @property
     def lock(self) -> AbstractContextManager[Any]:
         """Held by whoever changes ``cache``, or reads it outside the scheduling cycle."""
         ...

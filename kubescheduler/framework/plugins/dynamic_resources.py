@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -174,12 +173,12 @@ class DynamicResources:
         return needs_devices(snapshot.info(pod), snapshot, self.rules.features)
 
 
-def dynamic_resources_1_36(args: Any, handle: Handle, *, today: Callable[[], float] = time.time) -> DynamicResources:
-    """Raises ConfigError for args of another plugin. today: seconds since the epoch, for binding conditions."""
+def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
+    """Raises ConfigError for args of another plugin."""
     given = DynamicResourcesArgs() if args is None else args
     if not isinstance(given, DynamicResourcesArgs):
         raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
-    return DynamicResources(given, handle, today)
+    return DynamicResources(given, handle, handle.today)
 
 
 # --- args --------------------------------------------------------------------------------------

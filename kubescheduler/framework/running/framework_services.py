@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import time as wall_clock
 from typing import Any
 
 import attrs
@@ -62,6 +63,8 @@ class Services:
     """In the order they are asked, ignorable ones last."""
     rng: random.Random = attrs.field(factory=lambda: random.Random(0))
     time: Timekeeper = attrs.field(factory=RealTime)
+    today: Callable[[], float] = wall_clock
+    """Seconds since the epoch, for timestamps of objects."""
     in_background: Callable[[Callable[[], None]], None] = in_a_thread
     """How work is done beside the attempts."""
     feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
@@ -139,6 +142,11 @@ class FrameworkHandle:
     def clock(self) -> Callable[[], float]:
         """Seconds since the scheduler's start."""
         return self._services.time.now
+
+    @property
+    def today(self) -> Callable[[], float]:
+        """Seconds since the epoch, for timestamps of objects."""
+        return self._services.today
 
     @property
     def lock(self) -> threading.RLock:

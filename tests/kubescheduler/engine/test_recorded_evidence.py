@@ -10,7 +10,8 @@ import pytest
 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
-from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario
+from kubescheduler.engine.evaluate_checks import CONFIGURATION_KEYS
+from kubescheduler.engine.evaluate_protocol import Scenario
 from kubescheduler.engine.releases import release_named
 from tests.conftest import vectors_dir
 from tests.support.evidence_law import hold_to_evidence
@@ -34,7 +35,7 @@ def test_evidence_of_recorded_scenarios(release: str) -> None:
                 {"kind": "Pod", **query["pod"]}, keep_manifest=True
             )
             assert isinstance(pod, Pod)
-            scheduler = scenario._scheduler({key: query[key] for key in CONFIGURATION_KEYS if query.get(key)})
+            scheduler = scenario.configured({key: query[key] for key in CONFIGURATION_KEYS if query.get(key)}).scheduler
             info, snapshot = scenario.cache.info(pod), scenario.cache.snapshot()
             for check in scheduler.algorithm.predicates:
                 if check.evidence is not None:

@@ -1,0 +1,48 @@
+"""The configurations that queries of the evaluate protocol name, and what is to be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.engines import Engine, FrameworkEngine, PodScheduler
+from kubescheduler.engine.v1alpha1_engine import component_notes
+
+
+@attrs.frozen(eq=False)
+class Asked:
+    """One configuration that queries name."""
+
+    engine: Engine
+    scheduler: PodScheduler
+    notes: tuple[str, ...] = ()
+    """What of it has no effect."""
+
+
+def scheduler_on(engine: Engine, cache: ClusterCache, today: Callable[[], float]) -> PodScheduler:
+    """A scheduler over a cluster for which it is ``today``, in seconds since the epoch; legacy ones ask no clock."""
+    if not isinstance(engine, FrameworkEngine):
+        return engine.scheduler(cache)
+    return engine.over(attrs.evolve(engine.services(cache), today=today))
+
+
+def notes_on_configuration(
+    engine: Engine,
+    flags: EngineFlags,
+    provider: str | None,  # noqa: ARG001
+    policy: Mapping[str, Any] | None,
+    component: Mapping[str, Any] | None,
+) -> tuple[str, ...]:
+    """What of the configuration that an engine was made of has no effect, or another than one may think."""
+    if isinstance(engine, FrameworkEngine):
+        policies, found = engine.rules.policies, list(engine.config.notes)
+        if policies is not None and policy is not None:
+            policies.check(policy, flags.gates, notice=found.append)
+        return tuple(found)
+    if policy is not None:
+        return flags.record.legacy_rules.parse(policy, strict=False).notes
+    return () if component is None else component_notes(flags, component)
