@@ -24,6 +24,8 @@ STDIN_NAME = "standard input"
 _STORED = b'"resourceVersion"'
 """What an API server writes into every object."""
 _GZIP = b"\x1f\x8b"
+_PIECE = 1 << 24
+"""Bytes that are read at once."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -95,12 +97,24 @@ def read_file(path: str | Path) -> bytes:
 def read_bytes(stream: IO[bytes]) -> bytes:
     """The same of a stream; it is read no further than the limit goes."""
     most = limit("size")
-    data = stream.read(most + 1)
+    data = _at_most(stream, most + 1)
     if data.startswith(_GZIP):
         data = _unpacked(data, most)
     if len(data) > most:
         raise TooLongError(exceeded("size"))
     return data.removeprefix(_BOM)
+
+
+def _at_most(stream: IO[bytes], most: int) -> bytes:
+    """So many bytes of a stream or fewer, with memory for those there are, not for those there might be."""
+    first = stream.read(min(most, _PIECE))
+    if len(first) < _PIECE:
+        return first
+    out = io.BytesIO(first)
+    out.seek(0, io.SEEK_END)
+    while out.tell() < most and (part := stream.read(min(_PIECE, most - out.tell()))):
+        out.write(part)
+    return out.getvalue()
 
 
 class TooLongError(ValueError):

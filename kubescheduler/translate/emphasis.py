@@ -65,7 +65,7 @@ def extender_parts(extenders: Sequence[ExtenderConfig]) -> Iterator[WeightedScor
     """The extenders that score; their highest score is that of the priorities."""
     for extender in extenders:
         if extender.prioritize_verb and extender.weight:
-            yield WeightedScore("extender", extender.weight, detail=extender.url_prefix)
+            yield WeightedScore("extender", extender.weight, detail=extender.name)
 
 
 def _role(item: PolicyEntry) -> Role:

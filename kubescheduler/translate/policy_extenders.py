@@ -15,10 +15,7 @@ from kubescheduler.translate.translation_model import Note, NoteKind, Said
 
 def extenders_said(extenders: Sequence[ExtenderConfig]) -> list[Said]:
     """As a configuration has them; what is at its default is left out."""
-    return [
-        Said(_extender(extender), f"from extenders[{at}] {extender.url_prefix}")
-        for at, extender in enumerate(extenders)
-    ]
+    return [Said(_extender(extender), f"from extenders[{at}] {extender.name}") for at, extender in enumerate(extenders)]
 
 
 def _extender(extender: ExtenderConfig) -> dict[str, Any]:
@@ -68,9 +65,9 @@ def extender_notes(extenders: Sequence[ExtenderConfig], before: Release, after: 
     ):
         yield EXTENDER_SCALE
     for at, extender in enumerate(extenders):
-        path = f"extenders[{at}] {extender.url_prefix}"
+        path = f"extenders[{at}] {extender.name}"
         if before.wire.url is not after.wire.url:
-            text = f"its calls go to {extender.url_prefix.rstrip('/')}/VERB, not //VERB, and have capitalised keys"
+            text = f"its calls go to {extender.name.rstrip('/')}/VERB, not //VERB, and have capitalised keys"
             yield Note(
                 NoteKind.APPROXIMATE, path, text, "see that the extender takes both, and answers with status 200"
             )

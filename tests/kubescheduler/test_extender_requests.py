@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 
+import attrs
 import pytest
 
 from clusterstate.objects import Node, ObjectMeta
@@ -105,6 +107,45 @@ def test_proxies_of_the_environment_are_ignored(asking: Asking, monkeypatch: pyt
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     assert asking("good").filter(POD, NODES).nodes == NAMES
+
+
+# --- user and password in the address --------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", [WIRE_1_4, WIRE_1_16], ids=["1.4", "1.16"])
+@pytest.mark.parametrize(
+    ("userinfo", "sent"),
+    [
+        ("u:p", "u:p"),
+        ("u", "u:"),
+        (":p", ":p"),
+        ("a%40b:p%3aw%20%c3%a9", "a@b:p:w é"),
+        ("u:p:q", "u:p:q"),
+        ("u:p@q", "u:p@q"),
+    ],
+)
+def test_basic_authentication(asking: Asking, wire: WireFormat, userinfo: str, sent: str) -> None:
+    """What stands before the @ is sent as Go's client sends it, and not in the request line or the host."""
+    extender = asking("request", wire)
+    config = attrs.evolve(extender.config, url_prefix=extender.config.url_prefix.replace("://", f"://{userinfo}@"))
+    seen = json.loads(error_of(HTTPExtender(config, wire).filter, POD, NODES))
+    headers = {name.lower(): value for name, value in seen["headers"].items()}
+    assert base64.b64decode(headers["authorization"].removeprefix("Basic ")).decode() == sent
+    assert "@" not in seen["path"] + headers["host"]
+    plain = json.loads(error_of(extender.filter, POD, NODES))
+    assert "authorization" not in {name.lower() for name in plain["headers"]}
+
+
+@pytest.mark.parametrize(
+    ("userinfo", "text"),
+    [("u:se cret", "net/url: invalid userinfo"), ("u:secret%zz", 'invalid URL escape "%zz"'), ("u:secret%1", '"%1"')],
+)
+def test_a_broken_user_or_password(userinfo: str, text: str) -> None:
+    """Go's error, without the password."""
+    extender = HTTPExtender(ExtenderConfig(f"http://{userinfo}@127.0.0.1:1", filter_verb="filter"))
+    error = error_of(extender.filter, POD, NODES)
+    assert text in error
+    assert "cret" not in error
 
 
 # --- 1.4 answers -----------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def _validation(policy: Policy) -> Iterator[Problem]:
             yield f"priorities[{at}].weight", f"Priority {priority.name} should have a positive weight applied to it"
     for at, extender in enumerate(policy.extenders):
         if extender.weight < 0:
-            text = f"Priority for extender {extender.url_prefix} should have a non negative weight applied to it"
+            text = f"Priority for extender {extender.name} should have a non negative weight applied to it"
             yield f"extenders[{at}].weight", text
 
 

@@ -48,7 +48,7 @@ def _validation(policy: Policy) -> Iterator[Problem]:
     for at, extender in enumerate(policy.extenders):
         path = f"extenders[{at}]"
         if extender.prioritize_verb and extender.weight <= 0:
-            text = f"Priority for extender {extender.url_prefix} should have a positive weight applied to it"
+            text = f"Priority for extender {extender.name} should have a positive weight applied to it"
             yield f"{path}.weight", text
         names = [resource.name for resource in extender.managed_resources]
         yield from _managed_resources(f"{path}.managedResources", names, managed)

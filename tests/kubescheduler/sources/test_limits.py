@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import tracemalloc
+
 import pytest
 
 from clusterstate.errors import InputError
+from kubescheduler.sources.files import read_bytes
 from kubescheduler.sources.limits import VARIABLE, changed_limits, exceeded, limit
 
 
@@ -27,3 +31,23 @@ def test_the_message_says_how_to_raise_it() -> None:
     """What goes over a limit says how far it went, and the option."""
     assert exceeded("pods").startswith("more than 200,000 pods")
     assert exceeded("pods").endswith("kubescheduler --max pods=NUMBER …")
+
+
+@pytest.mark.parametrize("length", [0, 5, (1 << 24) - 1, 1 << 24, (1 << 24) + 1, 40 << 20])
+def test_reading_takes_the_memory_of_what_is_there(length: int) -> None:
+    """The limit itself takes none, though it is two gigabytes, and everything below it is read."""
+    data = b"x" * length
+    tracemalloc.start()
+    try:
+        assert read_bytes(io.BytesIO(data)) == data
+        assert tracemalloc.get_traced_memory()[1] < 4 * length + (40 << 20)
+    finally:
+        tracemalloc.stop()
+
+
+def test_reading_stops_at_the_limit() -> None:
+    """One byte too many is an error, whatever the size of the pieces."""
+    with changed_limits("size=20000000"):
+        assert len(read_bytes(io.BytesIO(b"x" * 20_000_000))) == 20_000_000
+        with pytest.raises(ValueError, match="size"):
+            read_bytes(io.BytesIO(b"x" * 20_000_001))
