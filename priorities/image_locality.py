@@ -183,9 +183,18 @@ def _bytes_of_1_4(name: str, snapshot: Snapshot) -> IntArray:
 
 def image_locality_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0 below 23 MiB, 10 from 1000 MiB on, 1–10 between. Upstream: 1.4 ImageLocalityPriority."""
-    held = image_bytes_1_4(pod, snapshot)
-    scores: IntArray = (held - MIN_BYTES) * MAX_PRIORITY // (MAX_BYTES - MIN_BYTES) + 1
-    return np.where(held < MIN_BYTES, 0, np.where(held >= MAX_BYTES, MAX_PRIORITY, scores))
+    return _scores_1_4(image_bytes_1_4(pod, snapshot), MAX_PRIORITY)
+
+
+def image_locality_of_100_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) the same in finer steps: 0, 1–100 or 100."""
+    return _scores_1_4(image_bytes_1_4(pod, snapshot), MAX_NODE_SCORE)
+
+
+def _scores_1_4(held: IntArray, best: int) -> IntArray:
+    """(n,) 0–``best``."""
+    scores: IntArray = (held - MIN_BYTES) * best // (MAX_BYTES - MIN_BYTES) + 1
+    return np.where(held < MIN_BYTES, 0, np.where(held >= MAX_BYTES, best, scores))
 
 
 def _make_image_locality_1_4(_: PriorityArgs) -> PriorityConfig:

@@ -62,6 +62,11 @@ def spread_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
     return _scores(counts, snapshot, zone_of, MAX_PRIORITY)
 
 
+def spread_scores_of_100(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+    """(n,) 0–100: ``spread_scores`` in finer steps."""
+    return _scores(counts, snapshot, zone_of, MAX_NODE_SCORE)
+
+
 def _scores(counts: IntArray, snapshot: Snapshot, zone: Callable[[Node], Hashable | None], best: int) -> IntArray:
     """(n,) 0–``best``."""
     if not counts.any():

@@ -20,26 +20,26 @@ from clusterstate.snapshot import Snapshot
 from priorities.input_texts import zone_text
 from priorities.score_evidence import Calculation, priority_evidence
 from priorities.selector_spread import explain_counts, zone_of
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 ZONE_WEIGHT = np.float32(2 / 3)
 NODE_WEIGHT = np.float32(1 / 3)
-TEN = np.float32(MAX_PRIORITY)
 NOT_A_NUMBER = np.int64(-(2**63))
 """What a float that is not a number becomes as an integer."""
 
 SPREADING = Kinds.SERVICES | Kinds.REPLICATION_CONTROLLERS | Kinds.REPLICA_SETS
+"""What selects the pods that SelectorSpreadPriority counts."""
 
 
-def spread_scores_1_4(selected: bool, snapshot: Snapshot, counts: IntArray) -> IntArray:
-    """(n,) from the counts of all feasible rows: 0–10, or -2^63. Upstream: 1.4 CalculateSpreadPriority.
+def spread_scores_1_4(selected: bool, snapshot: Snapshot, counts: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) from the counts of all feasible rows: 0–``best``, or -2^63. Upstream: 1.4 CalculateSpreadPriority.
 
-    selected: whether the pod has any selectors; without them nothing is counted.
+    selected: whether the pod has any selectors; without them nothing is counted. best: of the release 10.
     """
     if not selected:
-        return constant_row(MAX_PRIORITY, len(counts))
+        return constant_row(best, len(counts))
     most = counts.max(initial=0)
-    scores = _part(counts, most) if most else np.full(len(counts), TEN)
+    scores = _part(counts, most, best) if most else np.full(len(counts), np.float32(best))
     codes, zones = snapshot.property_codes(zone_of)
     zoned = codes != ABSENT
     if not zoned.any():
@@ -48,13 +48,18 @@ def spread_scores_1_4(selected: bool, snapshot: Snapshot, counts: IntArray) -> I
     most = per_zone.max()
     if not most:
         return np.where(zoned, NOT_A_NUMBER, scores.astype(np.int64))
-    mixed = scores * NODE_WEIGHT + ZONE_WEIGHT * _part(per_zone, most)[codes]
+    mixed = scores * NODE_WEIGHT + ZONE_WEIGHT * _part(per_zone, most, best)[codes]
     return np.where(zoned, mixed, scores).astype(np.int64)
 
 
-def _part(counts: IntArray, most: np.int64) -> NDArray[np.float32]:
-    """(n,) float32 0–10, higher where less is counted."""
-    return TEN * ((most - counts).astype(np.float32) / np.float32(most))
+def spread_scores_of_100_1_4(pod: PodInfo, snapshot: Snapshot, counts: IntArray, kinds: Kinds) -> IntArray:
+    """(n,) 0–100, or -2^63: the scores of the release in finer steps. kinds: of what selects the pods that count."""
+    return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts, MAX_NODE_SCORE)
+
+
+def _part(counts: IntArray, most: np.int64, best: int) -> NDArray[np.float32]:
+    """(n,) float32 0–``best``, higher where less is counted."""
+    return np.float32(best) * ((most - counts).astype(np.float32) / np.float32(most))
 
 
 def explain_spread_1_4(selected: bool, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:

@@ -24,7 +24,14 @@ from clusterstate.topology.spread_counts import (
 )
 from priorities.input_texts import domain_text
 from priorities.score_evidence import Calculation, added, one_row, priority_evidence
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
+from priorities.types import (
+    MAX_NODE_SCORE,
+    MAX_PRIORITY,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+    PriorityError,
+)
 
 UNQUALIFIED = -1
 """Stands for a row that lacks a topology key; sums of pods are never negative."""
@@ -60,15 +67,25 @@ def _spreads(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) -> dict
 
 def spread_scores(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
     """(n,) 0–10; 0 where the row is UNQUALIFIED. Upstream: 1.16 CalculateEvenPodsSpreadPriority."""
+    return _scores(sums, MAX_PRIORITY)
+
+
+def spread_scores_of_100(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
+    """(n,) 0–100: ``spread_scores`` in finer steps."""
+    return _scores(sums, MAX_NODE_SCORE)
+
+
+def _scores(sums: IntArray, best: int) -> IntArray:
+    """(n,) 0–``best``."""
     qualified = sums != UNQUALIFIED
     counted = sums[qualified]
     scores = np.zeros(len(sums), np.int64)
     if counted.size:
         total, low = int(counted.sum()), int(counted.min())
         if total == low:
-            scores[qualified] = MAX_PRIORITY
+            scores[qualified] = best
         else:
-            scores[qualified] = (MAX_PRIORITY * ((total - counted) / (total - low))).astype(np.int64)
+            scores[qualified] = (best * ((total - counted) / (total - low))).astype(np.int64)
     return scores
 
 

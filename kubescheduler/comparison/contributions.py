@@ -16,6 +16,8 @@ from kubescheduler.engine.fine_scores import STEPS, fine_scores
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.extender_statuses import SCALE
 
+NOT_A_NUMBER = -(2**63)
+"""Release 1.4's score where it divides 0 by 0."""
 OVERFLOW = "wrapping at 64 bits"
 """The term of totals that do not fit in 64 bits."""
 
@@ -118,9 +120,17 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTer
         coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
         fine = fine_scores(config, forms, info, view, coarse)
         raw = None if config.reduce is None else config.map(info, here)
-        term = ScoreTerm(config.name, rule_of(config.name, config), weight, _at(coarse, both), _at(fine, both), STEPS)
+        both_scores = _at(coarse, both)
+        finer = _finer(both_scores, _at(fine, both))
+        term = ScoreTerm(config.name, rule_of(config.name, config), weight, both_scores, finer, STEPS)
         found.append(term if raw is None else attrs.evolve(term, raw=_at(raw, (0, 1))))
     return found
+
+
+def _finer(coarse: tuple[int, int], fine: tuple[int, int]) -> tuple[int, int]:
+    """The finer scores; ten times a score that is not a number, for which int64 has no room."""
+    first, second = (f if score != NOT_A_NUMBER else score * STEPS for score, f in zip(coarse, fine, strict=True))
+    return first, second
 
 
 def _framework_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTerm]:

@@ -11,12 +11,15 @@ import numpy as np
 
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_owners import Kinds
 from clusterstate.snapshot import Snapshot
-from priorities.image_locality import MAX_BYTES, MIN_BYTES, image_bytes
+from priorities.image_locality import MAX_BYTES, MIN_BYTES, image_bytes, image_locality_of_100_1_4
 from priorities.normalize import default_normalize, default_normalize_reversed, idiv
 from priorities.requested import totals
 from priorities.requested_framework import balanced_allocation_1_20
-from priorities.selector_spread import spread_scores_1_20, spreads_by_itself
+from priorities.selector_spread import spread_scores_of_100
+from priorities.selector_spread_1_4 import SPREADING, spread_scores_of_100_1_4
+from priorities.spread import spread_scores_of_100 as even_scores_of_100
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityConfig
 
 STEPS = MAX_NODE_SCORE // MAX_PRIORITY
@@ -60,8 +63,24 @@ def _image(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     return scores // (MAX_BYTES - MIN_BYTES)
 
 
-def _spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray | None:
-    return None if spreads_by_itself(pod) else spread_scores_1_20(pod, view, config.map(pod, view))
+def _spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    return spread_scores_of_100(pod, view, config.map(pod, view))
+
+
+def _spread_1_4(kinds: Kinds) -> Fine:
+    def fine(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+        return spread_scores_of_100_1_4(pod, view, config.map(pod, view), kinds)
+
+    return fine
+
+
+def _even(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray | None:
+    """None for a pod without soft constraints: all nodes have 0."""
+    return None if config.constant(pod) is not None else even_scores_of_100(pod, view, config.map(pod, view))
+
+
+def _image_1_4(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    return image_locality_of_100_1_4(pod, view)
 
 
 def _between(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
@@ -74,7 +93,7 @@ def _between(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     return scores
 
 
-FINE_1_4: Mapping[str, Fine] = {
+ALIKE: Mapping[str, Fine] = {
     "LeastRequestedPriority": _least,
     "MostRequestedPriority": _most,
     "BalancedResourceAllocation": _balanced,
@@ -82,13 +101,22 @@ FINE_1_4: Mapping[str, Fine] = {
     "TaintTolerationPriority": _turned,
     "InterPodAffinityPriority": _between,
 }
+"""Priority → its finer form, of those that have the same in 1.4 and 1.16."""
+
+FINE_1_4: Mapping[str, Fine] = {
+    **ALIKE,
+    "ImageLocalityPriority": _image_1_4,
+    "SelectorSpreadPriority": _spread_1_4(SPREADING),
+    "ServiceSpreadingPriority": _spread_1_4(Kinds.SERVICES),
+}
 """Priority → its finer form, in 1.4."""
 
 FINE_1_16: Mapping[str, Fine] = {
-    **FINE_1_4,
+    **ALIKE,
     "ImageLocalityPriority": _image,
     "SelectorSpreadPriority": _spread,
     "ServiceSpreadingPriority": _spread,
+    "EvenPodsSpreadPriority": _even,
 }
 """Priority → its finer form, in 1.16."""
 
