@@ -58,12 +58,14 @@ def _go_character(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _must_match(rule: str, pattern: str, *examples: str) -> str:
+def must_match(rule: str, pattern: str, *examples: str) -> str:
+    """What is said of text that breaks a rule."""
     shown = " or ".join(f"'{example}', " for example in examples)
     return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
-def _too_long(text: str, most: int) -> bool:
+def is_too_long(text: str, most: int) -> bool:
+    """Whether its UTF-8 has more than ``most`` bytes."""
     return len(text.encode("utf-8", "surrogatepass")) > most
 
 
@@ -71,21 +73,21 @@ def _too_long(text: str, most: int) -> bool:
 def label_value_errors(value: str) -> tuple[str, ...]:
     """What is wrong with a label value; nothing when it is valid. The empty value is valid."""
     errors = []
-    if _too_long(value, NAME_LENGTH):
+    if is_too_long(value, NAME_LENGTH):
         errors.append(f"must be no more than {NAME_LENGTH} characters")
     if not re.fullmatch(_LABEL_VALUE, value):
         rule = f"a valid label must be an empty string or {_NAME_CHARACTERS}"
-        errors.append(_must_match(rule, _LABEL_VALUE, "MyValue", "my_value", "12345"))
+        errors.append(must_match(rule, _LABEL_VALUE, "MyValue", "my_value", "12345"))
     return tuple(errors)
 
 
 def subdomain_errors(value: str) -> tuple[str, ...]:
     """What is wrong with a DNS-1123 subdomain; nothing when it is valid."""
     errors = []
-    if _too_long(value, SUBDOMAIN_LENGTH):
+    if is_too_long(value, SUBDOMAIN_LENGTH):
         errors.append(f"must be no more than {SUBDOMAIN_LENGTH} characters")
     if not re.fullmatch(_SUBDOMAIN, value):
-        errors.append(_must_match(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
+        errors.append(must_match(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
     return tuple(errors)
 
 
@@ -98,7 +100,7 @@ def is_object_name(value: str) -> bool:
 def qualified_name_errors(value: str) -> tuple[str, ...]:
     """What is wrong with ``[subdomain/]name``; nothing when it is valid."""
     parts = value.split("/")
-    rule = _must_match(f"must {_NAME_CHARACTERS}", _QUALIFIED_NAME, *_NAME_EXAMPLES)
+    rule = must_match(f"must {_NAME_CHARACTERS}", _QUALIFIED_NAME, *_NAME_EXAMPLES)
     if len(parts) > 2:
         return (f"a qualified name {rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
     errors = []
@@ -108,7 +110,7 @@ def qualified_name_errors(value: str) -> tuple[str, ...]:
     name = parts[-1]
     if not name:
         errors.append("name part must be non-empty")
-    elif _too_long(name, NAME_LENGTH):
+    elif is_too_long(name, NAME_LENGTH):
         errors.append(f"name part must be no more than {NAME_LENGTH} characters")
     if not re.fullmatch(_QUALIFIED_NAME, name):
         errors.append(f"name part {rule}")

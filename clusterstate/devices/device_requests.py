@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import attrs
 
+from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_expressions import Term, compile_expression
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_values import CompileFault, NotEvaluatedError, ValueFault, as_condition
+from clusterstate.devices.device_values import as_condition
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Toleration
 from clusterstate.objects.base import ResourceList
@@ -42,7 +43,7 @@ class Selector:
             raise self._not_evaluated(error) from error
         try:
             return as_condition(term(driver, device))
-        except ValueFault as fault:
+        except (ValueFault, CostFault) as fault:
             raise DeviceError(f"{self.where}: CEL runtime error: {fault}") from fault
         except NotEvaluatedError as error:
             raise self._not_evaluated(error) from error

@@ -1,0 +1,58 @@
+"""An expression, compiled: what the rest of the code uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from clusterstate.cel.cel_faults import NotEvaluatedError
+from clusterstate.cel.checking.cel_checker import check
+from clusterstate.cel.checking.cel_validators import validate
+from clusterstate.cel.evaluation.cel_planner import plan
+from clusterstate.cel.evaluation.evaluation_frame import MOST_COST, EvaluationFrame, Term
+from clusterstate.cel.syntax.cel_parser import parse
+from clusterstate.cel.values.cel_types import CelType
+from clusterstate.cel.values.cel_values import Value
+
+
+@attrs.frozen(eq=False)
+class Program:
+    """An expression that can be evaluated."""
+
+    term: Term
+    slots: int
+    kind: CelType
+    """The type of what it gives."""
+
+    def evaluate(self, subject: Value, limit: int = MOST_COST) -> Value:
+        """The value for one subject. Raises ValueFault, CostFault and NotEvaluatedError."""
+        return self.run(subject, limit)[0]
+
+    def run(self, subject: Value, limit: int = MOST_COST) -> tuple[Value, int]:
+        """(the value, what it cost), as ``evaluate``."""
+        frame = EvaluationFrame(subject, self.slots, limit)
+        try:
+            value = self.term(frame)
+        except RecursionError:
+            raise NotEvaluatedError("it is too long or nested too deeply") from None
+        frame.charge(0)
+        return value, frame.cost
+
+
+def compile_program(source: str, variable: str, fields: Mapping[str, CelType]) -> Program:
+    """An expression over one variable with these fields. Raises CompileFault and NotEvaluatedError."""
+    try:
+        checked = check(parse(source), source, variable, fields)
+        validate(checked, source)
+        term, slots = plan(checked)
+    except RecursionError:
+        raise NotEvaluatedError("it is too long or nested too deeply") from None
+    return Program(term, slots, checked.kind(checked.root))
+
+
+def runtime_text(kind: CelType) -> str:
+    """A type as messages about the whole expression have it."""
+    if not kind.parameters:
+        return kind.name
+    return f"{kind.name}({', '.join(map(runtime_text, kind.parameters))})"

@@ -1,0 +1,1 @@
+"""Checked trees as closures, and what their evaluation costs."""

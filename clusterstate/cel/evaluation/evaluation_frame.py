@@ -1,0 +1,36 @@
+"""What one evaluation works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusterstate.cel.cel_faults import CostFault
+
+MOST_COST = 1_000_000
+"""Of a selector of devices. Upstream: resource.k8s.io CELSelectorExpressionMaxCost."""
+
+UNSET = object()
+"""A variable that nobody asked for yet."""
+
+
+class EvaluationFrame:
+    """The variable of the environment, those that the expression binds, and what it cost so far."""
+
+    __slots__ = ("cost", "limit", "slots", "subject")
+
+    def __init__(self, subject: Any, slots: int, limit: int = MOST_COST) -> None:
+        self.subject = subject
+        self.slots = [UNSET] * slots
+        self.cost = 0
+        self.limit = limit
+
+    def charge(self, amount: int) -> None:
+        """Raises CostFault when the limit is passed."""
+        self.cost += amount
+        if self.cost > self.limit:
+            raise CostFault
+
+
+Term = Callable[[EvaluationFrame], Any]
+"""A value out of a frame; may raise ValueFault, CostFault and NotEvaluatedError."""

@@ -1,0 +1,1 @@
+"""The libraries of functions: their signatures and what they do."""

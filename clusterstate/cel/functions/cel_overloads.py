@@ -1,0 +1,101 @@
+"""How functions are declared: signatures, and what calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from clusterstate.cel.cel_faults import NO_OVERLOAD, ValueFault
+from clusterstate.cel.values.cel_types import CelType, parse_type
+from clusterstate.cel.values.cel_values import CelMap, Value, type_name, type_of
+
+Act = Callable[..., Value]
+
+
+@attrs.frozen
+class Overload:
+    """One signature of a function."""
+
+    id: str
+    """As in cel-go; costs go by it."""
+    signature: str
+    """``(string, int) -> bool`` of a function, ``string.(int) -> bool`` of a method; ``A`` is open."""
+    act: Act | None = None
+    """None where the function acts for all signatures."""
+
+
+@attrs.frozen
+class Function:
+    """A function or method of a name."""
+
+    name: str
+    overloads: tuple[Overload, ...]
+    act: Act | None = None
+    """For all signatures alike: it looks at the types itself."""
+    guarded: bool = True
+    """Types of arguments are looked at before an overload acts."""
+
+
+@attrs.frozen
+class Signature:
+    """A signature, read."""
+
+    id: str
+    method: bool
+    arguments: tuple[CelType, ...]
+    """With what a method is called on first."""
+    result: CelType
+    act: Act | None
+    open_names: frozenset[str]
+    """Names of the types that it leaves open."""
+
+
+def read_signature(overload: Overload) -> Signature:
+    """Raises ValueError for text that is no signature."""
+    before, _, result = overload.signature.rpartition(" -> ")
+    target, _, rest = ("", "", before[1:]) if before.startswith("(") else before.rpartition(".(")
+    listed = _types(rest.removesuffix(")"))
+    arguments = (parse_type(target), *listed) if target else listed
+    found = parse_type(result)
+    names = frozenset(_open_names((*arguments, found)))
+    return Signature(overload.id, bool(target), arguments, found, overload.act, names)
+
+
+def _types(text: str) -> tuple[CelType, ...]:
+    """Types between commas."""
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and not depth:
+            parts.append(text[start:at])
+            start = at + 1
+    parts.append(text[start:])
+    return tuple(parse_type(part) for part in parts if part.strip())
+
+
+def _open_names(types: Iterable[CelType]) -> Iterable[str]:
+    for each in types:
+        if each.kind == "param":
+            yield each.name
+        yield from _open_names(each.parameters)
+
+
+def fits(wanted: CelType, value: Value) -> bool:
+    """Whether a value may be an argument; of lists and maps the first element tells."""
+    if wanted.kind in ("dyn", "any", "param"):
+        return True
+    if wanted.name != type_of(value).name:
+        return False
+    if wanted.kind == "list" and value:
+        return fits(wanted.parameters[0], value[0])
+    if wanted.kind == "map" and len(value):
+        key, held = value.items()[0] if isinstance(value, CelMap) else (None, None)
+        return fits(wanted.parameters[0], key) and fits(wanted.parameters[1], held)
+    return True
+
+
+def missing_overload(name: str, values: tuple[Any, ...]) -> ValueFault:
+    """No signature is of the types of these values."""
+    return ValueFault(f"{NO_OVERLOAD}: {name}({', '.join(map(type_name, values))})")

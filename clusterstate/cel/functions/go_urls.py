@@ -1,0 +1,144 @@
+"""URLs as Go's net/url reads them."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+from urllib.parse import quote, unquote_to_bytes
+
+import attrs
+
+from clusterstate.api_names import go_quote
+from clusterstate.cel.values import cel_types as types
+from clusterstate.cel.values.cel_types import CelType
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*", re.ASCII)
+_BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})(.{0,2})", re.DOTALL)
+_PORT = re.compile(r":[0-9]*", re.ASCII)
+_IN_HOST = "!$&'()*+,;=:[]<>\"-_.~"
+_IN_PATH = "$&+,/:;=@-_.~"
+_LONGEST = 10_000
+
+
+class UrlFault(ValueError):
+    """A text that is no URL: Go's message."""
+
+
+@attrs.frozen(eq=False)
+class URL:
+    """A URL, in its parts."""
+
+    cel_type: ClassVar[CelType] = types.URL
+    scheme: str
+    host: str
+    """With a port, if it has one."""
+    path: str
+    """As it was written."""
+    query: str
+    """As it was written."""
+    whole: str
+
+    def same(self, other: URL) -> bool:
+        """Whether they are equal."""
+        return self.whole == other.whole
+
+    def host_and_port(self) -> tuple[str, str]:
+        """Both without what is between them."""
+        host, port = self.host, ""
+        colon = host.rfind(":")
+        if colon >= 0 and _PORT.fullmatch(host[colon:]):
+            host, port = host[:colon], host[colon + 1 :]
+        return (host[1:-1] if host.startswith("[") and host.endswith("]") else host), port
+
+    def escaped_path(self) -> str:
+        """The path with escapes where it needs them."""
+        if all(sign.isascii() and (sign.isalnum() or sign in "!$&'()*+,;=:@[]/-_.~%") for sign in self.path):
+            return self.path
+        return quote(unquote_to_bytes(self.path), safe=_IN_PATH)
+
+    def queries(self) -> dict[str, tuple[str, ...]]:
+        """Key → its values; what cannot be read is left out."""
+        found: dict[str, tuple[str, ...]] = {}
+        for part in self.query.split("&"):
+            if not part or ";" in part or _BAD_ESCAPE.search(part):
+                continue
+            key, _, value = (_plain(text) for text in part.partition("="))
+            found[key] = (*found.get(key, ()), value)
+        return found
+
+
+def _plain(text: str) -> str:
+    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8", "replace")
+
+
+def parse_request_url(text: str) -> URL:
+    """A URL that is absolute or a path. Raises UrlFault."""
+    try:
+        return _parse(text)
+    except UrlFault as fault:
+        raise UrlFault(f"parse {go_quote(text[:200])}: {fault}") from None
+
+
+def _parse(text: str) -> URL:
+    if any(ord(sign) < 0x20 or sign == "\x7f" for sign in text) or len(text) > _LONGEST:
+        raise UrlFault("net/url: invalid control character in URL")
+    if not text:
+        raise UrlFault("empty url")
+    scheme, rest = _split_scheme(text)
+    whole = rest
+    rest, _, query = rest.partition("?")
+    if not rest.startswith("/"):
+        if scheme:
+            return URL(scheme.lower(), "", "", query, f"{scheme.lower()}:{whole}")
+        raise UrlFault("invalid URI for request")
+    host = ""
+    if rest.startswith("//") and (scheme or not rest.startswith("///")) and scheme:
+        authority, slash, path = rest[2:].partition("/")
+        rest = slash + path
+        host = _host(authority)
+    _check_escapes(rest)
+    return URL(scheme.lower(), host, rest, query, text if not scheme else f"{scheme.lower()}:{whole}")
+
+
+def _split_scheme(text: str) -> tuple[str, str]:
+    for at, sign in enumerate(text):
+        if sign == ":":
+            if at == 0:
+                raise UrlFault("missing protocol scheme")
+            return text[:at], text[at + 1 :]
+        if not _SCHEME.fullmatch("a" + sign):
+            break
+        if at == 0 and not _SCHEME.fullmatch(sign):
+            break
+    if ":" in text.partition("/")[0] and "?" not in text.partition(":")[0]:
+        raise UrlFault("first path segment in URL cannot contain colon") if not text.startswith("/") else UrlFault("")
+    return "", text
+
+
+def _host(authority: str) -> str:
+    user, at, host = authority.rpartition("@")
+    if at and not re.fullmatch(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", user, re.ASCII):
+        raise UrlFault("net/url: invalid userinfo")
+    if host.startswith("["):
+        close = host.rfind("]")
+        if close < 0:
+            raise UrlFault("missing ']' in host")
+        _check_port(host[close + 1 :])
+    elif ":" in host:
+        _check_port(host[host.rindex(":") :])
+    _check_escapes(host)
+    for sign in host:
+        if sign.isascii() and not sign.isalnum() and sign not in _IN_HOST + "%":
+            raise UrlFault(f"invalid character {go_quote(sign)} in host name")
+    return host
+
+
+def _check_port(text: str) -> None:
+    if text and not _PORT.fullmatch(text):
+        raise UrlFault(f"invalid port {go_quote(text)} after host")
+
+
+def _check_escapes(text: str) -> None:
+    match = _BAD_ESCAPE.search(text)
+    if match is not None:
+        raise UrlFault(f"invalid URL escape {go_quote('%' + match[1])}")

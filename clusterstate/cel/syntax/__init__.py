@@ -1,0 +1,1 @@
+"""From text to a tree of nodes, macros expanded, and back."""

@@ -1,0 +1,1 @@
+"""What expressions work with: types, values, equality, order, conversions."""
