@@ -72,9 +72,18 @@ def waiting() -> Iterator[Manifest]:
         for namespace, app, replicas, cpu, memory in APPS:
             if number < replicas:
                 name, requests = f"{app}-{number}", {"cpu": cpu, "memory": memory}
+                owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": True, "uid": app}
+                hashed = {"app": app, "pod-template-hash": "5f7b"}
+                owners = [{**owner, "name": f"{app}-5f7b"}]
                 yield {
                     "kind": "Pod",
-                    "metadata": {"namespace": namespace, "name": name, "uid": name, "labels": {"app": app}},
+                    "metadata": {
+                        "namespace": namespace,
+                        "name": name,
+                        "uid": name,
+                        "labels": hashed,
+                        "ownerReferences": owners,
+                    },
                     "spec": {"containers": [{"name": "main", "image": app, "resources": {"requests": requests}}]},
                 }
     yield {
@@ -88,7 +97,7 @@ def decoded(manifests: Iterator[Manifest]) -> list[ClusterObject]:
     return [decode_object({"apiVersion": "v1", **manifest}) for manifest in manifests]
 
 
-def example(mode: str = "sequence") -> Comparison:
+def example(mode: str = "sequence", *, evidence: bool = False) -> Comparison:
     """What the pictures show."""
     with tempfile.TemporaryDirectory() as folder:
         policy = Path(folder) / "packing.json"
@@ -100,6 +109,7 @@ def example(mode: str = "sequence") -> Comparison:
             [EngineSpec("1.36")],
             mode=mode,
             names=("1.16 packing", "1.36 default"),
+            evidence=evidence,
         )
 
 
@@ -140,7 +150,7 @@ def main() -> None:
         if browser is None:
             sys.exit(MISSING)
         file = Path(folder) / "report.html"
-        file.write_text(render(example()), encoding="utf-8")
+        file.write_text(render(example(evidence=True)), encoding="utf-8")
         wide(browser, file.as_uri())
         phone(browser, file.as_uri())
         browser.close()

@@ -41,6 +41,7 @@ def compare(  # noqa: PLR0913
     extenders: str = "live",
     tie_break: str = "first",
     seeds: int | None = None,
+    evidence: bool = False,
 ) -> Comparison:
     """Decides pods by an old and a new scheduler, or several, and explains every pod that goes elsewhere.
 
@@ -51,7 +52,8 @@ def compare(  # noqa: PLR0913
     choices. preempt: a pod that fits nowhere takes the place of lower ones. names: of the columns, the old one first.
     extenders: as for a Scheduler, for all that do not say it themselves. tie_break: ``"upstream"``: also so many runs
     as ``seeds`` (by default 10) in which all draw among equal nodes as their releases do; ``changes[0].moves.share`` is
-    then the share of runs in which a pod goes elsewhere.
+    then the share of runs in which a pod goes elsewhere. evidence: also what the scores of pods that go elsewhere were
+    made of.
 
     Raises ConfigError with every fault of every configuration, DecodeError for wrong pods.
 
@@ -72,7 +74,16 @@ def compare(  # noqa: PLR0913
     decided = seen.pending() if pods is None else seen.pods_from(pods)
     objects = without(seen, decided)
     return run(
-        objects, decided, specs[0], specs[1:], mode=mode, preempt=preempt, names=names, tie_break=tie_break, seeds=seeds
+        objects,
+        decided,
+        specs[0],
+        specs[1:],
+        mode=mode,
+        preempt=preempt,
+        names=names,
+        tie_break=tie_break,
+        seeds=seeds,
+        evidence=evidence,
     )
 
 

@@ -148,7 +148,7 @@ def compare(
         remark("no pending pods in the cluster")
     specs = [spec for spec, _ in sides]
     asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
-    asked["engines"] = [engine for _, engine in sides]
+    asked |= {"engines": [engine for _, engine in sides], "evidence": output in ("json", "yaml", "html")}
     with progress("comparing", sys.stderr, smallest=MANY) as tell:
         found = run(objects, pods[:limit], specs[0], specs[1:], progress=tell, **asked)
     for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout)):

@@ -91,18 +91,18 @@ def _errors(comparison: Comparison) -> Iterator[str]:
 def _workloads(comparison: Comparison) -> list[tuple[str, ...]]:
     """A row for each workload of which some pod differs and new column; no more than the heading where each such pod
     stands for itself, so that the rows by pod say the same."""
-    differing = [workload for workload in comparison.workloads if workload.differs]
+    from kubescheduler.comparison.workload_summaries import by_controller
+
+    differing = by_controller(comparison.pods)
     several = len(comparison.names) > 2
     chance = any(change.could_have_been for workload in differing for change in workload.changes)
     optional = ("COLUMN",) * several, ("COULD HAVE BEEN",) * chance
     rows = [("NAMESPACE", "WORKLOAD", *optional[0], "PODS", "MOVED", *optional[1], "UNPLACED", "MAIN CAUSE")]
-    if all(workload.workload.startswith("Pod/") for workload in differing):
-        return rows
     for found in differing:
         for name, change in zip(comparison.names[1:], found.changes, strict=True):
             unplaced = f"{found.unplaced} -> {change.unplaced}" if found.unplaced != change.unplaced else found.unplaced
             numbers = (found.pods, change.moved, *((change.could_have_been,) * chance), unplaced)
-            cells = (found.namespace or NONE, found.workload, *((name,) * several), *map(str, numbers))
+            cells = (found.namespace or NONE, found.workload or NONE, *((name,) * several), *map(str, numbers))
             rows.append((*cells, _main_cause(change)))
     return rows
 

@@ -65,6 +65,7 @@ def compare(  # noqa: PLR0913
     preempt: bool = False,
     tie_break: str = FIRST,
     seeds: int | None = None,
+    evidence: bool = False,
     progress: Callable[[int, int], None] | None = None,
     notice: Callable[[str], None] | None = None,
 ) -> Comparison:
@@ -75,6 +76,7 @@ def compare(  # noqa: PLR0913
     takes the place of lower ones: in a sequence they leave at once and it is decided anew, else they are only named.
     tie_break: ``first`` by name; ``upstream``: besides that, so many runs as ``seeds`` (by default 10) in which all
     draw among equal totals as their releases do, for the share of runs in which each pod goes elsewhere.
+    evidence: also what the scores of pods that go elsewhere were made of, which takes about as long as deciding them.
     progress: called with (done, total). notice: called with what may be unexpected about a configuration.
     Raises ConfigError with every fault of every configuration.
     """
@@ -95,7 +97,7 @@ def compare(  # noqa: PLR0913
     cluster = list(objects)
     runs = runs_to_draw(tie_break, seeds)
     count = Counted(progress or no_progress, len(pods) * (1 + runs))
-    run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
+    run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt, evidence=evidence)
     owners = workloads_of(pods, cluster)
     compared = tuple(
         attrs.evolve(found, workload=owner) for found, owner in zip(run.pods(pods, count.one_more), owners, strict=True)

@@ -84,8 +84,20 @@ def change_document(change: HostChange) -> dict[str, Any]:
 
 def _contribution(part: Contribution) -> dict[str, Any]:
     return {
-        "old": {"name": part.old_name, "weight": part.old_weight, "scores": part.old_scores, "difference": part.old},
-        "new": {"name": part.new_name, "weight": part.new_weight, "scores": part.new_scores, "difference": part.new},
+        "old": {
+            "name": part.old_name,
+            "weight": part.old_weight,
+            "scores": part.old_scores,
+            "difference": part.old,
+            "evidence": part.old_evidence,
+        },
+        "new": {
+            "name": part.new_name,
+            "weight": part.new_weight,
+            "scores": part.new_scores,
+            "difference": part.new,
+            "evidence": part.new_evidence,
+        },
     }
 
 

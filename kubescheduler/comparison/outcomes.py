@@ -86,6 +86,10 @@ class Outcome:
     """The node that preemption would make room on."""
 
 
+Sentences = tuple[tuple[str, str], ...]
+"""For each of a term's rules what its scores of (old host, new host) were made of."""
+
+
 @attrs.frozen
 class Contribution:
     """One term of the totals' difference between the two hosts: new host minus old host, score times weight."""
@@ -106,6 +110,10 @@ class Contribution:
     old_scores: tuple[int, int] | None = None
     """The scores of (old host, new host) under the old engine before the weight; None as ``old_weight``."""
     new_scores: tuple[int, int] | None = None
+    """The same under the new engine."""
+    old_evidence: Sentences = ()
+    """What the scores under the old engine were made of; empty unless that was asked for, and for terms of 0."""
+    new_evidence: Sentences = ()
     """The same under the new engine."""
 
     @property

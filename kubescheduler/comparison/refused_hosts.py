@@ -74,11 +74,8 @@ def _scored_parts(old: Judgement, new: Judgement, hosts: tuple[str, str]) -> Ite
         terms(one, hosts) if there else _unscored(one) for one, there in zip((old, new), scored, strict=True)
     )
     for _, part in contributions(before, after):
-        yield attrs.evolve(
-            part,
-            **({} if scored[0] else {"old": None, "old_scores": None}),
-            **({} if scored[1] else {"new": None, "new_scores": None}),
-        )
+        part = part if scored[0] else attrs.evolve(part, old=None, old_scores=None)  # noqa: PLW2901
+        yield part if scored[1] else attrs.evolve(part, new=None, new_scores=None)
 
 
 def _unscored(judgement: Judgement) -> dict[str, ScoreTerm]:

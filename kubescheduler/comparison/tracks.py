@@ -14,6 +14,7 @@ from kubescheduler.comparison.cause_sentences import VictimChoice
 from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
+from kubescheduler.comparison.score_sentences import with_score_sentences
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engines import Engine, PodScheduler
 from kubescheduler.engine.spec import EngineSpec
@@ -132,7 +133,10 @@ class Run:
         *,
         sequence: bool,
         preempts: bool,
+        evidence: bool = False,
     ) -> None:
+        """evidence: also what the scores of pods that go elsewhere were made of."""
+
         def track(at: int) -> Track:
             return Track.of(engines[at], specs[at], objects, preempts=preempts, moves=sequence)
 
@@ -141,6 +145,7 @@ class Run:
         self._apart = [False] * len(self._lanes)
         self._ties: dict[tuple[int, bytes], tuple[str, ...]] = {}
         self._sequence = sequence
+        self._evidence = evidence
         self.hosts: list[list[str | None]] = [[] for _ in specs]
         self.evicted: list[list[Pod]] = [[] for _ in specs]
 
@@ -174,6 +179,13 @@ class Run:
     def _change(self, pod: Pod, at: int, before: TrackedDecision, after: TrackedDecision) -> HostChange:
         lane = self._lanes[at]
         old, new = Judgement(self._old.scheduler, before.decision), Judgement(lane.track.scheduler, after.decision)
+        change = self._explained(pod, at, before, after, old, new)
+        return with_score_sentences(change, old, new) if self._evidence else change
+
+    def _explained(
+        self, pod: Pod, at: int, before: TrackedDecision, after: TrackedDecision, old: Judgement, new: Judgement
+    ) -> HostChange:
+        lane = self._lanes[at]
         room = before.room, after.room
         if lane.shadow is None:
             return explained(old, new, room=room)

@@ -9,6 +9,9 @@ import attrs
 
 from kubescheduler.comparison.outcomes import Cause, PodComparison
 
+ALONE = "Pod/"
+"""Before the name of a pod that nothing controls."""
+
 
 @attrs.frozen
 class WorkloadChange:
@@ -63,6 +66,17 @@ def workload_summaries(pods: Iterable[PodComparison]) -> tuple[WorkloadSummary, 
         groups.setdefault((pod.pod.rpartition("/")[0], pod.workload), []).append(pod)
     found = [_summary(namespace, workload, some) for (namespace, workload), some in groups.items()]
     return tuple(sorted(found, key=_place))
+
+
+def by_controller(pods: Iterable[PodComparison]) -> tuple[WorkloadSummary, ...]:
+    """For people: the workloads that differ, and last, without a name, one of all pods that nothing controls, if some
+    of them differ. Nothing where no workload differs: rows by pod say the same.
+    """
+    every = list(pods)
+    found = [one for one in workload_summaries(every) if one.differs and not one.workload.startswith(ALONE)]
+    alone = [pod for pod in every if pod.workload.startswith(ALONE)]
+    rest = [_summary("", "", alone)] if alone and any(pod.differs for pod in alone) else []
+    return (*found, *rest) if found else ()
 
 
 def _place(found: WorkloadSummary) -> tuple[int, int, bytes, bytes]:

@@ -12,6 +12,8 @@ from html import escape
 BINS = 10
 WIDTH, HEIGHT, TOP, BOTTOM, SIDE = 340, 130, 18, 18, 6
 ZONE_WIDTH, ZONE_HEIGHT = 12, 24
+DIGIT, LABEL = 7.5, 15
+"""Room for a digit above a bar, wide and high."""
 FULL = 1.0 + 1e-9
 """Above it a node is more than full."""
 
@@ -76,9 +78,27 @@ def histogram(label: str, counts: Sequence[int], highest: int, kind: str, mean: 
     if counts[BINS]:
         parts.append(f'<text x="{WIDTH - SIDE}" y="{HEIGHT - 4}" text-anchor="end">over 100%</text>')
     if mean is not None:
-        x = _n(SIDE + min(mean, 1.0) * BINS * step)
-        parts.append(f'<path class="mean" d="M{x} {TOP - 6}V{floor}"><title>mean {mean:.0%}</title></path>')
+        x = SIDE + min(mean, 1.0) * BINS * step
+        line = "".join(f"M{_n(x)} {_n(top)}V{_n(bottom)}" for top, bottom in mean_line(counts, highest, x))
+        parts.append(f'<path class="mean" d="{line}"><title>mean {mean:.0%}</title></path>')
     return "".join([*parts, "</svg>"])
+
+
+def mean_line(counts: Sequence[int], highest: int, x: float) -> list[tuple[float, float]]:
+    """The parts of an upright line at ``x``, (top, bottom) from above: it leaves the numbers above the bars alone."""
+    step, floor = (WIDTH - 2 * SIDE) / len(counts), HEIGHT - BOTTOM
+    gaps = []
+    for at, count in enumerate(counts):
+        reach = DIGIT * len(str(count)) / 2 + 2
+        if count and abs(SIDE + (at + 0.5) * step - x) <= reach:
+            bar_top = floor - (floor - TOP) * count / max(highest, 1)
+            gaps.append((bar_top - LABEL, bar_top - 1))
+    parts, top = [], float(TOP - LABEL)
+    for start, end in sorted(gaps):
+        if start > top:
+            parts.append((top, start))
+        top = max(top, end)
+    return [*parts, (top, float(floor))]
 
 
 def zone_bars(zones: Mapping[str, int], highest: int, kind: str) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MEANINGS, Contribution, HostChange, Outcome
+from kubescheduler.comparison.workload_summaries import ALONE
 from kubescheduler.sources.foreign_text import json_shown
 
 MOST_NAMES = 10
@@ -21,13 +22,16 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 
 
 def payload(comparison: Comparison) -> dict[str, Any]:
-    """Plain data. What is empty is left out; a contribution is a list that begins with the number of its term."""
+    """Plain data. What is empty is left out; a contribution is a list that begins with the number of its term, and ends
+    with what its scores were made of, as numbers of ``texts``."""
     terms: dict[tuple[str | None, str | None], int] = {}
+    texts: dict[str, int] = {}
     pods = [
         {
             "pod": pod.pod,
             "outcomes": [_outcome(outcome) for outcome in pod.outcomes],
-            "changes": [_change(change, terms) for change in pod.changes],
+            "changes": [_change(change, terms, texts) for change in pod.changes],
+            **({} if pod.workload.startswith(ALONE) else {"workload": pod.workload}),
         }
         for pod in comparison.pods
     ]
@@ -35,6 +39,7 @@ def payload(comparison: Comparison) -> dict[str, Any]:
         "names": comparison.names,
         "meanings": {cause.value: meaning for cause, meaning in MEANINGS.items()},
         "terms": list(terms),
+        "texts": list(texts),
         "pods": pods,
     }
 
@@ -63,10 +68,12 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     )
 
 
-def _change(change: HostChange, terms: dict[tuple[str | None, str | None], int]) -> dict[str, Any]:
+def _change(
+    change: HostChange, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]
+) -> dict[str, Any]:
     found = {
         "text": change.text,
-        "terms": [_term(term, terms) for term in change.contributions],
+        "terms": [_term(term, terms, texts) for term in change.contributions],
         "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
         "moves": None if change.moves is None else [change.moves.moved, change.moves.runs],
         "reasons": {check: list(texts) for check, texts in (change.evidence or change.reasons).items()},
@@ -80,11 +87,15 @@ def _change(change: HostChange, terms: dict[tuple[str | None, str | None], int])
     }
 
 
-def _term(term: Contribution, terms: dict[tuple[str | None, str | None], int]) -> list[Any]:
+def _term(term: Contribution, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]) -> list[Any]:
     number = terms.setdefault((term.old_name, term.new_name), len(terms))
     amounts = (term.old, term.new, term.old_weight, term.new_weight)
     scores = [pair and tuple(map(_exact, pair)) for pair in (term.old_scores, term.new_scores)]
-    return [number, *map(_exact, amounts), *scores]
+    evidence = [
+        [[texts.setdefault(sentence, len(texts)) for sentence in pair] for pair in side]
+        for side in (term.old_evidence, term.new_evidence)
+    ]
+    return [number, *map(_exact, amounts), *scores, *(evidence if any(evidence) else ())]
 
 
 def _exact(value: int | None) -> int | str | None:

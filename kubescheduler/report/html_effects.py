@@ -13,6 +13,8 @@ FIRST_RESOURCES = ("cpu", "memory")
 MOST_RESOURCES = 4
 MOST_NODES = 12
 MOST_SERVICES = 30
+LONGEST_WORD = 24
+"""Characters of a heading that stay in one line."""
 MOST_ZONES = 12
 """Drawn and written out; of more only the skew is shown."""
 
@@ -28,8 +30,8 @@ def numbers(comparison: Comparison) -> str:
         f'<tr><th scope="row">{escape(head)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
         for head, cells in _rows(columns, comparison)
     )
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    return _boxed("Numbers of the cluster", f'<thead><tr><th scope="col">Measure</th>{top}</tr></thead>', rows)
+    top = "".join(map(head_cell, heads))
+    return boxed("Numbers of the cluster", f'<thead><tr><th scope="col">Measure</th>{top}</tr></thead>', rows)
 
 
 def _rows(columns: Sequence[Effects], comparison: Comparison) -> Iterator[Row]:
@@ -99,7 +101,8 @@ def nodes_moved(comparison: Comparison, column: int) -> str:
 
 
 def services(comparison: Comparison) -> str:
-    """The services that some column spreads otherwise, those first whose skew changes most."""
+    """The services that some column spreads otherwise, those first whose skew changes most; closed at first, as there
+    may be many."""
     found = [{s.service: s for s in effects.spread} for effects in comparison.effects]
     names = list(dict.fromkeys(name for column in found for name in column))
     rows = [(name, [column.get(name) for column in found]) for name in names]
@@ -108,15 +111,20 @@ def services(comparison: Comparison) -> str:
     )
     same = _more(len(rows) - len(differ), "service spreads as before", "services spread as before")
     if not differ:
-        return same or "<p>The cluster has no services with pods.</p>"
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in comparison.names)
+        return f"<h3>Spread of services</h3>{same or '<p>The cluster has no services with pods.</p>'}"
+    top = "".join(head_cell(name) for name in comparison.names)
     body = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{"".join(_cells(spreads))}</tr>'
         for name, spreads in differ[:MOST_SERVICES]
     )
     more = _more(len(differ) - MOST_SERVICES, "more service differs", "more services differ")
     head = f'<thead><tr><th scope="col">Service</th>{top}</tr></thead>'
-    return _boxed("Spread of services", head, body) + more + same
+    number = f"{len(differ):,} {'service is' if len(differ) == 1 else 'services are'} spread differently"
+    return (
+        f"<details><summary><h3>Spread of services</h3> {number}</summary>"
+        '<p class="hint">Pods per zone, and the skew: most minus least over the zones.</p>'
+        f"{boxed('Spread of services', head, body)}{more}</details>{same}"
+    )
 
 
 def _cells(spreads: Sequence[ServiceSpread | None]) -> Iterator[str]:
@@ -142,7 +150,13 @@ def _change(spreads: Iterable[ServiceSpread | None]) -> int:
     return max(skews) - min(skews)
 
 
-def _boxed(caption: str, head: str, body: str) -> str:
+def head_cell(text: str) -> str:
+    """The heading of a column. It breaks between words, and inside of one only where that is very long."""
+    long = any(len(word) > LONGEST_WORD for word in text.split())
+    return f'<th scope="col"{" class=long" if long else ""}>{escape(text)}</th>'
+
+
+def boxed(caption: str, head: str, body: str) -> str:
     """A table that scrolls inside its own box where the screen is narrow."""
     table = f"<table>{head}<tbody>{body}</tbody></table>"
     return f'<div class="box" role="region" aria-label="{caption}" tabindex="0">{table}</div>'

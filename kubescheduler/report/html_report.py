@@ -17,12 +17,14 @@ from importlib.resources import files
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import INDEPENDENT, SEQUENCE, Cause
+from kubescheduler.comparison.workload_summaries import by_controller
 from kubescheduler.report.html_data import embedded, payload
 from kubescheduler.report.html_effects import histograms, nodes_moved, numbers, services
 from kubescheduler.report.html_summary import causes, glance
+from kubescheduler.report.html_workloads import workloads
 from kubescheduler.sources.foreign_text import escaped
 
-TEMPLATE, STYLE, SCRIPTS = "report.html", "report.css", ("report_detail.js", "report.js")
+TEMPLATE, STYLE, SCRIPTS = "report.html", "report.css", ("report_detail.js", "report_address.js", "report.js")
 MARK = re.compile(r"\{\{ (\w+) \}\}")
 
 MODES_TOLD = {
@@ -42,6 +44,8 @@ def render(comparison: Comparison, tolerated: Collection[Cause] = ()) -> str:
         "chooser": _chooser(comparison),
         "glance": _per_column(comparison, glance),
         "causes": _per_column(comparison, partial(causes, tolerated=tolerated)),
+        "workloads": workloads(comparison),
+        "workloads_link": '<a href="#workloads">Workloads</a> ' if by_controller(comparison.pods) else "",
         "numbers": numbers(comparison),
         "histograms": histograms(comparison),
         "nodes": _per_column(comparison, nodes_moved),

@@ -10,9 +10,11 @@
   const collator = new Intl.Collator("en", {numeric: true});
   const COLUMNS = {pod: "Pod", cause: "Cause", oldNode: "", newNode: "", oldTotal: "", newTotal: ""};
   const NUMBERS = ["oldTotal", "newTotal"];
-  const PICKED = ["namespace", "oldNode", "newNode"];
+  const PICKED = ["workload", "namespace", "oldNode", "newNode"];
+  const FIRST = {sort: "pod", descending: false};
+  const LONG = 24;
 
-  const state = {column: 0, sort: "pod", descending: false, limit: PAGE, open: new Set()};
+  const state = {column: 0, ...FIRST, limit: PAGE, open: new Set(), typing: false, clearing: false};
   let rows = [];
   let shown = [];
 
@@ -22,10 +24,11 @@
   function rowOf(pod, at) {
     const old = pod.outcomes[0], now = pod.outcomes[state.column + 1], change = pod.changes[state.column];
     const slash = pod.pod.indexOf("/");
-    const texts = [pod.pod, old.host, now.host, change.cause, change.text, old.message, now.message];
+    const texts = [pod.pod, pod.workload, old.host, now.host, change.cause, change.text, old.message, now.message];
     return {
       at, old, now, change, pod: pod.pod, cause: change.cause,
       namespace: slash < 0 ? null : pod.pod.slice(0, slash),
+      workload: pod.workload ? `${pod.pod.slice(0, Math.max(slash, 0))}/${pod.workload}` : null,
       oldNode: old.host ?? null, newNode: now.host ?? null, oldTotal: old.total ?? null, newTotal: now.total ?? null,
       text: texts.filter(Boolean).join("\n").toLowerCase(),
     };
@@ -74,7 +77,7 @@
     const causes = [...counts].sort((a, b) => b[1] - a[1]).map(([cause, count]) => new Option(`${cause} (${count})`, cause));
     byId("cause").replaceChildren(
       new Option(`all that differ (${moved})`, MOVED), new Option(`all pods (${rows.length})`, ALL), ...causes);
-    if (!moved) byId("cause").options[1].defaultSelected = byId("cause").options[1].selected = true;
+    byId("cause").options[moved ? 0 : 1].defaultSelected = byId("cause").options[moved ? 0 : 1].selected = true;
   }
 
   // --- drawing ---
@@ -84,7 +87,8 @@
     byId("heads").replaceChildren(...Object.entries(titles).map(([name, title]) => {
       const button = element("button", {type: "button"}, title);
       button.addEventListener("click", () => order(name, state.sort === name && !state.descending));
-      return element("th", {scope: "col", role: "columnheader", "data-sort": name, class: NUMBERS.includes(name) ? "total" : null}, button);
+      const kind = [NUMBERS.includes(name) ? "total" : "", title.split(/\s/).some((word) => word.length > LONG) ? "long" : ""];
+      return element("th", {scope: "col", role: "columnheader", "data-sort": name, class: kind.join(" ").trim() || null}, button);
     }));
     byId("order").replaceChildren(...Object.entries(titles).flatMap(([name, title]) => [
       new Option(`${title} ↑`, `${name} up`), new Option(`${title} ↓`, `${name} down`)]));
@@ -114,7 +118,7 @@
 
   function detailOf(row) {
     const pair = {old: data.names[0], now: data.names[state.column + 1], oldHost: row.oldNode, newHost: row.newNode};
-    const found = parts(row.old, row.now, row.change, pair, data.terms);
+    const found = parts(row.old, row.now, row.change, pair, data);
     return element("tr", {role: "row", class: "detail", id: `detail-${row.at}`},
       element("td", {role: "cell", colspan: Object.keys(COLUMNS).length}, ...found));
   }
@@ -145,10 +149,64 @@
     state.limit = PAGE;
     shown = matches().sort(compared);
     drawRows();
-    const cause = byId("cause").value;
-    for (const button of document.querySelectorAll("button[data-cause]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.cause === cause));
+    for (const name of ["cause", "workload"]) {
+      for (const button of document.querySelectorAll(`button[data-${name}]`)) {
+        button.setAttribute("aria-pressed", String(valueOf(button, name) === byId(name).value));
+      }
     }
+  }
+
+  // What the filter has when a button of the page picks it.
+  function valueOf(button, name) {
+    return name === "cause" ? button.dataset.cause : key(button.dataset.workload || null);
+  }
+
+  // --- the address ---
+
+  const initial = (select) => [...select.options].find((option) => option.defaultSelected) ?? select.options[0];
+
+  function fields() {
+    const search = byId("search").value.trim(), cause = byId("cause");
+    const picked = PICKED.map((name) => [name, byId(name).value]).map(([name, value]) =>
+      [name, value === "" ? null : value === NONE ? "" : value.slice(1)]);
+    const ordered = state.sort !== FIRST.sort || state.descending !== FIRST.descending;
+    return {
+      column: state.column ? String(state.column) : null,
+      cause: cause.value === initial(cause).value ? null : cause.value,
+      search: search || null,
+      ...Object.fromEntries(picked),
+      order: ordered ? byId("order").value : null,
+    };
+  }
+
+  function save(push = true) {
+    Address.write(fields(), push);
+  }
+
+  function clear() {
+    state.clearing = true;
+    byId("filters").reset();
+    state.clearing = false;
+  }
+
+  // What the page has no such choice for stays as it is at first.
+  function choice(id, value) {
+    if ([...byId(id).options].some((option) => option.value === value)) byId(id).value = value;
+  }
+
+  function restore() {
+    const found = Address.read();
+    const column = Number(found.get("column") ?? 0), chooser = document.querySelectorAll("#chooser input");
+    if (chooser[column]) chooser[column].checked = true;
+    clear();
+    choose(chooser[column] ? column : 0);
+    choice("cause", found.get("cause"));
+    byId("search").value = found.get("search") ?? "";
+    for (const name of PICKED) if (found.has(name)) choice(name, key(found.get(name) || null));
+    [state.sort, state.descending] = [FIRST.sort, FIRST.descending];
+    markOrder();
+    choice("order", found.get("order"));
+    reorder();
   }
 
   // --- what the reader does ---
@@ -159,12 +217,19 @@
     update();
   }
 
+  function reorder() {
+    const [name, way] = byId("order").value.split(" ");
+    order(name, way === "down");
+  }
+
   function choose(column) {
     state.column = column;
     state.open.clear();
     rows = data.pods.map(rowOf);
     for (const part of document.querySelectorAll("[data-column]")) part.hidden = Number(part.dataset.column) !== column;
     fillCauses();
+    fill("workload", "any", distinct("workload"));
+    byId("workload").parentElement.hidden = rows.every((row) => row.workload === null);
     fill("namespace", "any", distinct("namespace"));
     fill("oldNode", "any", distinct("oldNode"));
     fill("newNode", "any", distinct("newNode"));
@@ -174,40 +239,73 @@
   }
 
   function pressed(event) {
-    const button = event.target.closest("button[data-cause]");
+    const button = event.target.closest("button[data-cause], button[data-workload]");
     if (!button) return;
     const again = button.getAttribute("aria-pressed") === "true";
-    byId("filters").reset();
+    const name = "cause" in button.dataset ? "cause" : "workload";
+    clear();
     if (!again) {
-      byId("cause").value = button.dataset.cause;
+      byId(name).value = valueOf(button, name);
       byId("pods").scrollIntoView();
     }
+    markOrder();
     update();
+    save();
   }
 
+  // The choices stay in the address when the reader goes to a part of the page.
+  function jumped(event) {
+    const link = event.target.closest("nav a");
+    if (!link || !location.hash.includes("=")) return;
+    event.preventDefault();
+    document.querySelector(link.hash).scrollIntoView();
+  }
+
+  function typed(event) {
+    if (event.target.id === "order") return;
+    const searching = event.target.id === "search";
+    update();
+    save(!(searching && state.typing));
+    state.typing = searching;
+  }
+
+  // On paper everything is there: all rows, and what is closed.
   function printed(everything) {
+    for (const part of document.querySelectorAll("details")) {
+      if (everything) part.dataset.open = String(part.open);
+      part.open = everything || part.dataset.open === "true";
+    }
     state.limit = everything ? shown.length : PAGE;
     drawRows();
   }
 
-  byId("filters").addEventListener("input", (event) => (event.target.id === "order" ? null : update()));
-  byId("filters").addEventListener("reset", () => setTimeout(() => { markOrder(); update(); }));
-  byId("filters").addEventListener("submit", (event) => event.preventDefault());
-  byId("order").addEventListener("change", (event) => {
-    const [name, way] = event.target.value.split(" ");
-    order(name, way === "down");
+  byId("filters").addEventListener("input", typed);
+  byId("search").addEventListener("change", () => { state.typing = false; });
+  byId("filters").addEventListener("reset", (event) => {
+    if (!state.clearing) setTimeout(() => { markOrder(); update(); save(); });
   });
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  byId("order").addEventListener("change", () => { reorder(); save(); });
+  byId("heads").addEventListener("click", () => save());
   byId("more").addEventListener("click", () => {
     const from = state.limit;
     state.limit += PAGE;
     drawRows(from);
   });
   document.addEventListener("click", pressed);
-  document.getElementById("chooser")?.addEventListener("change", (event) => choose(Number(event.target.value)));
+  document.addEventListener("click", jumped);
+  byId("chooser")?.addEventListener("change", (event) => {
+    choose(Number(event.target.value));
+    save();
+  });
+  window.addEventListener("popstate", () => Address.has(fields()) || restore());
   window.addEventListener("beforeprint", () => printed(true));
   window.addEventListener("afterprint", () => printed(false));
 
   byId("unscripted").hidden = true;
   byId("filters").hidden = byId("table").hidden = false;
-  choose(0);
+  restore();
+  if (Address.read().size && performance.getEntriesByType("navigation")[0]?.type === "navigate") {
+    byId("pods").scrollIntoView({behavior: "instant"});
+  }
 })();

@@ -73,6 +73,8 @@ const Detail = (() => {
     return [Math.min(...sums), Math.max(...sums)];
   }
 
+  const titled = (names) => [...new Set(names)].filter((name) => name !== null).join(" → ");
+
   // The difference of the totals under each scheduler, term by term; each bar begins where the last one ended.
   // Terms that add nothing under either are only named.
   function terms(change, pair, names) {
@@ -82,7 +84,7 @@ const Detail = (() => {
     const nothing = [];
     for (const [number, old, now, oldWeight, newWeight, oldScores, newScores] of change.terms) {
       const [oldName, newName] = names[number];
-      const title = [...new Set([oldName, newName])].filter((name) => name !== null).join(" → ");
+      const title = titled(names[number]);
       if (!Number(old) && !Number(now)) {
         nothing.push(title);
         continue;
@@ -141,15 +143,32 @@ const Detail = (() => {
     return [element("h3", {}, "What the checks say"), element("ul", {}, ...items)];
   }
 
-  // The parts of an opened row. pair: the names of both columns and both hosts.
-  function parts(old, now, change, pair, names) {
+  // What the scores of both nodes were made of under both schedulers; closed at first.
+  function evidence(change, pair, data) {
+    const items = [];
+    for (const [number, , , , , , , ...sides] of change.terms) {
+      if (!sides.length) continue;
+      const lines = sides.flatMap((side, at) => side.flatMap((texts) => texts.map((text, host) => {
+        const [rule, ...rest] = data.texts[text].split(": ");
+        const where = `${at ? pair.now : pair.old}, ${host ? pair.newHost : pair.oldHost}`;
+        return element("div", {}, element("span", {class: "quiet"}, where), ` ${side.length > 1 ? `${rule}: ` : ""}${rest.join(": ")}`);
+      })));
+      items.push(element("dt", {}, titled(data.terms[number])), element("dd", {}, ...lines));
+    }
+    if (!items.length) return [];
+    return [element("details", {class: "made"}, element("summary", {}, "What these scores were made of"), element("dl", {}, ...items))];
+  }
+
+  // The parts of an opened row. pair: the names of both columns and both hosts. data: the page's.
+  function parts(old, now, change, pair, data) {
     return [
       change.text ? element("p", {}, change.text) : null,
       change.moves ? element("p", {class: "moves"}, `Goes elsewhere in ${change.moves[0]} of ${change.moves[1]} `
         + `${change.moves[1] === 1 ? "run" : "runs"} with ties drawn as the releases draw them.`) : null,
       element("dl", {}, element("dt", {}, pair.old), outcome(old), element("dt", {}, pair.now), outcome(now)),
       ...(change.reasons ? reasons(change) : []),
-      ...(change.terms ? terms(change, pair, names) : []),
+      ...(change.terms ? terms(change, pair, data.terms) : []),
+      ...(change.terms ? evidence(change, pair, data) : []),
       ...(change.steps ? steps(change) : []),
     ].filter((part) => part !== null);
   }

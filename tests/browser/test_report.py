@@ -3,74 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from docs.generate.report_pictures import example
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import Cause
-from kubescheduler.report.html_report import render
-from tests.support.chromium import MISSING, launched
 from tests.support.comparisons import comparison, every_cause, pod, three_columns
+from tests.support.report_pages import PHONE, Opens, Page, moved, shown
 
-playwright_api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install 'kubescheduler[test]'"
-)
-
-WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 MANY = 450
 HOSTILE = "shop/</script><img src=x onerror=document.title='hacked'>"
-
-Page = Any
-"""playwright.sync_api.Page"""
-
-Opens = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The Chromium of this machine, or the one that playwright brought."""
-    with playwright_api.sync_playwright() as playwright:
-        started = launched(playwright)
-        if started is None:
-            pytest.skip(MISSING)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
-    """Opens a report; at the end nothing may have been written to the console, failed, or asked of another address."""
-    faults: list[str] = []
-    contexts: list[Any] = []
-
-    def opened(found: Comparison, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
-        file = tmp_path / f"report-{len(contexts)}.html"
-        file.write_text(render(found), encoding="utf-8")
-        contexts.append(browser.new_context(viewport=viewport, offline=True, **options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("console", lambda message: faults.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-        page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))
-        page.on("request", lambda asked: asked.url in (file.as_uri(), "data:,") or faults.append(f"asked: {asked.url}"))
-        page.goto(file.as_uri())
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert faults == []
-
-
-def shown(page: Page) -> list[str]:
-    """The pods of the table, in order."""
-    names = page.eval_on_selector_all("#rows > tr[data-pod]", "rows => rows.map(row => row.dataset.pod)")
-    assert isinstance(names, list)
-    return names
 
 
 def column(page: Page, number: int) -> list[str]:
@@ -78,10 +21,6 @@ def column(page: Page, number: int) -> list[str]:
     texts = page.locator(f"#rows > tr[data-pod] > :nth-child({number})").all_inner_texts()
     assert isinstance(texts, list)
     return texts
-
-
-def moved(found: Comparison) -> list[str]:
-    return [p.pod for p in found.pods if p.differs]
 
 
 def test_opens_with_every_moved_pod(report: Opens) -> None:

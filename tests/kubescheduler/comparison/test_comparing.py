@@ -207,7 +207,13 @@ def test_as_plain_data(policies: Policies) -> None:
     assert [(outcome["host"], outcome["tied"]) for outcome in one["outcomes"]] == [("n1", ["n1", "n2"]), ("n2", ["n2"])]
     assert one["changes"][0]["contributions"] == [
         {
-            "old": {"name": LEAST, "weight": 1, "scores": (9, 9), "difference": 0},
-            "new": {"name": "NodeResourcesLeastAllocated", "weight": 1, "scores": (94, 96), "difference": 2},
+            "old": {"name": LEAST, "weight": 1, "scores": (9, 9), "difference": 0, "evidence": ()},
+            "new": {
+                "name": "NodeResourcesLeastAllocated",
+                "weight": 1,
+                "scores": (94, 96),
+                "difference": 2,
+                "evidence": (),
+            },
         }
     ]

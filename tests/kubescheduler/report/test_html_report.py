@@ -15,12 +15,25 @@ from pathlib import Path
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kubescheduler.report
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.headline import headline
-from kubescheduler.comparison.outcomes import Cause
-from kubescheduler.report.html_charts import bin_name, binned, histogram
+from kubescheduler.comparison.outcomes import Cause, PodComparison
+from kubescheduler.report.html_charts import (
+    BINS,
+    BOTTOM,
+    HEIGHT,
+    SIDE,
+    TOP,
+    WIDTH,
+    bin_name,
+    binned,
+    histogram,
+    mean_line,
+)
 from kubescheduler.report.html_data import MOST_NAMES, embedded, payload
 from kubescheduler.report.html_effects import signed
 from kubescheduler.report.html_report import render
@@ -111,7 +124,7 @@ def test_hostile_names_stay_text() -> None:
     text = render(found)
     page = Page(text)
     assert "img" not in {tag for tag, _ in page.tags}
-    assert text.count("<script") == text.count("</script>") == 3
+    assert text.count("<script") == text.count("</script>") == 4
     assert data_of(text)["names"] == [HOSTILE, "new"]
     assert escaped(HOSTILE) in "".join(page.inside["title"])
 
@@ -186,8 +199,93 @@ def test_one_part_for_each_new_column() -> None:
     """With two new columns there is a choice, and each has its own causes."""
     page = Page(render(three_columns()))
     assert [c["value"] for c in page.attributes("input") if c.get("name") == "column"] == ["0", "1"]
-    assert [d["data-column"] for d in page.attributes("div") if "data-column" in d] == ["0", "1"] * 3
+    assert [d["data-column"] for d in page.attributes("div") if "data-column" in d] == ["0", "1"] * 3  # no workloads
     assert "fieldset" not in {tag for tag, _ in Page(render(every_cause())).tags}
+
+
+def of_workload(workload: str, *causes: Cause, first: int = 0) -> list[PodComparison]:
+    """So many pods of one workload."""
+    return [
+        attrs.evolve(pod(first + at, cause, f"shop/p{first + at}"), workload=workload)
+        for at, cause in enumerate(causes)
+    ]
+
+
+def test_workloads_stand_before_pods() -> None:
+    """A row for each workload that differs, with its numbers; then all pods of no workload in one."""
+    pods = [
+        *of_workload("Deployment/web", Cause.FILTERED_NOW, Cause.CHANGED_WEIGHT, Cause.CHANGED_WEIGHT, Cause.SAME),
+        *of_workload("Job/quiet", Cause.SAME, first=10),
+        *(pod(at, Cause.COULD_HAVE_BEEN) for at in range(20, 23)),
+    ]
+    text = render(comparison(pods))
+    rows = re.findall(r'<tr role="row"><th scope="row" role="rowheader">(.*?)</tr>', text)
+    said = [re.sub(r"<[^>]+>", " ", row).split() for row in rows]
+    assert said == [
+        ["Deployment/web", "shop", "4", "3", "0", "0", "→", "1", "changed-weight", "(2)"],
+        ["pods", "of", "no", "workload", "3", "0", "3", "0", "could-have-been"],
+    ]
+    assert text.index('id="workloads"') < text.index('id="pods"')
+
+
+def test_workloads_are_left_out_where_rows_by_pod_say_the_same() -> None:
+    """Without a controller there is no section and no link to it."""
+    assert "workloads" not in Page(render(every_cause())).inside["a"]
+    assert 'id="workloads"' not in render(every_cause())
+
+
+def test_many_workloads_are_closed_at_first() -> None:
+    """The first ten, and a press for the others."""
+    pods = [one for at in range(14) for one in of_workload(f"Job/j{at}", Cause.TIE_BREAK, first=at)]
+    text = render(comparison(pods))
+    assert "<details><summary>4 more workloads</summary>" in text
+    assert text.count('class="picks"') == 14
+
+
+def test_evidence_of_scores_is_in_the_page() -> None:
+    """What the scores were made of is there once, however many pods have it; terms of 0 have none."""
+    first, second = pod(0, Cause.CHANGED_FORMULA), pod(4, Cause.CHANGED_FORMULA)
+    said = (("Least: 5 = 5; times 1: 5", "Least: 3 = 3; times 1: 3"),)
+
+    def evident(one: PodComparison) -> PodComparison:
+        change = one.changes[0]
+        parts = (attrs.evolve(change.contributions[0], old_evidence=said), *change.contributions[1:])
+        return attrs.evolve(one, changes=(attrs.evolve(change, contributions=parts),))
+
+    found = payload(comparison([evident(first), evident(second)]))
+    assert found["texts"] == list(said[0])
+    terms = [one["changes"][0]["terms"] for one in found["pods"]]
+    assert [term[7:] for term in terms[0]] == [term[7:] for term in terms[1]] == [[[[0, 1]], []], [], [], []]
+
+
+def test_services_are_closed_at_first() -> None:
+    """They may be many, and pods come below them."""
+    assert "<details><summary><h3>Spread of services</h3> 1 service is spread differently</summary>" in render(
+        every_cause()
+    )
+
+
+def test_effects_are_there_where_nothing_moves() -> None:
+    """The numbers of the cluster, histograms and services do not depend on moves."""
+    text = render(COMPARISONS["all the same"])
+    assert '<th scope="row">pods placed</th><td>–</td><td>5</td><td>5</td>' in text
+    assert text.count('class="histogram"') == 4
+    assert "Every pod goes where it went." in text
+
+
+@given(st.lists(st.integers(0, 5000), min_size=11, max_size=11), st.floats(0, 1))
+def test_mean_lines_leave_numbers_alone(counts: list[int], mean: float) -> None:
+    """No part of the line is where a number stands above its bar; below the numbers it reaches down to the axis."""
+    highest = max(counts)
+    step, floor = (WIDTH - 2 * SIDE) / len(counts), HEIGHT - BOTTOM
+    x = SIDE + mean * BINS * step
+    parts = mean_line(counts, highest, x)
+    assert parts[-1][1] == floor
+    assert all(top <= bottom for top, bottom in parts)
+    for at, count in enumerate(counts):
+        if count and abs(SIDE + (at + 0.5) * step - x) <= 3.5 * len(str(count)):
+            baseline = floor - (floor - TOP) * count / max(highest, 1) - 3
+            assert not any(top < baseline and bottom > baseline - 9 for top, bottom in parts)
 
 
 def test_ties_are_cut_short() -> None:
@@ -278,5 +376,5 @@ def test_template_is_shipped() -> None:
     patterns = parser["options.package_data"]["kubescheduler.report"].replace(",", " ").split()
     folder = Path(kubescheduler.report.__file__).parent
     files = [path.name for path in folder.iterdir() if path.suffix in ASSETS]
-    assert len(files) == 4
+    assert len(files) == 5
     assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []

@@ -1,0 +1,58 @@
+"""A browser, and reports opened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.report.html_report import render
+from tests.support.chromium import MISSING, launched
+from tests.support.report_pages import WIDE, Opens, Page
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    """The Chromium of this machine, or the one that playwright brought."""
+    playwright_api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pip install 'kubescheduler[test]'"
+    )
+    with playwright_api.sync_playwright() as playwright:
+        started = launched(playwright)
+        if started is None:
+            pytest.skip(MISSING)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
+    """Opens a report; at the end nothing may have been written to the console, failed, or asked of another address."""
+    faults: list[str] = []
+    contexts: list[Any] = []
+
+    def opened(found: Comparison, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
+        file = tmp_path / f"report-{len(contexts)}.html"
+        file.write_text(render(found), encoding="utf-8")
+        contexts.append(browser.new_context(viewport=viewport, offline=True, **options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: faults.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+        page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))
+        page.on(
+            "request",
+            lambda asked: (
+                asked.url.partition("#")[0] in (file.as_uri(), "data:,") or faults.append(f"asked: {asked.url}")
+            ),
+        )
+        page.goto(file.as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert faults == []
