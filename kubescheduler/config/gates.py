@@ -59,17 +59,16 @@ class ReleaseGates:
         Raises ConfigError with every fault: a pair without value, a value that is no boolean, an unknown or locked
         gate.
         """
-        given: dict[str, bool] = {}
-        problems = []
-        for pair in filter(None, text.split(",")):
-            name, equals, word = (part.strip() for part in pair.partition("="))
-            if not equals:
-                problems.append(f"missing bool value for {name}; write {name}=true or {name}=false")
-            elif word in _TRUE or word in _FALSE:
-                given[name] = word in _TRUE
-            else:
-                problems.append(f"invalid value of {name}={word}; write {name}=true or {name}=false")
-        return self._resolve(given, "--feature-gates", problems)
+        problems: list[str] = []
+        return self._resolve(_values(text, problems), "--feature-gates", problems)
+
+    def given(self, text: str) -> dict[str, bool]:
+        """The pairs alone that ``parse`` reads. Raises ConfigError for one without a value, or with a wrong one."""
+        problems: list[str] = []
+        values = _values(text, problems)
+        if problems:
+            raise ConfigError(f"--feature-gates: {problem}" for problem in problems)
+        return values
 
     def resolve(self, given: Mapping[str, Any]) -> FrozenMap[str, bool]:
         """Every gate of the release after a document's ``featureGates``; raises as ``parse`` does."""
@@ -99,6 +98,25 @@ class ReleaseGates:
         return FrozenMap(
             {name: given.get(name, whole_stages.get(gate.stage, gate.default)) for name, gate in gates.items()}
         )
+
+
+def gate_pairs(text: str) -> list[tuple[str, str]]:
+    """(name, value as it is written) of each pair of ``--feature-gates``."""
+    pairs = (pair.partition("=") for pair in filter(None, (part.strip() for part in text.split(","))))
+    return [(name.strip(), word.strip()) for name, _, word in pairs]
+
+
+def _values(text: str, problems: list[str]) -> dict[str, bool]:
+    """Name → value of ``A=true,B=false``; later pairs win."""
+    given: dict[str, bool] = {}
+    for name, word in gate_pairs(text):
+        if not word:
+            problems.append(f"missing bool value for {name}; write {name}=true or {name}=false")
+        elif word in _TRUE or word in _FALSE:
+            given[name] = word in _TRUE
+        else:
+            problems.append(f"invalid value of {name}={word}; write {name}=true or {name}=false")
+    return given
 
 
 _ALPHA = Gate(default=False, stage="alpha")

@@ -19,8 +19,10 @@ from kubescheduler.translate.policy_source import Source, policy_source, provide
 from kubescheduler.translate.translating import translate
 from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped
 from kubescheduler.translate.upgrade.component_upgrade import RELEASES, upgraded
+from kubescheduler.translate.upgrade.gate_notes import known_gates
 from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flag_notes
-from kubescheduler.translate.upgrade.process_settings import settings_1_36, with_settings
+from kubescheduler.translate.upgrade.process_settings import settings_for, with_settings
+from kubescheduler.translate.upgrade.target_process import PROCESSES, SOURCES, TargetProcess
 
 OLDEST = "componentconfig/v1alpha1"
 """What v1alpha1 was called before 1.10."""
@@ -43,6 +45,11 @@ class MigrationOptions:
     def gates(self) -> Mapping[str, bool]:
         """Every gate of the release. Raises ConfigError for one it does not know."""
         return release_named(self.release).gates.parse(self.feature_gates)
+
+    @property
+    def target(self) -> TargetProcess:
+        """How the release is run that is migrated to."""
+        return PROCESSES[release_named(self.to).framework_rules.component.native]
 
 
 def migrated(texts: Sequence[tuple[str, str]], options: MigrationOptions) -> Translation:
@@ -109,7 +116,8 @@ def _of_v1alpha1(found: MigrationInput, held: Held, options: MigrationOptions) -
     translation = attrs.evolve(_translated(source, options), source=held.name)
     written = v1alpha1_document(config)
     settings = _without_defaults(written, document)
-    translation = with_settings(translation, settings_1_36(settings, lambda key: f"{held.name}: {key}"))
+    found_settings = settings_for(options.target, settings, lambda key: f"{held.name}: {key}")
+    translation = with_settings(translation, found_settings)
     return _with_notes(translation, [Note(NoteKind.CHECK, held.name, text) for text in config.notes])
 
 
@@ -151,7 +159,8 @@ def _of_process(found: MigrationInput, process: Process, options: MigrationOptio
         translation = _of_document(found, config, options)
     else:
         translation = _of_flags(found, process, options)
-    return _with_notes(translation, list(flag_notes(flags, configured=config is not None)))
+    source = SOURCES.get(translation.from_release, SOURCES["1.20"])
+    return _with_notes(translation, list(flag_notes(flags, source, options.target, configured=config is not None)))
 
 
 def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOptions:
@@ -160,9 +169,14 @@ def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOpti
         raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {weight!r} is no number")
     return attrs.evolve(
         options,
-        feature_gates=options.feature_gates or flags.get("feature-gates") or "",
+        feature_gates=options.feature_gates or _gates_of(flags, options.release),
         hard_weight=int(weight) if weight is not None and options.hard_weight is None else options.hard_weight,
     )
+
+
+def _gates_of(flags: ProcessFlags, release: str) -> str:
+    """The gates of the flags that concern scheduling; manifests often have those of other components, too."""
+    return known_gates(flags.get("feature-gates") or "", release_named(release).gates)
 
 
 def _of_flags(found: MigrationInput, process: Process, options: MigrationOptions) -> Translation:
@@ -179,11 +193,10 @@ def _of_flags(found: MigrationInput, process: Process, options: MigrationOptions
     else:
         provider = flags.get("algorithm-provider") or "DefaultProvider"
         source = provider_source(provider, options.release, options.gates(), options.hard_weight)
-    said = flags.settings()
-    if source.record.legacy is not None:
-        said = {"enableProfiling": False, **said}
-        said["leaderElection"] = {"resourceLock": "endpoints", **said.get("leaderElection", {})}
-    settings = settings_1_36(said, lambda _: f"flags of {process.name}")
+    said, differing = flags.settings(), SOURCES[options.release].differing
+    election = {**differing.get("leaderElection", {}), **said.get("leaderElection", {})}
+    said = {**differing, **said, **({"leaderElection": election} if election else {})}
+    settings = settings_for(options.target, said, lambda _: f"flags of {process.name}")
     return with_settings(attrs.evolve(_translated(source, options), source=process.name), settings)
 
 

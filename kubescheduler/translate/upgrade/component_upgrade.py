@@ -21,8 +21,9 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Said, Translation, grouped
-from kubescheduler.translate.upgrade.process_settings import settings_1_36, with_settings
+from kubescheduler.translate.upgrade.process_settings import settings_for, with_settings
 from kubescheduler.translate.upgrade.profile_upgrade import OldProfile, upgraded_profile
+from kubescheduler.translate.upgrade.target_process import PROCESSES
 
 RELEASES = {V1ALPHA2: "1.19", V1BETA1: "1.20", V1BETA2: "1.27", V1BETA3: "1.28"}
 """apiVersion → a release that reads it, the last one but for v1beta1."""
@@ -78,7 +79,7 @@ def upgraded(document: Mapping[str, Any], name: str) -> Translation:
         before=Emphasis(()),
         after=Emphasis(()),
     )
-    result = with_settings(translation, settings_1_36(document, lambda key: key))
+    result = with_settings(translation, settings_for(PROCESSES[V1], document, lambda key: key))
     result = attrs.evolve(result, notes=grouped(result.notes))
     _check(result, name)
     return result

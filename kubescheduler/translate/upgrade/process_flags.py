@@ -1,4 +1,4 @@
-"""The flags of an older kube-scheduler: what they say as a configuration, and what 1.36 still has."""
+"""The flags of an older kube-scheduler: what they say as a configuration, and what a later release still has."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from kubescheduler.translate.translation_model import Note, NoteKind
+from kubescheduler.translate.upgrade.gate_notes import gate_notes, staying_gates
+from kubescheduler.translate.upgrade.target_process import LOGGING, SourceProcess, TargetProcess
 
 PROGRAM = "kube-scheduler"
 _TRUE = ("true", "1", "t")
@@ -51,23 +53,8 @@ SOURCE = (
     "write-config-to",
 )
 """Flags that say what is translated, and how it is read."""
-PLAIN_HTTP = ("address", "port")
-LOGGING = (
-    "logtostderr",
-    "alsologtostderr",
-    "log-dir",
-    "log-file",
-    "log-file-max-size",
-    "stderrthreshold",
-    "log-backtrace-at",
-    "skip-headers",
-    "skip-log-headers",
-    "add-dir-header",
-    "experimental-logging-sanitization",
-)
-"""Flags of the logging library that 1.36 no longer has."""
-STAYING = ("master", "bind-address", "secure-port", "cert-dir", "client-ca-file", "v", "vmodule", "log-flush-frequency")
-STAYING_PREFIXES = ("tls-", "authentication-", "authorization-", "requestheader-", "http2-", "permit-", "logging-")
+PLAIN_HTTP = {"address": "0.0.0.0", "port": "10251"}
+"""Flag → its default."""
 GONE = {
     "failure-domains": "every topologyKey has to be named now",
     "bind-pods-qps": "it had no effect",
@@ -98,12 +85,21 @@ class ProcessFlags:
                     place[key] = read(self.values[name])
                 except ValueError as error:
                     raise ConfigError(f"--{name}: {self.values[name]!r} is no number") from error
-        return found
+        return found | self.addresses()
 
-    def staying(self) -> list[str]:
-        """The flags with which a kube-scheduler 1.36 is started besides ``--config``."""
-        kept = [name for name in self.values if name in STAYING or name.startswith(STAYING_PREFIXES)]
-        return [f"--{name}={self.values[name]}" for name in kept]
+    def addresses(self) -> dict[str, str]:
+        """Where ``--address`` and ``--port`` have plain HTTP served, as keys of a configuration; none without them."""
+        if not any(self.values.get(name) for name in PLAIN_HTTP):
+            return {}
+        address, port = (self.values.get(name) or default for name, default in PLAIN_HTTP.items())
+        place = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+        return {"healthzBindAddress": place, "metricsBindAddress": place}
+
+    def staying(self, target: TargetProcess) -> list[str]:
+        """The flags with which the target is started besides ``--config``."""
+        kept = [f"--{name}={value}" for name, value in self.values.items() if target.has(name)]
+        gates = staying_gates(self.get("feature-gates") or "", target)
+        return [*kept, f"--feature-gates={gates}"] if gates else kept
 
 
 def flags_in(command: Sequence[Any]) -> ProcessFlags | None:
@@ -135,25 +131,34 @@ def flags_of_words(words: Sequence[str]) -> ProcessFlags:
     return ProcessFlags(found)
 
 
-def flag_notes(flags: ProcessFlags, *, configured: bool) -> Iterator[Note]:
+def flag_notes(
+    flags: ProcessFlags, source: SourceProcess, target: TargetProcess, *, configured: bool
+) -> Iterator[Note]:
     """What becomes of each flag. configured: there is a ``--config`` beside them, which most had no effect beside."""
     for name in flags.values:
         path = f"--{name}"
-        if name in AS_KEYS and configured:
+        if configured and (name in AS_KEYS or (name in PLAIN_HTTP and target.plain_http)):
             yield Note(NoteKind.EXACT, path, "it had no effect beside --config, and is left out")
         elif name in AS_KEYS:
             yield Note(NoteKind.EXACT, path, f"it is {AS_KEYS[name][0]} in the configuration")
         elif name in PLAIN_HTTP:
-            text = "1.36 has no such flag: it serves no plain HTTP, /healthz and /metrics are on --secure-port alone"
-            advice = "point probes and Prometheus at https and port 10259"
-            yield Note(NoteKind.LOST, path, text, advice)
-        elif name in LOGGING:
-            yield Note(NoteKind.LOST, path, "1.36 has no such flag: it logs to standard error", "redirect it if needed")
+            yield _plain_http_note(path, target)
+        elif name in LOGGING and not target.has(name):
+            text = f"{target.name} has no such flag: it logs to standard error"
+            yield Note(NoteKind.LOST, path, text, "redirect it if needed")
         elif name in GONE:
-            yield Note(NoteKind.EXACT, path, f"1.36 has no such flag: {GONE[name]}")
-        elif name not in SOURCE and name not in STAYING and not name.startswith(STAYING_PREFIXES):
-            yield Note(NoteKind.CHECK, path, "this flag is not known here", "see whether kube-scheduler 1.36 has it")
-    started = " ".join(["--config=FILE", *flags.staying()])
-    yield Note(
-        NoteKind.CHECK, "command line", f"start kube-scheduler 1.36 with {started}", "FILE is this configuration"
-    )
+            yield Note(NoteKind.EXACT, path, f"{target.name} has no such flag: {GONE[name]}")
+        elif name not in SOURCE and not target.has(name):
+            text = "this flag is not known here"
+            yield Note(NoteKind.CHECK, path, text, f"see whether kube-scheduler {target.name} has it")
+    yield from gate_notes(flags.get("feature-gates") or "", source, target)
+    started = " ".join(["--config=FILE", *flags.staying(target)])
+    text = f"start kube-scheduler {target.name} with {started}"
+    yield Note(NoteKind.CHECK, "command line", text, "FILE is this configuration")
+
+
+def _plain_http_note(path: str, target: TargetProcess) -> Note:
+    if target.plain_http:
+        return Note(NoteKind.EXACT, path, "it is healthzBindAddress and metricsBindAddress in the configuration")
+    text = f"{target.name} has no such flag: it serves no plain HTTP, /healthz and /metrics are on --secure-port alone"
+    return Note(NoteKind.LOST, path, text, "point probes and Prometheus at https and port 10259")

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from kubescheduler.translate.translation_model import Note, NoteKind, Said, Translation
+from kubescheduler.translate.upgrade.target_process import TargetProcess
 
-LEASES = "leases"
 CARRIED = (
     "parallelism",
     "clientConnection",
@@ -19,7 +19,7 @@ CARRIED = (
     "podInitialBackoffSeconds",
     "podMaxBackoffSeconds",
 )
-"""Keys that v1 has with the same meaning."""
+"""Keys that every version from v1beta1 on has with the same meaning."""
 ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 BIND_TIMEOUT = 600
 PREEMPTION = "DefaultPreemption"
@@ -28,7 +28,7 @@ VOLUMES = "VolumeBinding"
 
 @attrs.frozen
 class ProcessSettings:
-    """What is not of a profile's plugins, in the form of v1."""
+    """What is not of a profile's plugins, in the form of the target's version."""
 
     top: Mapping[str, Said] = attrs.field(factory=dict)
     """Top-level key → its value."""
@@ -41,13 +41,13 @@ class ProcessSettings:
     notes: tuple[Note, ...] = ()
 
 
-def settings_1_36(written: Mapping[str, Any], origin: Callable[[str], str]) -> ProcessSettings:
+def settings_for(target: TargetProcess, written: Mapping[str, Any], origin: Callable[[str], str]) -> ProcessSettings:
     """The settings of an older document's top-level keys; ``origin`` says of a key where it comes from."""
     given = {key: value for key, value in written.items() if value is not None}
     top: dict[str, Said] = {}
-    if election := _election(given.get("leaderElection") or {}):
+    if election := _election(given.get("leaderElection") or {}, target):
         top["leaderElection"] = Said(election, origin("leaderElection"))
-    for key in CARRIED:
+    for key in (*CARRIED, *(ADDRESSES if target.plain_http else ())):
         value = given.get(key)
         if isinstance(value, Mapping):
             value = {name: item for name, item in value.items() if item not in (None, "", 0)}
@@ -59,43 +59,53 @@ def settings_1_36(written: Mapping[str, Any], origin: Callable[[str], str]) -> P
         Said(name, origin("schedulerName")) if (name := given.get("schedulerName")) else None,
         Said(True, origin("disablePreemption")) if disabled else None,
         Said(timeout, origin("bindTimeoutSeconds")) if timeout not in (None, BIND_TIMEOUT) else None,
-        tuple(_notes(given)),
+        tuple(_notes(given, target)),
     )
 
 
-def _election(written: Mapping[str, Any]) -> dict[str, Any]:
-    """With the lock and its name as v1 has them; what is at its default is as well left out."""
+def _election(written: Mapping[str, Any], target: TargetProcess) -> dict[str, Any]:
+    """With the lock and its name as the target has them; what is at its default is as well left out."""
     given = {key: value for key, value in written.items() if value not in (None, "")}
     for what in ("Name", "Namespace"):
         value = given.pop(f"lockObject{what}", None)
         if value is not None:
             given.setdefault(f"resource{what}", value)
-    if "resourceLock" in given:
-        given["resourceLock"] = LEASES
+    if given.get("resourceLock", target.locks[0]) not in target.locks:
+        given["resourceLock"] = target.locks[0]
     return given
 
 
 # --- notes ---------------------------------------------------------------------------------
 
 
-def _notes(given: Mapping[str, Any]) -> Iterator[Note]:
+def _notes(given: Mapping[str, Any], target: TargetProcess) -> Iterator[Note]:
     election = given.get("leaderElection") or {}
-    lock = election.get("resourceLock", LEASES)
-    if lock not in ("", LEASES, None) and election.get("leaderElect", True):
-        text = f"1.36 has no lock on {lock}: it becomes {LEASES}, which a scheduler with the old lock does not see"
-        advice = "stop all old schedulers before the first new one starts, or give the old ones leases first"
-        yield Note(NoteKind.APPROXIMATE, "leaderElection.resourceLock", text, advice)
+    lock = election.get("resourceLock") or target.locks[0]
+    if lock != target.locks[0] and election.get("leaderElect", True):
+        yield _lock_note(lock, target)
     for key in ("lockObjectName", "lockObjectNamespace"):
         if key in election:
-            text = f"v1 spells it {key.replace('lockObject', 'resource')}"
+            text = f"{target.version} spells it {key.replace('lockObject', 'resource')}"
             yield Note(NoteKind.EXACT, f"leaderElection.{key}", text)
-    for key in ADDRESSES:
+    for key in () if target.plain_http else ADDRESSES:
         if given.get(key):
             text = (
-                "1.36 serves no plain HTTP: /healthz, /livez, /readyz and /metrics are on --secure-port (10259) alone"
+                f"{target.name} serves no plain HTTP: /healthz, /livez, /readyz and /metrics are on --secure-port "
+                "(10259) alone"
             )
             advice = "point probes and Prometheus at https and that port; --bind-address says where it listens"
             yield Note(NoteKind.LOST, key, text, advice)
+
+
+def _lock_note(lock: str, target: TargetProcess) -> Note:
+    path, leases = "leaderElection.resourceLock", target.locks[0]
+    if lock in target.locks:
+        text = f"{target.name} locks on {leases} by default; {lock}, which the old scheduler locks on, is kept"
+        advice = f"go on to {leases} before the next release, by way of {lock}leases"
+        return Note(NoteKind.EXACT, path, text, advice)
+    text = f"{target.name} has no lock on {lock}: it becomes {leases}, which a scheduler with the old lock does not see"
+    advice = "stop all old schedulers before the first new one starts, or give the old ones leases first"
+    return Note(NoteKind.APPROXIMATE, path, text, advice)
 
 
 # --- into a document -----------------------------------------------------------------------

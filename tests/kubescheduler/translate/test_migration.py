@@ -14,56 +14,8 @@ from kubescheduler.config.component.format_1_36 import FORMAT_1_36, FORMAT_V1BET
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.translate.commented_yaml import translation_yaml
-from kubescheduler.translate.migration import MigrationOptions, migrated
-from kubescheduler.translate.translation_model import NoteKind, Translation
-
-GROUP = "kubescheduler.config.k8s.io"
-POLICY = json.dumps(
-    {
-        "kind": "Policy",
-        "apiVersion": "v1",
-        "predicates": [{"name": "PodFitsResources"}],
-        "priorities": [{"name": "MostRequestedPriority", "weight": 3}],
-    }
-)
-
-
-def configuration(version: str, **keys: Any) -> dict[str, Any]:
-    return {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration", **keys}
-
-
-def configmap(name: str, **data: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": "kube-system"},
-        "data": {key.replace("__", "."): text for key, text in data.items()},
-    }
-
-
-def deployment(*flags: str, mounts: dict[str, str] | None = None, shell: bool = False) -> dict[str, Any]:
-    """A Deployment of kube-scheduler; ``mounts``: where → the ConfigMap's name."""
-    command = ["kube-scheduler", *flags]
-    container = {
-        "name": "kube-scheduler",
-        "image": "registry.k8s.io/kube-scheduler:v1.16.15",
-        "command": ["/bin/sh", "-c", f"/usr/local/bin/{' '.join(command)} 1>>/var/log/s.log 2>&1"]
-        if shell
-        else command,
-        "volumeMounts": [{"name": name, "mountPath": place} for place, name in (mounts or {}).items()],
-    }
-    volumes = [{"name": name, "configMap": {"name": name}} for name in (mounts or {}).values()]
-    spec = {"template": {"spec": {"containers": [container], "volumes": volumes}}}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "my-scheduler"}, "spec": spec}
-
-
-def moved(*documents: dict[str, Any], to: str = "1.36", release: str = "1.16", **more: Any) -> Translation:
-    text = "---\n".join(yaml.safe_dump(document) for document in documents)
-    return migrated([("input.yaml", text)], MigrationOptions(release, to, **more))
-
-
-def told(translation: Translation, path: str) -> list[str]:
-    return [note.kind.value for note in translation.notes if path in note.path]
+from kubescheduler.translate.translation_model import NoteKind
+from tests.support.migrations import POLICY, configmap, configuration, deployment, moved, told
 
 
 def profile(document: dict[str, Any], *, older: bool = False) -> Profile:

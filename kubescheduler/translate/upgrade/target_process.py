@@ -1,0 +1,81 @@
+"""What the process of a target release has: locks, addresses, flags; and what that of a source release defaults to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.config.component.config_schema import V1, V1BETA1
+from kubescheduler.config.gates import GATES_1_4, GATES_1_16, GATES_1_20, GATES_1_36, ReleaseGates
+
+LOGGING = (
+    "logtostderr",
+    "alsologtostderr",
+    "log-dir",
+    "log-file",
+    "log-file-max-size",
+    "stderrthreshold",
+    "log-backtrace-at",
+    "skip-headers",
+    "skip-log-headers",
+    "add-dir-header",
+    "experimental-logging-sanitization",
+)
+"""Flags of the logging library that 1.36 no longer has."""
+STAYING = ("master", "bind-address", "secure-port", "cert-dir", "client-ca-file", "v", "vmodule", "log-flush-frequency")
+STAYING_PREFIXES = ("tls-", "authentication-", "authorization-", "requestheader-", "http2-", "permit-", "logging-")
+
+
+@attrs.frozen(eq=False)
+class TargetProcess:
+    """How a target release is run."""
+
+    name: str
+    version: str
+    """The last part of the apiVersion of its configuration."""
+    locks: tuple[str, ...]
+    """What leader election may lock on; the first is the default."""
+    plain_http: bool
+    """Whether it serves health and metrics without TLS, at the addresses of its configuration."""
+    flags: tuple[str, ...]
+    """Flags that mean what they meant before, also beside ``--config``."""
+    gates: ReleaseGates
+    """The feature gates that concern scheduling."""
+
+    def has(self, flag: str) -> bool:
+        """Whether it is started with this flag still."""
+        return flag in self.flags or flag.startswith(STAYING_PREFIXES)
+
+
+PROCESSES: Mapping[str, TargetProcess] = {
+    V1BETA1: TargetProcess(
+        name="1.20",
+        version="v1beta1",
+        locks=("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases"),
+        plain_http=True,
+        flags=(*STAYING, *LOGGING),
+        gates=GATES_1_20,
+    ),
+    V1: TargetProcess(name="1.36", version="v1", locks=("leases",), plain_http=False, flags=STAYING, gates=GATES_1_36),
+}
+"""The apiVersion that a target release writes → its process."""
+
+
+@attrs.frozen(eq=False)
+class SourceProcess:
+    """How a source release is run where nothing is said."""
+
+    gates: ReleaseGates
+    """The feature gates that concern scheduling."""
+    differing: Mapping[str, Any] = attrs.field(factory=dict)
+    """Top-level keys of a configuration with the release's defaults, where later releases have others."""
+
+
+SOURCES: Mapping[str, SourceProcess] = {
+    "1.4": SourceProcess(GATES_1_4, {"leaderElection": {"resourceLock": "endpoints"}}),
+    "1.16": SourceProcess(GATES_1_16, {"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}}),
+    "1.20": SourceProcess(GATES_1_20),
+}
+"""Source release → its process."""
