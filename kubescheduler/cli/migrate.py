@@ -132,11 +132,14 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     """With notes that say who uses what they speak of."""
     import attrs
 
+    from kubescheduler.cli.engine_options import remark
     from kubescheduler.sources.cluster_input import read_cluster
     from kubescheduler.translate.weighed_notes import weighed
 
-    objects = read_cluster(cluster).objects
-    return attrs.evolve(translation, notes=weighed(translation.notes, objects))
+    found = read_cluster(cluster)
+    for note in found.notes:
+        remark(note)
+    return attrs.evolve(translation, notes=weighed(translation.notes, found.objects))
 
 
 def _text(policy: str) -> str:

@@ -11,6 +11,7 @@ import attrs
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.policy.policy_1_20_names import DefaultLists
 from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.cycle.cycle_rules import ReleaseCycles
@@ -92,6 +93,8 @@ class PolicyRules:
     """What stands before the texts of what cannot be made from the provider of that name."""
     from_policy: str
     """What stands before the texts of what cannot be made from a policy."""
+    defaults: DefaultLists
+    """What is selected where a policy has no list, and by providers."""
 
 
 @attrs.frozen(eq=False)

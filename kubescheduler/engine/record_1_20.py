@@ -6,6 +6,7 @@ from clusterstate.view_records import view_1_20
 from kubescheduler.config.component.format_1_20 import FORMAT_1_20
 from kubescheduler.config.gates import GATES_1_20
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20
 from kubescheduler.config.policy.policy_1_20_source import (
     FROM_POLICY_1_20,
     algorithm_source_1_20,
@@ -35,6 +36,7 @@ POLICIES_1_20 = PolicyRules(
     hard_weight_error=hard_weight_error_1_20,
     from_provider=from_provider_1_20,
     from_policy=FROM_POLICY_1_20,
+    defaults=DEFAULT_LISTS_1_20,
 )
 
 FRAMEWORK_1_20 = FrameworkRules(

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from algorithmprovider.registry import Registry
 from kubescheduler.config.policy.policy_1_20_names import (
-    DEFAULT_PREDICATES,
-    DEFAULT_PRIORITIES,
     EQUAL,
     EVEN_SPREAD,
     PREDICATES,
     PRIORITIES,
     SELECTOR_SPREAD,
+    DefaultLists,
     predicate_name,
     priority_name,
 )
 from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
-from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER
 
 
 @attrs.frozen
@@ -118,40 +116,40 @@ def _merged(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
     yield from last.values()
 
 
-# --- 1.20 ----------------------------------------------------------------------------------
+# --- releases with plugins -----------------------------------------------------------------
 
 
-def selected_1_20(policy: Policy, provider: str) -> Items:
-    """What release 1.20 selects: arguments of names that it knows do not count; ``provider`` for lists that are not
-    there."""
-    who = _who_1_20(provider)
-    return _predicates_1_20(policy, who), _priorities_1_20(policy, who, provider)
+def selected_as_plugins(policy: Policy, provider: str, lists: DefaultLists, release: str) -> Items:
+    """What a release with plugins selects: arguments of names that it knows do not count.
+
+    ``lists``, the release's own, as ``provider`` has them, stand for lists that are not there.
+    """
+    exchanged = lists.exchanged.get(provider, {})
+    who = f"provider {provider}" if exchanged else f"default of {release}"
+    return _plugin_predicates(policy, lists, who), _plugin_priorities(policy, lists, exchanged, who)
 
 
-def _who_1_20(provider: str) -> str:
-    return f"provider {provider}" if provider == AUTOSCALER_PROVIDER else "default of 1.20"
-
-
-def provider_items_1_20(provider: str, *, selector_spread: bool) -> Items:
-    """What a provider of release 1.20 has, as predicates and priorities.
+def provider_items_as_plugins(provider: str, lists: DefaultLists, release: str, *, selector_spread: bool) -> Items:
+    """What a provider of a release with plugins has, as predicates and priorities.
 
     selector_spread: it has the plugin SelectorSpread; else what both priorities that spread pods stand for is its one
     PodTopologySpread, and is named so.
     """
-    predicates, priorities = selected_1_20(Policy(), provider)
+    predicates, priorities = selected_as_plugins(Policy(), provider, lists, release)
     if selector_spread:
         return predicates, priorities
-    weight = DEFAULT_PRIORITIES[EVEN_SPREAD]
-    one = _default_priority(PRIORITIES[EVEN_SPREAD], _who_1_20(provider), weight)
+    spreading = {item.name: item for item in priorities if item.name in (SELECTOR_SPREAD, EVEN_SPREAD)}
+    weight = max((item.weight for item in spreading.values()), default=0)
+    who = f"provider {provider}" if lists.exchanged.get(provider) else f"default of {release}"
+    one = _default_priority(PRIORITIES[EVEN_SPREAD], who, weight)
     return predicates, tuple(
-        attrs.evolve(one, name=item.name) if item.name in (SELECTOR_SPREAD, EVEN_SPREAD) else item
-        for item in priorities
+        attrs.evolve(one, name=item.name) if item.name in spreading else item for item in priorities
     )
 
 
-def _predicates_1_20(policy: Policy, who: str) -> tuple[PolicyEntry, ...]:
+def _plugin_predicates(policy: Policy, lists: DefaultLists, who: str) -> tuple[PolicyEntry, ...]:
     if policy.predicates is None:
-        return tuple(_default_predicate(name, who) for name in PREDICATES if name in DEFAULT_PREDICATES)
+        return tuple(_default_predicate(name, who) for name in PREDICATES if name in lists.predicates)
     items = list(_predicates(policy))
     known = [i for i in items if predicate_name(i.name) in PREDICATES]
     own = [i for i in items if predicate_name(i.name) not in PREDICATES]
@@ -159,10 +157,11 @@ def _predicates_1_20(policy: Policy, who: str) -> tuple[PolicyEntry, ...]:
     return (*_merged(renamed), *own)
 
 
-def _priorities_1_20(policy: Policy, who: str, provider: str) -> tuple[PolicyEntry, ...]:
+def _plugin_priorities(
+    policy: Policy, lists: DefaultLists, exchanged: Mapping[str, str], who: str
+) -> tuple[PolicyEntry, ...]:
     if policy.priorities is None:
-        packs = {"LeastRequestedPriority": "MostRequestedPriority"} if provider == AUTOSCALER_PROVIDER else {}
-        names = {packs.get(name, name): weight for name, weight in DEFAULT_PRIORITIES.items()}
+        names = {exchanged.get(name, name): weight for name, weight in lists.priorities.items()}
         return tuple(_default_priority(name, who, names[name]) for name in sorted(names))
     items = [i for i in _priorities(policy) if i.name != EQUAL]
     known = [i for i in items if priority_name(i.name) in PRIORITIES]

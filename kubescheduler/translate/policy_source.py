@@ -24,8 +24,8 @@ from kubescheduler.translate.policy_entries import (
     entry_path,
     legacy_items,
     provider_items,
-    provider_items_1_20,
-    selected_1_20,
+    provider_items_as_plugins,
+    selected_as_plugins,
 )
 from kubescheduler.translate.spreading import GATE
 from kubescheduler.translate.translation_model import Note, NoteKind
@@ -98,7 +98,8 @@ def provider_source(
             raise ConfigError(error)
         record.framework_rules.policy_rules.profile(provider, feature_gates, hint=True)
         spreads = not feature_gates[GATE]
-        predicates, priorities = provider_items_1_20(provider, selector_spread=spreads)
+        lists = record.framework_rules.policy_rules.defaults
+        predicates, priorities = provider_items_as_plugins(provider, lists, release, selector_spread=spreads)
         hard = _hard_weight(Policy(), hard_weight)
         return Source(release, name, Policy(), provider, predicates, priorities, *hard, selector_spread=spreads)
     rules = record.legacy_rules
@@ -158,7 +159,8 @@ def _source_1_20(
 
     policy = checked_policy(read, problems_of)
     notes = tuple(_passed_over(text) for text in (*policy.notes, *policy_notes_1_20(policy, feature_gates)))
-    items = selected_1_20(policy, DEFAULT_PROVIDER)
+    lists = release_named(release).framework_rules.policy_rules.defaults
+    items = selected_as_plugins(policy, DEFAULT_PROVIDER, lists, release)
     hard = _hard_weight(policy, hard_weight)
     return Source(release, name, policy, None, *items, *hard, notes, selector_spread=not feature_gates[GATE])
 

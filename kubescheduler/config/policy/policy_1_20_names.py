@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import attrs
+
+from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER
+
 PREDICATE_ALIASES: dict[str, str] = {"PodFitsPorts": "PodFitsHostPorts"}
 PRIORITY_ALIASES: dict[str, str] = {"ServiceSpreadingPriority": "SelectorSpreadPriority"}
 
@@ -88,6 +94,24 @@ DEFAULT_PRIORITIES: dict[str, int] = {
     EVEN_SPREAD: 2,
 }
 """Those of a policy without a list, with their weights."""
+
+
+@attrs.frozen(eq=False)
+class DefaultLists:
+    """What a release with plugins selects where a policy has no list, as predicates and priorities."""
+
+    predicates: tuple[str, ...]
+    priorities: Mapping[str, int]
+    """Priority → its weight."""
+    exchanged: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    """Provider → priority → the one that it has instead."""
+
+
+DEFAULT_LISTS_1_20 = DefaultLists(
+    DEFAULT_PREDICATES,
+    DEFAULT_PRIORITIES,
+    {AUTOSCALER_PROVIDER: {"LeastRequestedPriority": "MostRequestedPriority"}},
+)
 
 
 def predicate_name(name: str) -> str:

@@ -148,3 +148,71 @@ def test_wrong_input(migrate: Run, args: list[str], message: str) -> None:
     assert (outcome.status, outcome.out) == (2, "")
     assert message in outcome.err
     assert "Traceback" not in outcome.err
+
+
+# --- against a cluster ---------------------------------------------------------------------
+
+LOSING = """\
+kind: Policy
+apiVersion: v1
+predicates: [{name: GeneralPredicates}, {name: CheckServiceAffinity, argument: {serviceAffinity: {labels: [rack]}}}]
+priorities: [{name: NodePreferAvoidPodsPriority, weight: 1}, {name: SelectorSpreadPriority, weight: 1}]
+"""
+MARKED = """\
+apiVersion: v1
+kind: Node
+metadata:
+  name: n1
+  annotations: {scheduler.alpha.kubernetes.io/preferAvoidPods: "{}"}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2}
+"""
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec: {selector: {app: web}}
+"""
+WEIGHED = {
+    "one file": ({"c.yaml": MARKED}, "1 of 2 nodes carry the annotation", "nobody uses it: no service selects pods"),
+    "several": ({"c.yaml": MARKED, "s.yaml": SERVICE}, "1 of 2 nodes carry the annotation", "1 services select pods"),
+    "nobody": ({"s.yaml": SERVICE}, "nobody uses it", "1 services select pods"),
+}
+
+
+@pytest.mark.parametrize(("files", "annotated", "services"), WEIGHED.values(), ids=WEIGHED.keys())
+@pytest.mark.parametrize("output", ["yaml", "json", "table"])
+def test_notes_weighed_against_a_cluster(
+    migrate: Run, folder: Path, files: dict[str, str], annotated: str, services: str, output: str
+) -> None:
+    """Every output says who uses what is lost; the files of a cluster may be several."""
+    (folder / "losing.yaml").write_text(LOSING)
+    asked: list[str] = []
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        asked += ["--cluster", name]
+    outcome = migrate("losing.yaml", "-o", output, *asked)
+    said = " ".join(f"{outcome.out} {outcome.err}".split())
+    assert outcome.status == 1
+    assert f"here {annotated}" in said
+    assert f"here {services}" in said
+    assert "; here " not in migrate("losing.yaml", "-o", output).out
+
+
+def test_the_document_is_the_same_beside_a_cluster(migrate: Run, folder: Path) -> None:
+    """Only the notes look at it."""
+    (folder / "losing.yaml").write_text(LOSING)
+    (folder / "c.yaml").write_text(MARKED)
+    assert migrate("losing.yaml", "--bare", "--cluster", "c.yaml").out == migrate("losing.yaml", "--bare").out
+
+
+def test_a_faulty_cluster(migrate: Run, folder: Path) -> None:
+    """It ends in an error, and what is odd in it is noted."""
+    (folder / "c.yaml").write_text(MARKED.replace("name: n2", "nam: n2"))
+    outcome = migrate("policy.yaml", "--cluster", "c.yaml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "metadata.nam" in outcome.err
+    (folder / "c.yaml").write_text(MARKED.replace("name: n2", "name: n2, name: n3"))
+    assert "c.yaml: document 2: metadata.name: set twice" in migrate("policy.yaml", "--cluster", "c.yaml").err
