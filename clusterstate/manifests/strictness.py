@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 import attrs
 
+from clusterstate.errors import ConfigError
+from clusterstate.manifests.fields import describe
+
 Judgement = Literal["strict", "warn", "ignore"]
 """What comes of an unknown field, or a value that no API server takes: a fault, a note, nothing. As the values of
 ``kubectl apply --validate``."""
@@ -39,8 +42,19 @@ STRICT = Strictness("strict", "strict")
 
 
 def strictness_of(judgement: Judgement | None, default: Strictness = BY_ORIGIN) -> Strictness:
-    """One judgement for everything, as an option says it; the default where it says nothing."""
-    return default if judgement is None else Strictness(judgement, judgement)
+    """One judgement for everything, as an option says it; the default where it says nothing.
+
+    Raises ConfigError for what is no judgement.
+    """
+    return default if judgement is None else Strictness(judgement_named(judgement), judgement)
+
+
+def judgement_named(given: object, what: str = "validate") -> Judgement:
+    """A judgement by its name. what: what errors call it. Raises ConfigError for what is none."""
+    for judgement in JUDGEMENTS:
+        if given == judgement:
+            return judgement
+    raise ConfigError(f"{what}: {describe(given)} is not known; known are {', '.join(JUDGEMENTS)}")
 
 
 def is_stored(manifest: Mapping[Any, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, Self
 
@@ -16,7 +17,16 @@ from clusterstate.release_names import DEFAULT_RELEASE
 from clusterstate.release_view import ReleaseView
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.cluster_entries import Entries, Entry, key_of, named
-from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, is_file_name, is_text, read_paths
+from kubescheduler.api.given_objects import (
+    KINDS_OF_GIVEN,
+    Given,
+    decoded,
+    flat,
+    found_in,
+    is_file_name,
+    is_text,
+    read_paths,
+)
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.engine.releases import release_named
 from kubescheduler.sources.cluster_input import Progress, check_references
@@ -236,10 +246,19 @@ class Cluster(WhatIf):
             Entries(Entry(by_key[entry.key], entry.source) if entry.key in by_key else entry for entry in self._entries)
         )
 
-    def pods_from(self, given: Any, what: str = "pods") -> list[Pod]:
+    def pods_from(
+        self,
+        given: Any,
+        what: str = "pods",
+        *,
+        validate: Judgement | None = None,
+        notice: Callable[[str], None] | None = None,
+    ) -> list[Pod]:
         """The pods to decide: names of pods of the cluster, file names, manifests, texts, objects, one or several.
 
         They are filled in as the release does it, with the cluster's priority classes. what: their name in errors.
+        validate: what fields that nobody knows are, by default as for the cluster. notice: is called with what was left
+        out and, for ``"warn"``, with such fields; by default these are warnings of Python's.
         Raises DecodeError with every fault; a pod that runs in the cluster already is one.
 
         >>> Cluster().pods_from({"metadata": {"name": "web"}, "spec": {}})[0].key
@@ -247,19 +266,21 @@ class Cluster(WhatIf):
         """
         problems: list[str] = []
         pods: list[Pod] = []
-        for thing in given if isinstance(given, list | tuple) else [given]:
+        notes: dict[str, None] = {}
+        strictness = strictness_of(validate, self._strictness)
+        for thing in flat(given):
             try:
-                pods += self._pods_from(thing, what)
+                pods += self._pods_from(thing, what, strictness, notes)
             except DecodeError as error:
                 problems += error.problems
         problems += (f"{named(pod)}: {fault}" for pod in pods if (fault := self._runs(pod)))
         if problems:
             raise DecodeError(problems)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=2) if notice is None else notice(note)
         return pods
 
-    def _pods_from(self, thing: Any, what: str) -> list[Pod]:
-        if isinstance(thing, list | tuple):
-            return self.pods_from(thing, what)
+    def _pods_from(self, thing: Any, what: str, strictness: Strictness, notes: dict[str, None]) -> list[Pod]:
         if isinstance(thing, str) and not is_text(thing) and not is_file_name(thing):
             pod = self.find_pod(thing)
             if pod is not None:
@@ -269,17 +290,18 @@ class Cluster(WhatIf):
                 close = nearest(thing, [*names, *(name.partition("/")[2] for name in names)])
                 raise DecodeError(f"{what}: {thing}: neither a pod of the cluster nor a file{close}")
         given = found_in(thing, what=what, kind="Pod")
-        entries, notes = decoded(
+        entries, found = decoded(
             given,
             self._release,
             priority_classes=self._classes,
             defaulting=self._defaulting,
-            strictness=self._strictness,
+            strictness=strictness,
         )
         pods = [entry.obj for entry in entries if isinstance(entry.obj, Pod)]
         if not pods:
-            holds = [f"a {type(entry.obj).__name__}" for entry in entries] + notes
+            holds = [f"a {type(entry.obj).__name__}" for entry in entries] + found
             raise DecodeError(f"{what}: no pods in it{' (found: ' + '; '.join(holds) + ')' if holds else ''}")
+        notes.update(dict.fromkeys(found))
         return pods
 
     def _runs(self, pod: Pod) -> str:

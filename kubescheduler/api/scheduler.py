@@ -96,7 +96,7 @@ class Scheduler:
                 f'manifests in otherwise; give it cluster.for_release("{engine.release}")'
             )
         self._read = cluster
-        self._notes = notes
+        self._notes = dict.fromkeys(notes)
         self._bound: dict[str, tuple[Pod, str]] = {}
         self._engine = engine
         self._running = engine.scheduler(cluster.cache(engine.view), tie_break)
@@ -108,8 +108,8 @@ class Scheduler:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the configuration has that a reader would not expect, as texts."""
-        return self._notes
+        """What the configuration, and the manifests of pods so far, have that a reader would not expect, as texts."""
+        return tuple(self._notes)
 
     @property
     def running(self) -> PodScheduler:
@@ -190,7 +190,7 @@ class Scheduler:
         return out
 
     def _pods(self, given: Any, what: str) -> list[Pod]:
-        pods = self._read.pods_from(given, what)
+        pods = self._read.pods_from(given, what, notice=self._notes.setdefault)
         taken = ((pod, self._bound.get(key_of(pod)[1])) for pod in pods)
         if problems := [f"{named(pod)}: it runs on {found[1]}, to which it was bound" for pod, found in taken if found]:
             raise DecodeError(problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -71,9 +72,10 @@ def compare(  # noqa: PLR0913
         for spec in _sides(cluster, old, new)
     ]
     seen = cluster.for_release(newest(spec.release for spec in specs).name)
-    decided = seen.pending() if pods is None else seen.pods_from(pods)
+    notes: list[str] = []
+    decided = seen.pending() if pods is None else seen.pods_from(pods, notice=notes.append)
     objects = without(seen, decided)
-    return run(
+    found = run(
         objects,
         decided,
         specs[0],
@@ -85,6 +87,7 @@ def compare(  # noqa: PLR0913
         seeds=seeds,
         evidence=evidence,
     )
+    return attrs.evolve(found, notes=(*notes, *found.notes))
 
 
 def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
@@ -134,7 +137,9 @@ def simulate(
     """
     from kubescheduler.simulation.simulation import Simulation
 
-    found, _ = workload_of(cluster, workload, pending=pending)
+    found, notes = workload_of(cluster, workload, pending=pending)
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
     scheduler = Scheduler(cluster, **options)
     return Simulation(scheduler.running, found, preempt=preempt, grace=grace, listen=listen).run()
 

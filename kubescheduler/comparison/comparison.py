@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -65,9 +66,9 @@ class Comparison(ComparisonViews):
         """The pods summed up by what controls them, those first of which most go elsewhere."""
         return workload_summaries(self.pods)
 
-    def differs(self, tolerated: frozenset[Cause] = frozenset()) -> bool:
+    def differs(self, tolerated: Iterable[Cause | str] = ()) -> bool:
         """Whether some pod has a cause that is not tolerated; an error is never tolerated."""
-        passes = (tolerated | {Cause.SAME}) - {Cause.ERROR}
+        passes = {*map(Cause, tolerated), Cause.SAME} - {Cause.ERROR}
         return any(cause not in passes for pod in self.pods for cause in pod.causes)
 
     def as_dict(self) -> dict[str, Any]:

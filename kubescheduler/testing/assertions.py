@@ -20,6 +20,7 @@ def compare_placements(
     mode: str = "independent",
     preempt: bool = False,
     extenders: str = "live",
+    validate: str | None = None,
 ) -> Comparison:
     """Who goes elsewhere under the new scheduler, and why.
 
@@ -27,16 +28,18 @@ def compare_placements(
     ``kubescheduler.Cluster``, or like pods: file names, manifests, YAML texts, objects, one or several. Names of files
     are looked for where the fixture looks for them, otherwise in the working directory. mode: ``independent``, each pod
     on the same cluster, or ``sequence``, each scheduler running on from its own earlier choices. preempt: a pod that
-    fits nowhere takes the place of lower ones. Raises pytest.UsageError with every fault.
+    fits nowhere takes the place of lower ones. validate: what unknown fields of manifests are, ``strict``, ``warn`` or
+    ``ignore``; by default as the marker or the setting says it. Raises pytest.UsageError with every fault.
     """
     __tracebackhide__ = True
     from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
-        return to_compare(old, new, cluster, pods, mode=mode, extenders=extenders).comparison(preempt=preempt)
+        compared = to_compare(old, new, cluster, pods, mode=mode, extenders=extenders, validate=validate)
+        return compared.comparison(preempt=preempt)
 
 
-def assert_same_placements(
+def assert_same_placements(  # noqa: PLR0913
     old: Any,
     new: Any,
     cluster: Any,
@@ -46,6 +49,7 @@ def assert_same_placements(
     mode: str = "independent",
     preempt: bool = False,
     extenders: str = "live",
+    validate: str | None = None,
 ) -> Comparison:
     """Fails if something differs under the new scheduler, or could not be compared; the message says why.
 
@@ -57,7 +61,9 @@ def assert_same_placements(
     from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
-        compared = to_compare(old, new, cluster, pods, mode=mode, tolerate=tolerate, extenders=extenders)
+        compared = to_compare(
+            old, new, cluster, pods, mode=mode, tolerate=tolerate, extenders=extenders, validate=validate
+        )
         comparison = compared.comparison(preempt=preempt)
     if difference := compared.difference(comparison):
         raise AssertionError(difference)

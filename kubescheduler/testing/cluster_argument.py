@@ -12,6 +12,7 @@ import attrs
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
+from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
 from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
@@ -27,6 +28,7 @@ from kubescheduler.testing.arguments import (
     manifests,
     standard_input,
 )
+from kubescheduler.testing.running_session import note
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -41,6 +43,8 @@ class SharedCluster:
     """The folders in which further files are looked for by name."""
     front: Cluster | None = None
     """A cluster that Python code made, in place of all the others."""
+    validate: Judgement | None = None
+    """What unknown fields of manifests are, of its own and of those of pods for it; None: as usual."""
     _read: dict[str, Cluster] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
@@ -74,16 +78,20 @@ class SharedCluster:
     def _found(self, release: str) -> Cluster:
         paths = [*self.files, *([STDIN] if self.manifests else [])]
         stdin = standard_input(self.manifests) if self.manifests else None
-        found = in_manifests(Cluster.read, *paths, release=release, stdin=stdin)
+        found = in_manifests(Cluster.read, *paths, release=release, stdin=stdin, validate=self.validate)
+        note(found.notes)
         return found.add(self.given) if self.given else found
 
 
-def cluster_of(given: Any, folders: Sequence[Path]) -> SharedCluster:
-    """A cluster of one thing or several: file names, manifests, YAML texts, objects. Raises DecodeError."""
+def cluster_of(given: Any, folders: Sequence[Path], validate: Judgement | None = None) -> SharedCluster:
+    """A cluster of one thing or several: file names, manifests, YAML texts, objects. Raises DecodeError.
+
+    validate: see SharedCluster; a cluster as it is was read before.
+    """
     if isinstance(given, SharedCluster):
         return given
     if isinstance(given, Cluster):
-        return SharedCluster(folders=tuple(folders), front=given)
+        return SharedCluster(folders=tuple(folders), front=given, validate=validate)
     files: list[str] = []
     documents: list[Any] = []
     objects: list[ClusterObject] = []
@@ -104,7 +112,7 @@ def cluster_of(given: Any, folders: Sequence[Path]) -> SharedCluster:
         problems.append(f"cluster: nothing in it; give {KINDS_OF_GIVEN}")
     if problems:
         raise DecodeError(problems)
-    return SharedCluster(tuple(files), tuple(documents), tuple(objects), tuple(folders))
+    return SharedCluster(tuple(files), tuple(documents), tuple(objects), tuple(folders), validate=validate)
 
 
 def key_of(pod: Pod) -> str:
@@ -115,16 +123,20 @@ def key_of(pod: Pod) -> str:
 # --- pods ------------------------------------------------------------------------------------
 
 
-def pods_of(given: Any, cluster: SharedCluster, *releases: str) -> PodsToPlace:
+def pods_of(given: Any, cluster: SharedCluster, *releases: str, validate: Judgement | None = None) -> PodsToPlace:
     """The pods of one thing or several, in order: file names, manifests, YAML texts, objects; pods themselves, or
     Deployments and others that make pods, which are among the owners.
 
-    Raises DecodeError with every fault; a pod that is there twice, or runs in the cluster, is one.
+    validate: what unknown fields are; None: as the cluster says it. Raises DecodeError with every fault; a pod that is
+    there twice, or runs in the cluster, is one.
     """
     problems: list[str] = []
     objects = attempt(problems, cluster.objects_for, *releases) or []
     classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
-    reader = _PodReader(cluster.folders, classes, newest(releases).name)
+    strictness = strictness_of(
+        validate or cluster.validate, STRICT if cluster.front is None else cluster.front.strictness
+    )
+    reader = _PodReader(cluster.folders, classes, newest(releases).name, strictness)
     things = list(flat(given))
     read = [found for thing in things if (found := attempt(problems, reader.read, thing)) is not None]
     pods = [pod for found in read for pod in found.pods]
@@ -135,7 +147,9 @@ def pods_of(given: Any, cluster: SharedCluster, *releases: str) -> PodsToPlace:
     problems += running_among(pods, objects)
     if problems:
         raise DecodeError(problems)
-    return PodsToPlace(pods, owners=tuple(owner for found in read for owner in found.owners))
+    notes = tuple(dict.fromkeys(text for found in read for text in found.notes))
+    note(notes)
+    return PodsToPlace(pods, owners=tuple(owner for found in read for owner in found.owners), notes=notes)
 
 
 @attrs.frozen
@@ -143,6 +157,7 @@ class _PodReader:
     folders: Sequence[Path]
     classes: Sequence[PriorityClass]
     release: str
+    strictness: Strictness
 
     def read(self, thing: Any) -> PodsToPlace:
         """Raises DecodeError with every fault."""
@@ -152,7 +167,7 @@ class _PodReader:
             return self._of_manifests(manifests(thing))
         if isinstance(thing, str | os.PathLike):
             path = located(thing, self.folders)
-            return read_pods_to_place([path], self.classes or None, release=self.release)
+            return read_pods_to_place([path], self.classes or None, release=self.release, strictness=self.strictness)
         if isinstance(thing, Mapping):
             return self._of_manifests([thing])
         raise DecodeError(f"pods: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
@@ -161,7 +176,14 @@ class _PodReader:
         """A manifest that does not say its kind is a pod's."""
         kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
         stdin = standard_input(kinded)
-        return in_manifests(read_pods_to_place, [STDIN], self.classes or None, stdin=stdin, release=self.release)
+        return in_manifests(
+            read_pods_to_place,
+            [STDIN],
+            self.classes or None,
+            stdin=stdin,
+            release=self.release,
+            strictness=self.strictness,
+        )
 
 
 def _twice(path: str, values: Iterable[str]) -> Iterator[str]:

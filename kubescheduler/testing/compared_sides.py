@@ -17,10 +17,11 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MODES, Cause
 from kubescheduler.comparison.tolerance import faults_of_tolerated
 from kubescheduler.engine.engines import Engine
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt, spec_of, told
 from kubescheduler.testing.cluster_argument import cluster_of, pods_of, without
 from kubescheduler.testing.explanations import told_difference
+from kubescheduler.testing.running_session import judgement, note
 
 SIDES = ("old", "new")
 
@@ -56,7 +57,7 @@ class Compared:
         return told_difference(comparison, [told(spec) for spec in self.specs], self.tolerated)
 
 
-def to_compare(
+def to_compare(  # noqa: PLR0913
     old: Any,
     new: Any,
     cluster: Any,
@@ -66,22 +67,25 @@ def to_compare(
     tolerate: Iterable[str] = (),
     folders: Sequence[Path] | None = None,
     extenders: str = "live",
+    validate: str | None = None,
 ) -> Compared:
     """See ``kubescheduler.testing.compare_placements``. Raises ConfigError with every fault.
 
     folders: where the names of files are looked for; by default the cluster's, else the working directory. extenders:
-    how they are asked, unless a scheduler's description says it.
+    how they are asked, unless a scheduler's description says it. validate: ``strict``, ``warn`` or ``ignore``; by
+    default as the marker or the setting says it.
     """
     causes = [tolerate] if isinstance(tolerate, str) else list(tolerate)
     problems = [*_unknown_mode(mode), *(f"tolerate: {fault}" for fault in faults_of_tolerated(causes))]
-    found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()])
+    judged = attempt(problems, judgement, validate)
+    found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()], judged)
     if folders is None:
         folders = [Path.cwd()] if found is None else found.folders
     sides = [_side(problems, side, given, folders, extenders) for side, given in zip(SIDES, (old, new), strict=True)]
     known = [spec for spec, _ in sides if spec is not None]
     engines = [engine for _, engine in sides if engine is not None]
     releases = [spec.release for spec in known] or [DEFAULT_RELEASE]
-    decoded = None if found is None else attempt(problems, pods_of, pods, found, *releases)
+    decoded = None if found is None else attempt(problems, pods_of, pods, found, *releases, validate=judged)
     if found is None or decoded is None or problems:
         raise ConfigError(problems)
     objects = [*without(found.objects_for(*releases), decoded.pods), *decoded.owners]
@@ -94,7 +98,9 @@ def _side(
     """A description and its engine; None where there is a fault, and ``problems`` has it."""
     wrong: list[str] = []
     spec = attempt(wrong, spec_of, given, folders, extenders)
-    engine = None if spec is None else attempt(wrong, spec.engine, no_notice)
+    notes: list[str] = []
+    engine = None if spec is None else attempt(wrong, spec.engine, notes.append)
+    note(notes)
     problems += (f"{side}: {problem}" for problem in wrong)
     return spec, engine
 

@@ -20,6 +20,7 @@ from kubescheduler.testing.compared_sides import to_compare
 from kubescheduler.testing.placements import Placer
 from kubescheduler.testing.placements_fixture import PlacementRecords
 from kubescheduler.testing.record_files import names_of
+from kubescheduler.testing.running_session import judgement, note
 from kubescheduler.testing.usage_errors import UsageErrors, faults
 
 CLUSTER, SCHEDULER = "cluster", "scheduler"
@@ -57,8 +58,7 @@ def scheduler_for(request: pytest.FixtureRequest, cluster: Any) -> Placer:
     placer = None if spec is None or found is None else attempt(problems, Placer, spec, found)
     if placer is None:
         _fail(problems)
-    for note in (*placer.notes, *placer.cluster.notes):
-        request.node.add_report_section("setup", "kubescheduler", note)
+    note(placer.notes)
     return placer
 
 
@@ -74,15 +74,18 @@ def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
         mode: str = INDEPENDENT,
         preempt: bool = False,
         extenders: str | None = None,
+        validate: str | None = None,
     ) -> Comparison:
         """See ``kubescheduler.testing.compare_placements``."""
         __tracebackhide__ = True
         where = request.getfixturevalue(CLUSTER) if cluster is None else cluster
         with UsageErrors():
             asked = _extenders(request) if extenders is None else extenders
-            compared = to_compare(old, new, where, pods, mode=mode, folders=folders_of(request), extenders=asked)
+            folders = folders_of(request)
+            compared = to_compare(old, new, where, pods, mode=mode, folders=folders, extenders=asked, validate=validate)
             return compared.comparison(preempt=preempt)
 
+    compare.__qualname__ = "compare_placements"
     return compare
 
 
@@ -120,13 +123,14 @@ def _cluster(request: pytest.FixtureRequest, read: Read) -> SharedCluster:
             f'no cluster: mark the test with @pytest.mark.cluster("cluster.yaml"), or set {CLUSTER_SETTING} in '
             "pytest's settings"
         )
-    named = cluster_of(given, folders_of(request) if marker is not None else [request.config.rootpath])
+    folders = folders_of(request) if marker is not None else [request.config.rootpath]
+    named = cluster_of(given, folders, judgement())
     return _once(attrs.evolve(named, folders=folders_of(request)), read)
 
 
 def _once(named: SharedCluster, read: Read) -> SharedCluster:
     """The cluster of the same files if it was read before. Raises DecodeError if it cannot be read."""
-    key: tuple[Any, ...] = (named.folders,)
+    key: tuple[Any, ...] = (named.folders, named.validate)
     paths = [Path(file) for file in named.files]
     plain = not named.manifests and not named.given and all(path.is_file() for path in paths)
     if plain:

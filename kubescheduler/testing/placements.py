@@ -14,6 +14,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt
 from kubescheduler.testing.cluster_argument import SharedCluster, key_of, pods_of, running_among
 from kubescheduler.testing.explanations import why_not
+from kubescheduler.testing.running_session import judgement
 from kubescheduler.testing.usage_errors import UsageErrors
 
 
@@ -66,37 +67,41 @@ class Placer:
     def __repr__(self) -> str:
         return f"<Placer of release {self.spec.release}>"
 
-    def schedule(self, pod: Any, *, thorough: bool = False, preempt: bool = False) -> Decision:
+    def schedule(
+        self, pod: Any, *, thorough: bool = False, preempt: bool = False, validate: str | None = None
+    ) -> Decision:
         """The decision on one pod, given as object, manifest, YAML text or file name; the cluster stays as it is.
 
         thorough: have every check judge every node. preempt: say which pods would have to go for one that fits nowhere.
+        validate: what unknown fields of the manifest are, ``strict``, ``warn`` or ``ignore``; by default as the marker
+        or the setting says it.
         Raises pytest.UsageError with every fault.
         """
         __tracebackhide__ = True
         with UsageErrors():
-            pods = self._pods(pod)
+            pods = self._pods(pod, validate)
             if len(pods) > 1:
                 raise DecodeError(
                     f"schedule takes one pod, found {', '.join(map(key_of, pods))}; use place for several"
                 )
             return self.running.decide(pods[0], thorough=thorough, preempt=preempt)
 
-    def place(self, *pods: Any) -> Placements:
+    def place(self, *pods: Any, validate: str | None = None) -> Placements:
         """Decides one pod after the other; each that has a node runs there from then on.
 
-        Raises as ``schedule`` does.
+        validate, and what is raised: as for ``schedule``.
         """
         __tracebackhide__ = True
         decisions: dict[str, Decision] = {}
         with UsageErrors():
-            for pod in self._pods(pods):
+            for pod in self._pods(pods, validate):
                 decision = decisions[key_of(pod)] = self.running.decide(pod)
                 if decision.host is not None:
                     self.running.cache.assume_pod(pod, decision.host)
         return Placements(decisions)
 
-    def _pods(self, given: Any) -> list[Pod]:
-        found = pods_of(given, self.cluster, self.spec.release)
+    def _pods(self, given: Any, validate: str | None) -> list[Pod]:
+        found = pods_of(given, self.cluster, self.spec.release, validate=judgement(validate))
         if problems := list(running_among(found.pods, self.running.cache.pods())):
             raise DecodeError(problems)
         for owner in found.owners:

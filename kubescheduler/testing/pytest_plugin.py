@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kubescheduler.testing.running_session import VALIDATE_SETTING, Session, begin, end
+
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.testing.cluster_argument import SharedCluster
@@ -25,17 +27,8 @@ OUTPUT = "kubescheduler_placements"
 MARKERS = (
     "cluster(*files): the cluster of the test: files and folders, looked for beside the test and in the root folder.",
     "scheduler(text): the scheduler of the test, such as release=1.16,policy=policy.json; also as keywords.",
+    "validate(judgement): what unknown fields of manifests are in the test: strict, warn or ignore.",
 )
-
-
-class Session:
-    """What one run of pytest knows of records. written, unused: paths. deselected: items that were left out."""
-
-    def __init__(self) -> None:
-        self.clusters: dict[tuple[Any, ...], SharedCluster] = {}
-        self.written: list[str] = []
-        self.unused: list[str] = []
-        self.deselected: list[pytest.Item] = []
 
 
 SESSION = pytest.StashKey[Session]()
@@ -59,13 +52,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "kubescheduler_extenders", "How extenders are asked: live, pass, record FILE or replay FILE.", default="live"
     )
+    parser.addini(
+        VALIDATE_SETTING, "What unknown fields of manifests are: strict, warn or ignore; by default as in commands."
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Of pytest: declares the markers and begins the session's notes."""
-    config.stash[SESSION] = Session()
+    config.stash[SESSION] = Session(config)
+    begin(config.stash[SESSION])
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Of pytest: the session is over."""
+    end(config.stash[SESSION])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Of pytest: a test runs, whose markers count."""
+    session = item.config.stash[SESSION]
+    session.item = item
+    try:
+        return (yield)
+    finally:
+        session.item = None
 
 
 # --- fixtures --------------------------------------------------------------------------------
@@ -132,7 +145,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
         known.unused += map(str, unused([*getattr(session, "items", ()), *known.deselected]))
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output[OUTPUT] = {"written": known.written, "unused": known.unused}
+        output[OUTPUT] = {"written": known.written, "unused": known.unused, "notes": list(known.notes)}
     return (yield)
 
 
@@ -149,11 +162,16 @@ def pytest_testnodedown(node: Any) -> None:
     known: Session = node.config.stash[SESSION]
     known.written += told.get("written", ())
     known.unused += told.get("unused", ())
+    known.notes.update(dict.fromkeys(told.get("notes", ())))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Of pytest: lists the records that were written, and those that no test uses."""
+    """Of pytest: lists the notes, the records that were written, and those that no test uses."""
     known = config.stash[SESSION]
+    if known.notes:
+        terminalreporter.section("kubescheduler notes")
+        for text in known.notes:
+            terminalreporter.write_line(text)
     if not known.written and not known.unused:
         return
     from kubescheduler.testing.record_files import shortest

@@ -9,11 +9,11 @@ from types import TracebackType
 
 import pytest
 
-from kubescheduler.sources.foreign_text import shown
-
 
 def faults(problems: Iterable[str]) -> str:
     """Every fault, each once, in one text; files below the working directory as seen from there."""
+    from kubescheduler.sources.foreign_text import shown
+
     here = f"{Path.cwd()}{os.sep}"
     texts = [shown(text.replace(here, "")) for text in dict.fromkeys(problems)]
     if len(texts) == 1:

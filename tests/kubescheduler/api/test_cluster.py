@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.objects import Service
 from docs.generate.blocks import ROOT
-from kubescheduler import RELEASES, Cluster, node, pod
+from kubescheduler import RELEASES, Cluster, Scheduler, capacity, compare, node, pod, simulate
 
 SERVICE = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
 EXAMPLE = ROOT / "policy_examples" / "cluster.yaml"
@@ -225,3 +225,37 @@ def test_thousands_are_added_in_no_time() -> None:
     for number in range(300):
         clusters.append(clusters[-1].node(f"n{number}"))
     assert [len(cluster) for cluster in clusters] == list(range(301))
+
+
+WARNED = "text: Pod a: spec.toleration: unknown field; did you mean tolerations?"
+MISSPELT = '{"metadata": {"name": "a"}, "spec": {"toleration": []}}'
+
+
+def test_warnings_about_pods() -> None:
+    """They are warnings of Python's, or go where the caller wants them."""
+    lenient = Cluster(validate="warn").node("n")
+    with pytest.warns(UserWarning, match="spec.toleration: unknown field") as caught:
+        lenient.pods_from(MISSPELT)
+    assert [str(each.message) for each in caught] == [WARNED]
+    assert caught[0].filename == __file__
+    notes: list[str] = []
+    pods = Cluster().pods_from([MISSPELT], validate="warn", notice=notes.append)
+    assert ([pod.key for pod in pods], notes) == (["default/a"], [WARNED])
+    Cluster().pods_from(MISSPELT, validate="ignore", notice=notes.append)
+    assert notes == [WARNED]
+    with pytest.raises(DecodeError, match="unknown field"):
+        lenient.pods_from(MISSPELT, validate="strict")
+
+
+def test_warnings_about_pods_that_are_asked_about() -> None:
+    """A scheduler keeps them, each once, and a comparison has them."""
+    lenient = Cluster(validate="warn").node("n")
+    scheduler = Scheduler(lenient)
+    for _ in range(2):
+        scheduler.decide(MISSPELT)
+    assert scheduler.notes == (WARNED,)
+    assert compare(lenient, MISSPELT, new="release=1.36").notes == (WARNED,)
+    with pytest.warns(UserWarning, match="spec.toleration: unknown field"):
+        simulate(lenient, MISSPELT)
+    with pytest.warns(UserWarning, match="spec.toleration: unknown field"):
+        capacity(lenient, MISSPELT, limit=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,55 @@ def test_update_writes_what_is(recorded: Project) -> None:
     recorded.run(failed=1)
     recorded.run(UPDATE, passed=1)
     assert (recorded.path / RECORD).read_text(encoding="utf-8") == RECORDED
+
+
+def test_update_keeps_mode_and_links(recorded: Project) -> None:
+    """A record that is written anew has the mode it had, and a link to one stays a link."""
+    edited(recorded, "host: n2", "host: n1")
+    there, kept = recorded.path / RECORD, recorded.path / "kept.yaml"
+    there.rename(kept)
+    kept.chmod(0o600)
+    there.symlink_to(kept)
+    recorded.run(UPDATE, passed=1)
+    assert there.is_symlink()
+    assert kept.read_text(encoding="utf-8") == RECORDED
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_update_that_fails_leaves_the_record(recorded: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record is the old one, whole, and nothing else lies beside it."""
+    edited(recorded, "host: n2", "host: n1")
+    before = (recorded.path / RECORD).read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(recorded.path / RECORD))
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    output = recorded.run(UPDATE, failed=1)
+    assert f"UsageError: kubescheduler: {RECORD}: cannot be used: No space left on device" in output
+    assert (recorded.path / RECORD).read_bytes() == before
+    assert [path.name for path in (recorded.path / RECORD).parent.iterdir()] == [Path(RECORD).name]
+
+
+@pytest.mark.parametrize("args", [[], [UPDATE]], ids=["check", "update"])
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_a_record_that_is_no_file(recorded: Project, kind: str, args: list[str]) -> None:
+    """It is neither read nor replaced."""
+    path = recorded.path / RECORD
+    path.unlink()
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
+    output = recorded.run(*args, failed=1)
+    assert f"UsageError: kubescheduler: {RECORD}: cannot be used: it is no regular file" in output
+    assert path.exists()
+    assert not path.is_file()
+
+
+def test_a_file_in_place_of_the_folder(shop: Project) -> None:
+    """Records cannot be written below a file."""
+    shop.write("pods.json", pod("a"))
+    shop.write("__placements__", "")
+    message = shop.message(CHECK, UPDATE)
+    assert message == ["pytest.UsageError: kubescheduler: __placements__/test_it: cannot be used: Not a directory"]
 
 
 def test_each_test_has_its_own_records(shop: Project) -> None:
