@@ -29,7 +29,8 @@ from kubescheduler.api.given_objects import (
 )
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.engine.releases import release_named
-from kubescheduler.sources.cluster_input import Progress, check_references
+from kubescheduler.sources.cluster_input import Progress
+from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 
 
 class Cluster(WhatIf):
@@ -331,15 +332,19 @@ class Cluster(WhatIf):
 
     def _with(self, given: Given, progress: Progress | None = None) -> Self:
         """With more; every fault at once."""
-        entries, notes = decoded(
-            given,
-            self._release,
-            priority_classes=self._classes,
-            defaulting=self._defaulting,
-            keep_manifests=self._keeps_manifests,
-            progress=progress,
-            strictness=self._strictness,
-        )
+        try:
+            entries, notes = decoded(
+                given,
+                self._release,
+                priority_classes=self._classes,
+                defaulting=self._defaulting,
+                keep_manifests=self._keeps_manifests,
+                progress=progress,
+                strictness=self._strictness,
+            )
+        except UnreadableManifests as error:
+            there = [*((entry.source, entry.obj) for entry in self._entries), *(("", obj) for obj in given.objects)]
+            raise error.with_references(there) from error
         out = self._of(self._entries.added(entries), notes, entries)
         lost = any(isinstance(entry.obj, Pod) and out._is_lost(entry.obj) for entry in entries)
         if lost and (problems := check_references((entry.source, entry.obj) for entry in out._entries)):

@@ -11,24 +11,19 @@ from typing import IO
 
 import attrs
 
-from algorithmprovider.registry import nearest
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, Prepare, UnknownKindError, notes_on
 from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
 from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
 from clusterstate.manifests.documents import Item, Manifest
 from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
 from kubescheduler.sources.files import read_items
 
 Progress = Callable[[int, int], None]
 """Called with (objects decoded, objects in all)."""
 PROGRESS_STEP = 1000
-
-MOST_HINTS = 10
-"""Missing names for which the nearest one is looked for: it takes long among thousands."""
-
-_FINISHED = ("Succeeded", "Failed")
 
 
 @attrs.frozen
@@ -120,8 +115,12 @@ def decode_items(
 
 
 def _decoded(reading: _Reading, problems: list[str], classes: Iterable[PriorityClass]) -> ClusterInput:
+    before = len(problems)
     found = attrs.evolve(reading.run(classes), items=reading.decoded())
-    problems += _duplicates(found.with_sources())
+    faulty = len(problems) > before
+    problems += duplicate_problems(found.with_sources())
+    if faulty and not before:
+        raise UnreadableManifests(problems, found.with_sources(), reading.node_names())
     if problems:
         raise DecodeError(problems)
     return found
@@ -180,7 +179,7 @@ def decode_pods(
     filling: None takes manifests as they are.
     """
     found = _Reading(items, filling, keep_manifests, None, problems, strictness).run(priority_classes)
-    problems += _duplicates((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
+    problems += duplicate_problems((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
     return found
 
 
@@ -237,6 +236,11 @@ class _Reading:
         """The items that became objects."""
         return [item for obj, item in zip(self._found, self._items, strict=True) if obj is not None]
 
+    def node_names(self) -> set[str] | None:
+        """The names of all nodes, faulty ones too; None when one has no name that could be read."""
+        names = [named_by(item) for item in self._items if _kind_of(item) == "Node"]
+        return None if None in names else {name for name in names if name is not None}
+
     def _decode(self, decoder: Decoder, which: Iterable[int]) -> None:
         for index in which:
             try:
@@ -255,47 +259,9 @@ class _Reading:
 
 
 def _is_pod(item: Item) -> bool:
+    return _kind_of(item) == "Pod"
+
+
+def _kind_of(item: Item) -> object:
     kind = item.content.get("kind") if isinstance(item.content, Mapping) else None
-    return (kind or item.kind) == "Pod"
-
-
-# --- across objects --------------------------------------------------------------------------
-
-
-def _duplicates(objects: Iterable[tuple[str, ClusterObject]]) -> list[str]:
-    """Nodes and pods that are there more than once."""
-    seen: dict[tuple[type, str], str] = {}
-    problems = []
-    for source, obj in objects:
-        if not isinstance(obj, Pod | Node):
-            continue
-        name = obj.key.removeprefix("/") if isinstance(obj, Pod) else obj.name
-        first = seen.get((type(obj), name))
-        if first is None:
-            seen[type(obj), name] = source
-        else:
-            problems.append(_twice(source, f"{type(obj).__name__} {name}", first))
-    return problems
-
-
-def _twice(source: str, name: str, first: str) -> str:
-    place = "the same file" if first == source else first
-    return f"{source}: {name}: metadata.name: already in {place}; remove one of the two"
-
-
-def check_references(objects_with_sources: Iterable[tuple[str, ClusterObject]]) -> list[str]:
-    """One fault for each pod that runs on a node that is not there. Finished pods may: their node may be gone."""
-    pairs = list(objects_with_sources)
-    nodes = {obj.name for _, obj in pairs if isinstance(obj, Node)}
-    lost = [
-        (source, obj)
-        for source, obj in pairs
-        if isinstance(obj, Pod) and obj.node_name and obj.node_name not in nodes and obj.phase not in _FINISHED
-    ]
-    missing = list(dict.fromkeys(pod.node_name for _, pod in lost))
-    hints = {name: nearest(name, nodes) for name in missing[:MOST_HINTS]}
-    return [
-        f'{source}: Pod {pod.key.removeprefix("/")}: spec.nodeName: node "{pod.node_name}" is not in the cluster; '
-        f"add the node or remove the pod{hints.get(pod.node_name, '')}"
-        for source, pod in lost
-    ]
+    return kind or item.kind

@@ -12,7 +12,8 @@ from clusterstate.manifests.strictness import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.pods_to_place import read_pods_to_place
-from kubescheduler.sources.cluster_input import check_references, read_cluster
+from kubescheduler.sources.cluster_input import read_cluster
+from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 from kubescheduler.sweep.case_files import Contents, FileLocations, digest_of, placed
 from kubescheduler.sweep.cases import Case
 
@@ -61,7 +62,10 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
         raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
     validate, defaulting = case.options.validate, case.options.defaulting
     filling = release_named(release).filling
-    found = read_cluster(files, defaulting=defaulting, filling=filling, strictness=strictness_of(validate))
+    try:
+        found = read_cluster(files, defaulting=defaulting, filling=filling, strictness=strictness_of(validate))
+    except UnreadableManifests as error:
+        raise error.with_references() from error
     if problems := check_references(found.with_sources()):
         raise DecodeError(problems)
     objects = found.objects

@@ -13,7 +13,8 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Namespace, Node, ObjectMeta, Pod, PriorityClass
-from kubescheduler.sources.cluster_input import check_references, read_cluster, read_pods
+from kubescheduler.sources.cluster_input import read_cluster, read_pods
+from kubescheduler.sources.cross_objects import check_references
 from kubescheduler.sources.yaml_stream import parse_yaml
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n"

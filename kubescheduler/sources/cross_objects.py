@@ -1,0 +1,101 @@
+"""Faults between the objects of a cluster: names that are there twice, and pods on nodes that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from algorithmprovider.registry import nearest
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.documents import Item
+from clusterstate.objects import ClusterObject, Node, Pod
+
+MOST_HINTS = 10
+"""Missing names for which the nearest one is looked for: it takes long among thousands."""
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+class UnreadableManifests(DecodeError):
+    """Manifests with faults, of which the others are known: a fault of one hides only what follows from it."""
+
+    def __init__(
+        self,
+        problems: Iterable[str],
+        readable: Iterable[tuple[str, ClusterObject]],
+        node_names: Iterable[str] | None,
+    ) -> None:
+        super().__init__(problems)
+        self.readable = tuple(readable)
+        """(file, object) of every manifest without a fault."""
+        self.node_names = None if node_names is None else frozenset(node_names)
+        """The names of all nodes; None when those are not known."""
+
+    def with_references(self, there: Iterable[tuple[str, ClusterObject]] = ()) -> DecodeError:
+        """The same error with a fault for each readable pod on a node that is nowhere.
+
+        there: (file, object) of what is in the cluster already.
+        """
+        if self.node_names is None:
+            return DecodeError(self.problems)
+        lost = check_references([*there, *self.readable], self.node_names)
+        return DecodeError(dict.fromkeys((*self.problems, *(problem.removeprefix(": ") for problem in lost))))
+
+
+def named_by(item: Item) -> str | None:
+    """The name that a manifest gives its object; None when it gives none."""
+    content: Any = item.content
+    if isinstance(content, msgspec.Raw):
+        try:
+            content = msgspec.json.decode(content)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+    metadata = content.get("metadata") if isinstance(content, Mapping) else None
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def duplicate_problems(objects: Iterable[tuple[str, ClusterObject]]) -> list[str]:
+    """Nodes and pods that are there more than once."""
+    seen: dict[tuple[type, str], str] = {}
+    problems = []
+    for source, obj in objects:
+        if not isinstance(obj, Pod | Node):
+            continue
+        name = obj.key.removeprefix("/") if isinstance(obj, Pod) else obj.name
+        first = seen.get((type(obj), name))
+        if first is None:
+            seen[type(obj), name] = source
+        else:
+            problems.append(_twice(source, f"{type(obj).__name__} {name}", first))
+    return problems
+
+
+def _twice(source: str, name: str, first: str) -> str:
+    place = "the same file" if first == source else first
+    return f"{source}: {name}: metadata.name: already in {place}; remove one of the two"
+
+
+def check_references(
+    objects_with_sources: Iterable[tuple[str, ClusterObject]], others: Iterable[str] = ()
+) -> list[str]:
+    """One fault for each pod that runs on a node that is not there. Finished pods may: their node may be gone.
+
+    others: names of nodes that are there besides.
+    """
+    pairs = list(objects_with_sources)
+    nodes = {obj.name for _, obj in pairs if isinstance(obj, Node)} | set(others)
+    lost = [
+        (source, obj)
+        for source, obj in pairs
+        if isinstance(obj, Pod) and obj.node_name and obj.node_name not in nodes and obj.phase not in _FINISHED
+    ]
+    missing = list(dict.fromkeys(pod.node_name for _, pod in lost))
+    hints = {name: nearest(name, nodes) for name in missing[:MOST_HINTS]}
+    return [
+        f'{source}: Pod {pod.key.removeprefix("/")}: spec.nodeName: node "{pod.node_name}" is not in the cluster; '
+        f"add the node or remove the pod{hints.get(pod.node_name, '')}"
+        for source, pod in lost
+    ]
