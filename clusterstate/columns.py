@@ -7,7 +7,7 @@ a node object (``has_node`` False) that lives on while pods are there and is the
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ from clusterstate.distinct import DistinctIds, Ids
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import PodInfo, PodKey
+from clusterstate.podinfo import PodInfo, PodKey, Reach
 from clusterstate.release_view import ReleaseView, Use
-from clusterstate.tally import Tally, Weight
+from clusterstate.tally import Reached, Tally, Weight
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -58,6 +58,7 @@ class Columns:
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
         self._tallies: OrderedDict[Hashable, Tally] = OrderedDict()
+        self._reached = Reached()
         self._distinct: dict[Hashable, DistinctIds] = {}
         self._free: list[int] = []
         self._ranks: IntArray | None = None
@@ -217,7 +218,8 @@ class Columns:
         if not info.rows:
             self.infos[info.key] = info
             self.affinity_uses.update(self.view.affinity_uses(info))
-            info.tallies = [(tally, w) for tally in self._tallies.values() if (w := tally.weight(info))]
+            self._reached.add_class(info)
+            info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
         info.rows[row] = info.rows.get(row, 0) + 1
         self._count(row, info, 1)
 
@@ -231,6 +233,7 @@ class Columns:
             del info.rows[row]
         if not info.rows:
             del self.infos[info.key]
+            self._reached.drop_class(info)
             self.affinity_uses -= Counter(self.view.affinity_uses(info))
             for distinct in self._distinct.values():
                 distinct.drop(info)
@@ -262,27 +265,35 @@ class Columns:
 
     # --- counts over pods ------------------------------------------------------------------
 
-    def tally(self, key: Hashable, topology_key: str | None, weight: Weight) -> Tally:
-        """The running count named ``key``; counted from scratch only when it is new or its topology changed."""
+    def tally(self, key: Hashable, topology_key: str | None, weight: Weight, reach: Reach = None) -> Tally:
+        """The running count named ``key``; counted from scratch only when it is new or its topology changed.
+
+        reach: marks of which every class has one whose weight is other than 0; None: there are no such marks.
+        """
         tally = self._tallies.get(key)
         if tally is None:
-            tally = Tally(None if topology_key is None else self.label(topology_key), weight)
-            tally.build(self.infos.values(), len(self.names))
+            tally = Tally(None if topology_key is None else self.label(topology_key), weight, reach)
+            for info, value in tally.build(self._concerned(tally), len(self.names)):
+                info.tallies.append((tally, value))
             self._tallies[key] = tally
-            for info in self.infos.values():
-                if value := weight(info):
-                    info.tallies.append((tally, value))
+            self._reached.add_tally(tally)
             self._forget_oldest()
         else:
             self._tallies.move_to_end(key)
             if not tally.is_current(len(self.names)):
-                tally.build(self.infos.values(), len(self.names))
+                tally.build(self._concerned(tally), len(self.names))
         return tally
+
+    def _concerned(self, tally: Tally) -> Iterable[PodInfo]:
+        return self.infos.values() if tally.reach is None else self._reached.classes(tally.reach)
 
     def _forget_oldest(self) -> None:
         if len(self._tallies) > MOST_TALLIES:
-            kept = list(self._tallies.items())[MOST_TALLIES // 2 :]
+            items = list(self._tallies.items())
+            kept = items[MOST_TALLIES // 2 :]
             self._tallies = OrderedDict(kept)
+            for _, tally in items[: MOST_TALLIES // 2]:
+                self._reached.drop_tally(tally)
             alive = {id(tally) for _, tally in kept}
             for info in self.infos.values():
                 info.tallies = [entry for entry in info.tallies if id(entry[0]) in alive]

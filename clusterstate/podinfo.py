@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from clusterstate.objects import Labels, ObjectMeta, Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm
@@ -35,6 +36,35 @@ def pod_key(pod: Pod) -> PodKey:
     metadata = pod.metadata
     controller = controller_of(metadata) if metadata.owner_references else None
     return (metadata.namespace, metadata.labels, pod.spec, controller, metadata.deletion_timestamp is not None)
+
+
+Mark = tuple[str, ...]
+"""(key, value): a class with this label. (TERM, key, value): one with a pod affinity term that picks no pod without
+this label. (TERM,): one with a term that may pick pods whatever their labels are."""
+
+TERM = "term of pod affinity"
+"""No label has a key with blanks."""
+
+Reach = frozenset[Mark] | None
+"""Marks of which every class that a count concerns has one; None: it may concern any class."""
+
+
+def any_of(*reaches: Reach) -> Reach:
+    """What may concern any of several counts."""
+    known = [reach for reach in reaches if reach is not None]
+    return frozenset().union(*known) if len(known) == len(reaches) else None
+
+
+def term_marks(term: PodAffinityTerm) -> tuple[Mark, ...]:
+    """The marks of a class that has this term. A label that the selector asks for makes them narrow."""
+    selector = term.label_selector
+    if selector is not None:
+        for label in selector.match_labels.items():
+            return ((TERM, *label),)
+        for requirement in selector.match_expressions:
+            if requirement.operator == "In" and requirement.values:
+                return tuple((TERM, requirement.key, value) for value in requirement.values)
+    return ((TERM,),)
 
 
 class PodCount(Protocol):
@@ -84,6 +114,18 @@ class PodInfo:
         named = PodInfo(self.key, self.usage, self.used)
         named.node_name = node_name
         return named
+
+    @property
+    def marks(self) -> Iterable[Mark]:
+        """What the class has of which running counts may read, each once."""
+        terms = [*self.required_affinity, *self.required_anti_affinity]
+        terms += [weighted.term for weighted in (*self.preferred_affinity, *self.preferred_anti_affinity)]
+        return dict.fromkeys((*self.labels.items(), *(mark for term in terms for mark in term_marks(term))))
+
+    @property
+    def picked_by(self) -> frozenset[Mark]:
+        """Of the classes that have a term which picks this one, each has one of these marks."""
+        return frozenset(((TERM,), *((TERM, *label) for label in self.labels.items())))
 
     @property
     def priority(self) -> int:

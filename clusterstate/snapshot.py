@@ -14,7 +14,7 @@ from clusterstate.columns import Columns
 from clusterstate.distinct import Ids
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, Reach
 from clusterstate.tally import Tally, Weight
 
 if TYPE_CHECKING:
@@ -234,12 +234,13 @@ class Snapshot:
 
     # --- pods ------------------------------------------------------------------------------
 
-    def tally(self, key: Hashable, topology_key: str | None, weight: Weight) -> Tally:
+    def tally(self, key: Hashable, topology_key: str | None, weight: Weight, reach: Reach = None) -> Tally:
         """The running count of Σ weight(class) over running pods, by domain of ``topology_key`` (None: by node).
 
-        ``key`` names it: equal keys must mean equal weights. It is kept current from then on.
+        ``key`` names it: equal keys must mean equal weights. It is kept current from then on. reach: marks of which
+        every class has one whose weight is other than 0, so that no others are looked at; None: all are.
         """
-        return self._columns.tally(key, topology_key, weight)
+        return self._columns.tally(key, topology_key, weight, reach)
 
     def domain_sums(self, tally: Tally, *, nominated: bool = True) -> IntArray:
         """(D,) a tally's sum per domain code (code 0: key absent), changes included."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT, NodeColumn
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import Mark, PodInfo, Reach
 
 Weight = Callable[[PodInfo], int]
 """What one running pod of a class adds to its domain; 0 for a class that does not take part."""
+
+
+FEW_ROWS = 4
+"""Rows that are added up one by one sooner than as an array."""
 
 
 class Tally:
@@ -21,25 +25,38 @@ class Tally:
     sums: (D,) int64, by domain code. Code 0 (the key is absent) gathers pods that count nowhere.
     """
 
-    __slots__ = ("_built", "column", "sums", "weight")
+    __slots__ = ("_built", "column", "reach", "sums", "weight")
 
-    def __init__(self, column: NodeColumn | None, weight: Weight) -> None:
+    def __init__(self, column: NodeColumn | None, weight: Weight, reach: Reach = None) -> None:
+        """reach: of which classes the weight may be other than 0."""
         self.column = column
         self.weight = weight
+        self.reach = reach
         self.sums: IntArray = np.zeros(0, np.int64)
         self._built = -1
 
-    def build(self, infos: Iterable[PodInfo], size: int) -> None:
-        """Counts from scratch over the placed pod classes."""
+    def build(self, infos: Iterable[PodInfo], size: int) -> list[tuple[PodInfo, int]]:
+        """Counts from scratch over the placed pod classes; those that count, with their weights."""
+        found: list[tuple[PodInfo, int]] = []
         self.sums = np.zeros(self._room(size), np.int64)
         self._built = self.column.version if self.column else 0
         codes = self.column.codes if self.column else None
         for info in infos:
             weight = self.weight(info)
             if weight:
-                rows = np.fromiter(info.rows.keys(), np.int64, len(info.rows))
-                counts = np.fromiter(info.rows.values(), np.int64, len(info.rows))
-                np.add.at(self.sums, rows if codes is None else codes[rows], counts * weight)
+                found.append((info, weight))
+                self._add_all(info.rows, codes, weight)
+        return found
+
+    def _add_all(self, placed: Mapping[int, int], codes: IntArray | None, weight: int) -> None:
+        """placed: row → pods there."""
+        if len(placed) <= FEW_ROWS:
+            for row, count in placed.items():
+                self.sums[row if codes is None else codes[row]] += count * weight
+            return
+        rows = np.fromiter(placed.keys(), np.int64, len(placed))
+        counts = np.fromiter(placed.values(), np.int64, len(placed))
+        np.add.at(self.sums, rows if codes is None else codes[rows], counts * weight)
 
     def _room(self, size: int) -> int:
         return size if self.column is None else len(self.column.values)
@@ -75,3 +92,57 @@ class Tally:
         if sums[ABSENT]:
             out[codes == ABSENT] = 0
         return out
+
+
+class Reached:
+    """Which placed pod classes and running counts may concern one another, found by marks and not one by one."""
+
+    __slots__ = ("_classes", "_everywhere", "_tallies")
+
+    def __init__(self) -> None:
+        self._classes: dict[Mark, dict[PodInfo, None]] = {}
+        self._tallies: dict[Mark, dict[Tally, None]] = {}
+        self._everywhere: dict[Tally, None] = {}
+
+    def add_class(self, info: PodInfo) -> None:
+        """A class of which the first pod was placed."""
+        for mark in info.marks:
+            self._classes.setdefault(mark, {})[info] = None
+
+    def drop_class(self, info: PodInfo) -> None:
+        """A class of which the last pod has left."""
+        for mark in info.marks:
+            found = self._classes[mark]
+            del found[info]
+            if not found:
+                del self._classes[mark]
+
+    def classes(self, reach: frozenset[Mark]) -> Iterable[PodInfo]:
+        """The placed classes that have one of the marks, each once."""
+        if len(reach) == 1:
+            return self._classes.get(next(iter(reach)), ())
+        return {info: None for mark in reach for info in self._classes.get(mark, ())}
+
+    def add_tally(self, tally: Tally) -> None:
+        """A count that is kept from now on."""
+        if tally.reach is None:
+            self._everywhere[tally] = None
+            return
+        for mark in tally.reach:
+            self._tallies.setdefault(mark, {})[tally] = None
+
+    def drop_tally(self, tally: Tally) -> None:
+        """A count that is kept no longer."""
+        if tally.reach is None:
+            del self._everywhere[tally]
+            return
+        for mark in tally.reach:
+            found = self._tallies[mark]
+            del found[tally]
+            if not found:
+                del self._tallies[mark]
+
+    def tallies(self, info: PodInfo) -> Iterable[Tally]:
+        """The kept counts whose weight for a class may be other than 0, each once."""
+        near = {tally: None for mark in info.marks for tally in self._tallies.get(mark, ())}
+        return (*self._everywhere, *near)

@@ -10,7 +10,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import (
     REPEL,
@@ -92,7 +92,7 @@ def _kept_out(pod: PodInfo, snapshot: Snapshot) -> Mask | None:
             terms = info.required_anti_affinity
             return sum(t.topology_key == key and compile_term(t, info.namespace)(pod) for t in terms)
 
-        tally = domain_tally(snapshot, ("kept out", pod.namespace, pod.labels), key, weight)
+        tally = domain_tally(snapshot, ("kept out", pod.namespace, pod.labels), key, weight, pod.picked_by)
         domains = occupied_domains(snapshot, tally)
         if domains is not None:
             hit = domains[snapshot.label_codes(key)[0]]
@@ -113,7 +113,7 @@ def _too_far(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
     near: Mask | None = None
     nowhere = True
     for key in dict.fromkeys(term.topology_key for term in terms):
-        tally = domain_tally(snapshot, ("affinity", pod.namespace, terms), key, weight)
+        tally = domain_tally(snapshot, ("affinity", pod.namespace, terms), key, weight, matchers[0].labels.marks)
         domains = occupied_domains(snapshot, tally, nominated=False)
         if domains is None or not domains.any():
             near = np.zeros(len(snapshot), np.bool_)
@@ -130,13 +130,14 @@ def _too_near(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
     """(n,) bool: rows sharing the topology of a term with a pod it picks; None: no row."""
     out: Mask | None = None
     matchers = [(term.topology_key, compile_term(term, pod.namespace)) for term in terms]
+    reach = any_of(*(matches.labels.marks for _, matches in matchers))
     put_back = _put_back(snapshot, [matches for _, matches in matchers]) if len(terms) > 1 else []
     for key in dict.fromkeys(key for key, _ in matchers):
 
         def weight(info: PodInfo, key: str = key) -> int:
             return sum(k == key and matches(info) for k, matches in matchers)
 
-        tally = domain_tally(snapshot, ("anti-affinity", pod.namespace, terms), key, weight)
+        tally = domain_tally(snapshot, ("anti-affinity", pod.namespace, terms), key, weight, reach)
         domains = occupied_domains(snapshot, tally, nominated=False)
         if put_back:
             domains = _with_rows(snapshot, key, domains, put_back)

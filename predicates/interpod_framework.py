@@ -9,7 +9,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, domain_tally, occupied_domains, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
@@ -104,7 +104,7 @@ def _occupied(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) 
 
     domains: dict[str, Mask | None] = {}
     for key in dict.fromkeys(term.topology_key for term in terms):
-        tally = domain_tally(snapshot, ("affinity", rules.name, terms), key, weight)
+        tally = domain_tally(snapshot, ("affinity", rules.name, terms), key, weight, terms[0].labels.marks)
         domains[key] = _any(occupied_domains(snapshot, tally))
     return domains, all(mask is None for mask in domains.values()) and bool(weight(pod))
 
@@ -123,12 +123,13 @@ def _either(mask: Mask | None, more: Mask | None) -> Mask | None:
 def _too_near(rules: TermRules, snapshot: Snapshot, terms: Terms) -> Mask | None:
     """(n,) bool: rows sharing the topology of a term with a pod it picks; None: no row."""
     out: Mask | None = None
+    reach = any_of(*(term.labels.marks for term in terms))
     for key in dict.fromkeys(term.topology_key for term in terms):
 
         def weight(info: PodInfo, key: str = key) -> int:
             return sum([term.topology_key == key and term.picks(info) for term in terms])
 
-        tally = domain_tally(snapshot, ("anti-affinity", rules.name, terms), key, weight)
+        tally = domain_tally(snapshot, ("anti-affinity", rules.name, terms), key, weight, reach)
         domains = occupied_domains(snapshot, tally)
         if domains is not None:
             out = _either(out, domains[snapshot.label_codes(key)[0]])
@@ -154,7 +155,7 @@ def _keeping_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> dict[str
             return sum([term.topology_key == key and term.picks(pod, labels) for term in wanted])
 
         rule = ("keeps out", rules.name, pod.namespace, pod.labels, labels)
-        domains = _any(occupied_domains(snapshot, domain_tally(snapshot, rule, key, weight)))
+        domains = _any(occupied_domains(snapshot, domain_tally(snapshot, rule, key, weight, pod.picked_by)))
         if domains is not None:
             out[key] = domains
     return out

@@ -15,7 +15,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, Reach, any_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import (
@@ -47,7 +47,7 @@ def affinity_sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArra
     rule = ("affinity sums", hard_weight, pod.namespace, pod.labels, tuple(own))
     out: IntArray | None = None
     for key in _keys(pod, snapshot, sorts):
-        tally = domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key))
+        tally = domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key), _reach(pod, key))
         if snapshot.domain_sums(tally).any():
             counts = snapshot.counts(tally)
             out = counts if out is None else out + counts
@@ -88,6 +88,12 @@ def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
         return total + _back(info, pod, hard_weight, key) if info.has_pod_affinity else total
 
     return weight
+
+
+def _reach(pod: PodInfo, key: str) -> Reach:
+    """Of which classes ``_weight`` may be other than 0."""
+    liked = (compile_term(term, pod.namespace).labels.marks for term, _ in _signed(pod) if term.topology_key == key)
+    return any_of(pod.picked_by, *liked)
 
 
 def _back(info: PodInfo, pod: PodInfo, hard_weight: int, key: str) -> int:

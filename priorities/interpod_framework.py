@@ -15,7 +15,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, Reach, any_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
@@ -68,6 +68,11 @@ class Liking:
         """What one running pod adds to its domain of ``key``."""
         return lambda info: sum(self._matches(info, key))
 
+    def reach(self, key: str) -> Reach:
+        """Of which classes ``weight`` and ``touch`` may be other than 0."""
+        own = (term.labels.marks for term, _ in self.own if term.topology_key == key)
+        return any_of(self.pod.picked_by, *own)
+
     def touch(self, key: str) -> Weight:
         """How many terms for ``key`` one running pod is concerned with."""
         return lambda info: len(self._matches(info, key))
@@ -98,7 +103,7 @@ class Liking:
         """(n,) int64: Σ of the weights on each row."""
         out: IntArray | None = None
         for key in self.keys(snapshot):
-            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key))
+            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key), self.reach(key))
             if snapshot.domain_sums(tally).any():
                 counts = snapshot.counts(tally)
                 out = counts if out is None else out + counts
@@ -118,13 +123,13 @@ class Liking:
     def _is_any(self, snapshot: Snapshot) -> bool:
         keys = self.keys(snapshot)
         for key in keys:
-            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key))
+            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key), self.reach(key))
             if snapshot.domain_sums(tally)[1:].any():
                 return True
         return any(self._touched(snapshot, key) for key in keys)
 
     def _touched(self, snapshot: Snapshot, key: str) -> bool:
-        tally = domain_tally(snapshot, ("affinity touches", self.rule), key, self.touch(key))
+        tally = domain_tally(snapshot, ("affinity touches", self.rule), key, self.touch(key), self.reach(key))
         return bool(snapshot.domain_sums(tally)[1:].any())
 
 

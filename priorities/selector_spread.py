@@ -116,7 +116,9 @@ def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     def weight(info: PodInfo) -> int:
         return int(info.namespace == pod.namespace and not info.terminating and matcher(info.labels))
 
-    return snapshot.counts(snapshot.tally(("SelectorSpread", pod.namespace, matcher), None, weight)).copy()
+    return snapshot.counts(
+        snapshot.tally(("SelectorSpread", pod.namespace, matcher), None, weight, matcher.marks)
+    ).copy()
 
 
 def _matcher_1_20(pod: PodInfo, snapshot: Snapshot) -> Matcher | None:

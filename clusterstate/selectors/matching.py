@@ -152,6 +152,17 @@ class Matcher:
         return not self.never and not self.requirements
 
     @property
+    def marks(self) -> frozenset[tuple[str, ...]] | None:
+        """Labels, as (key, value), of which whatever matches has one; None: there need not be any."""
+        if self.never:
+            return frozenset()
+        wanted = [requirement for requirement in self.requirements if requirement.operator == "In"]
+        if not wanted:
+            return None
+        narrowest = min(wanted, key=lambda requirement: len(requirement.values))
+        return frozenset((narrowest.key, value) for value in narrowest.values)
+
+    @property
     def keys(self) -> frozenset[str]:
         """The labels it reads."""
         return frozenset(requirement.key for requirement in self.requirements)

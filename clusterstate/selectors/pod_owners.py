@@ -19,7 +19,7 @@ from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels, LabelSelector, ReplicaSet, ReplicationController, Service, StatefulSet
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector, compile_map
 from clusterstate.snapshot import Snapshot
 
@@ -90,7 +90,8 @@ def count_matching(namespace: str, selectors: tuple[Selector, ...], snapshot: Sn
             return 0
         return int(all(matcher(info.labels) for matcher in matchers))
 
-    return snapshot.counts(snapshot.tally(("matching pods", namespace, selectors), None, weight)).copy()
+    tally = snapshot.tally(("matching pods", namespace, selectors), None, weight, matchers[0].marks)
+    return snapshot.counts(tally).copy()
 
 
 def count_matching_any(namespace: str, selectors: tuple[Selector, ...], snapshot: Snapshot) -> IntArray:
@@ -107,7 +108,8 @@ def count_matching_any(namespace: str, selectors: tuple[Selector, ...], snapshot
             return 0
         return int(any(matcher(info.labels) for matcher in matchers))
 
-    return snapshot.counts(snapshot.tally(("pods of any", namespace, selectors), None, weight)).copy()
+    reach = any_of(*(matcher.marks for matcher in matchers))
+    return snapshot.counts(snapshot.tally(("pods of any", namespace, selectors), None, weight, reach)).copy()
 
 
 # --- the index -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from clusterstate.selectors.matching import NOTHING, Matcher, SelectorError, com
 
 if TYPE_CHECKING:
     from clusterstate.growable import Mask
-    from clusterstate.podinfo import PodInfo
+    from clusterstate.podinfo import PodInfo, Reach
     from clusterstate.snapshot import Snapshot
     from clusterstate.tally import Tally, Weight
 
@@ -114,9 +114,12 @@ def running_error(snapshot: Snapshot, *sorts: str) -> str | None:
 # --- where pods are ------------------------------------------------------------------------
 
 
-def domain_tally(snapshot: Snapshot, rule: Hashable, topology_key: str, weight: Weight) -> Tally:
-    """The running count of a rule over the domains of a topology key; ``rule`` is all that ``weight`` depends on."""
-    return snapshot.tally((rule, topology_key), topology_key, weight)
+def domain_tally(snapshot: Snapshot, rule: Hashable, topology_key: str, weight: Weight, reach: Reach = None) -> Tally:
+    """The running count of a rule over the domains of a topology key; ``rule`` is all that ``weight`` depends on.
+
+    reach: see ``Snapshot.tally``.
+    """
+    return snapshot.tally((rule, topology_key), topology_key, weight, reach)
 
 
 def occupied_domains(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -> Mask | None:

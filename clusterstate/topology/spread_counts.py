@@ -10,7 +10,7 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import LabelSelector, TopologySpreadConstraint
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, compile_label_selector
 from clusterstate.selectors.node_selection import pod_matches_nodes, selects_nodes
 from clusterstate.snapshot import Snapshot
@@ -95,7 +95,8 @@ def _tally(snapshot: Snapshot, namespace: str | None, selectors: Selectors, topo
             return 0
         return sum(matcher(info.labels) for matcher in matchers)
 
-    return snapshot.tally(("topology spread", namespace, selectors, topology_key), topology_key, weight)
+    reach = any_of(*(matcher.marks for matcher in matchers))
+    return snapshot.tally(("topology spread", namespace, selectors, topology_key), topology_key, weight, reach)
 
 
 def any_pods(pod: PodInfo, snapshot: Snapshot, constraints: Constraints, namespace: str | None) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Taint
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, any_tolerates
 from clusterstate.selectors.node_selection import pod_matches_nodes_1_20, selects_nodes
 from clusterstate.snapshot import Snapshot
@@ -75,7 +75,8 @@ def pod_tally(snapshot: Snapshot, namespace: str, selectors: Selectors, topology
             return 0
         return sum(selector(info.labels) for selector in selectors)
 
-    return snapshot.tally(("spread counts", namespace, selectors, topology_key), topology_key, weight)
+    reach = any_of(*(selector.marks for selector in selectors))
+    return snapshot.tally(("spread counts", namespace, selectors, topology_key), topology_key, weight, reach)
 
 
 def counted_1_20(selector: Matcher) -> Selectors:

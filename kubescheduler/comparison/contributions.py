@@ -28,6 +28,7 @@ class Judgement:
 
     scheduler: PodScheduler
     decision: Decision
+    _places: dict[str, int | None] = attrs.field(factory=dict, init=False)
 
     @property
     def fine(self) -> bool:
@@ -41,6 +42,11 @@ class Judgement:
 
     def place(self, host: str) -> int | None:
         """Where a node is among the feasible ones; None if it is not."""
+        if host not in self._places:
+            self._places[host] = self._place(host)
+        return self._places[host]
+
+    def _place(self, host: str) -> int | None:
         if host not in self.decision.names:
             return None
         found = np.flatnonzero(self.decision.feasible == self.decision.names.index(host))
