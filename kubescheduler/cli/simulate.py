@@ -127,7 +127,7 @@ def _run(
             scheduler, workload, preempt=preempt, grace=grace, progress=tell, observe=observe, listen=listen
         ).run()
     if plot is not None:
-        write_plot(report, plot)
+        write_plot(report, plot, notes)
     pieces = () if listen is not None else rendered_report(report, output, notes, screen_of(sys.stdout))
     if observe is not None:
         for note in results.dropped():

@@ -10,6 +10,7 @@ import attrs
 
 WIDTH, PANEL, MARGIN, LEFT, LEGEND = 960, 260, 44, 72, 170
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f")
+WARNING = "#d62728"
 TICKS = 5
 
 Points = Sequence[tuple[float, float]]
@@ -33,8 +34,8 @@ class Panel:
     unit: str = ""
 
 
-def chart(title: str, panels: Sequence[Panel], end: float) -> str:
-    """The document. All panels show the time from 0 to ``end`` seconds."""
+def chart(title: str, panels: Sequence[Panel], end: float, note: str = "") -> str:
+    """The document. All panels show the time from 0 to ``end`` seconds. note: beside the title, in red."""
     height = MARGIN + len(panels) * (PANEL + MARGIN)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -43,6 +44,8 @@ def chart(title: str, panels: Sequence[Panel], end: float) -> str:
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
         f'<text x="{LEFT}" y="24" font-size="15">{escape(title)}</text>',
     ]
+    if note:
+        parts.append(f'<text x="{LEFT}" y="40" fill="{WARNING}">{escape(note)}</text>')
     for index, panel in enumerate(panels):
         parts += _panel(panel, MARGIN + 12 + index * (PANEL + MARGIN), end)
     return "\n".join([*parts, "</svg>", ""])

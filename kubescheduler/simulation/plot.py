@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterstate.errors import InputError
-from kubescheduler.simulation.line_chart import Line, Panel, chart, time_unit
+from kubescheduler.simulation.line_chart import WARNING, Line, Panel, chart, time_unit
 from kubescheduler.simulation.utilisation import share
 from kubescheduler.sources.files import check_place
 from kubescheduler.sources.whole_file import write_whole
@@ -45,20 +46,23 @@ def panels_of(report: Report) -> list[Panel]:
     return [Panel("in use, of the whole cluster", lines, "%"), Panel("pods without a node", [pending])]
 
 
-def write_plot(report: Report, path: str) -> None:
-    """Draws the report. Raises InputError when the file cannot be written."""
+def write_plot(report: Report, path: str, notes: Sequence[str] = ()) -> None:
+    """Draws the report. notes: what a reader has to know of it. Raises InputError when the file cannot be written."""
+    note = "; ".join(notes)
     panels = panels_of(report)
     try:
         if path.endswith(SVG):
-            write_whole(path, chart(TITLE, panels, report.end))
+            write_whole(path, chart(TITLE, panels, report.end, note))
         else:
-            _png(panels, report.end, path)
+            _png(panels, report.end, path, note)
     except OSError as error:
         raise InputError(f"--plot {path}: cannot be written: {error.strerror}") from error
 
 
-def _png(panels: list[Panel], end: float, path: str) -> None:
+def _png(panels: list[Panel], end: float, path: str, note: str) -> None:
     figure = importlib.import_module("matplotlib.figure").Figure(figsize=(9.6, 3 * len(panels)), layout="constrained")
+    if note:
+        figure.suptitle(note, color=WARNING, fontsize="small", wrap=True)
     unit, unit_name = time_unit(end)
     for axes, panel in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):
         for line in panel.lines:

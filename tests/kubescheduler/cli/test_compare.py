@@ -82,6 +82,36 @@ def test_runs_that_draw_ties(compare: Run) -> None:
     assert (same.status, "of 8" in same.out) == (1, True)
 
 
+@pytest.mark.parametrize("mode", ["independent", "sequence"])
+def test_effects_without_a_move(compare: Run, mode: str) -> None:
+    """Where every pod goes where it went, the table has the effects, and nothing of pods and causes."""
+    found = compare("--pods", "pod.yaml", "--new", "release=1.16", "--mode", mode)
+    assert (found.status, found.lines[0][:6]) == (0, ["0", "of", "1", "pods", "go", "elsewhere"])
+    assert ["pods", "placed", "0", "1", "1"] in found.lines
+    assert "CAUSE" not in found.out
+    document = json.loads(compare("--pods", "pod.yaml", "--new", "release=1.16", "--mode", mode, "-o", "json").out)
+    assert [effects["placed"] for effects in document["effects"]] == [1, 1]
+
+
+def test_workloads_stand_before_pods(compare: Run, folder: Path) -> None:
+    """A Deployment has one row, whatever of its pods goes elsewhere; JSON and YAML have it too."""
+    template = "metadata: {labels: {app: web}}, spec: {containers: [{name: c, resources: {requests: {cpu: 500m}}}]}"
+    (folder / "web.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+        f"spec: {{replicas: 3, selector: {{matchLabels: {{app: web}}}}, template: {{{template}}}}}\n"
+    )
+    call = ("--pods", "web.yaml", "--pods", "pod.yaml", *SPECS)
+    rows = compare(*call).lines
+    at = rows.index(["NAMESPACE", "WORKLOAD", "PODS", "MOVED", "COULD", "HAVE", "BEEN", "UNPLACED", "MAIN", "CAUSE"])
+    assert rows[at + 1][:3] == ["default", "Deployment/web", "3"]
+    assert rows[at + 2][:3] == ["<none>", "<none>", "1"]
+    assert rows[at + 4][:2] == ["NAMESPACE", "POD"]
+    documents = json.loads(compare(*call, "-o", "json").out), yaml.safe_load(compare(*call, "-o", "yaml").out)
+    for document in documents:
+        assert [found["workload"] for found in document["workloads"]] == ["Deployment/web", "Pod/web"]
+        assert sorted(found["workload"] for found in document["pods"]) == ["Deployment/web"] * 3 + ["Pod/web"]
+
+
 def test_wide_says_why(compare: Run) -> None:
     """The differences of the totals, and a sentence."""
     found = compare("--pods", "pod.yaml", *SPECS, "-o", "wide")

@@ -119,6 +119,9 @@ def test_passing_through_breaks_no_reader(kubescheduler: Run, folder: Path) -> N
         [pod] = json.loads(passed(command, "simulator"))["pods"]
         assert pod["metadata"]["annotations"]["kubescheduler/notes"].startswith(PASSED)
     assert passed("schedule", "name") == "default/web n1\n"
+    picture = kubescheduler(*COMMANDS["simulate"], "--extenders", "pass", "--plot", "a.svg")
+    assert picture.status == 0
+    assert f">{PASSED}: {DEAD}/good" in (folder / "a.svg").read_text()
 
 
 @pytest.mark.parametrize("output", ["csv", "timeline", "events", "simulator"])

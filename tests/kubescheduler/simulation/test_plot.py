@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from clusterstate.errors import InputError
-from kubescheduler.simulation.line_chart import Line, Panel, chart, nice, time_unit
+from kubescheduler.simulation.line_chart import WARNING, Line, Panel, chart, nice, time_unit
 from kubescheduler.simulation.plot import check_plot, panels_of, write_plot
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.utilisation import Sample
@@ -96,10 +96,21 @@ def test_png_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_png(tmp_path: Path) -> None:
-    """With matplotlib, if it is there."""
+    """With matplotlib, if it is there; a note changes the picture."""
     pytest.importorskip("matplotlib")
     write_plot(report(), str(tmp_path / "a.png"))
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    write_plot(report(), str(tmp_path / "b.png"), ["not asked"])
+    pictures = [(tmp_path / name).read_bytes() for name in ("a.png", "b.png")]
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures)
+    assert pictures[0] != pictures[1]
+
+
+def test_notes_are_in_the_picture(tmp_path: Path) -> None:
+    """Below the title, once; nothing without one."""
+    write_plot(report(), str(tmp_path / "a.svg"), ["extenders <x> were not asked"])
+    assert ">extenders &lt;x&gt; were not asked</text>" in (tmp_path / "a.svg").read_text()
+    write_plot(report(), str(tmp_path / "b.svg"))
+    assert WARNING not in (tmp_path / "b.svg").read_text().partition("<polyline")[0]
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
