@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.columns import Columns
+from clusterstate.devices.extended_resources import with_left_over
 from clusterstate.errors import ClusterStateError
 from clusterstate.nodetree import NodeTree
 from clusterstate.objects import Node, Pod
@@ -198,4 +199,6 @@ class ClusterCache:
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod's class."""
+        if self.objects.resource_claims:
+            pod = with_left_over(pod, Snapshot(self.columns, self.objects))
         return self.columns.info(pod)

@@ -14,7 +14,7 @@ from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_demand import Demand, Outcomes, Timer, outcomes, unlimited
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_search import INVALID_POOLS
-from clusterstate.devices.extended_resources import classes_by_resource, device_resources
+from clusterstate.devices.extended_resources import LEFT_OVER, classes_by_resource, device_resources, is_extended
 from clusterstate.devices.resource_claims import (
     ClaimError,
     OwnClaim,
@@ -34,6 +34,8 @@ IN_USE = "resourceclaim in use"
 NOT_AVAILABLE = "resourceclaim not available on the node"
 CANNOT_ALLOCATE = "cannot allocate all claims"
 CANNOT_FIT = "cannot fit resource"
+LEFT_OVER_CLAIM = "cannot schedule extended resource claim"
+"""An earlier attempt has left a claim for the pod's extended resources; PostFilter deletes it."""
 
 BINDING_TIMEOUT = 600.0
 """Seconds that devices have to get ready for binding."""
@@ -64,17 +66,26 @@ DEFAULTS = DeviceRules()
 
 def needs_devices(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> bool:
     """The pod has claims, or asks for something that a DeviceClass provides."""
-    if pod.spec.resource_claims:
-        return True
+    return bool(pod.spec.resource_claims) or asks_for_devices(pod, snapshot, features)
+
+
+def asks_for_devices(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> bool:
+    """The pod asks for an extended resource that a DeviceClass provides."""
     if not features.extended:
         return False
     classes = classes_by_resource(snapshot)
     return any(name in classes for name in device_resources(pod))
 
 
-def claims_of(pod: PodInfo, snapshot: Snapshot) -> tuple[ResourceClaim, ...]:
-    """Raises ClaimError for a claim that cannot be used."""
-    return resolve_claims(pod.namespace, pod.spec.resource_claims, snapshot.objects)
+def claims_of(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> tuple[ResourceClaim, ...]:
+    """The pod's claims, and the one for its extended resources that an earlier attempt left, if it still asks for any.
+
+    Raises ClaimError for a claim that cannot be used.
+    """
+    entries = pod.spec.resource_claims
+    if any(entry.name == LEFT_OVER for entry in entries) and not asks_for_devices(pod, snapshot, features):
+        entries = tuple(entry for entry in entries if entry.name != LEFT_OVER)
+    return resolve_claims(pod.namespace, entries, snapshot.objects)
 
 
 def _uid(pod: PodInfo) -> str:
@@ -89,7 +100,7 @@ def pre_filter(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules = DEFAULTS) 
     if not needs_devices(pod, snapshot, rules.features):
         return SKIP
     try:
-        claims = claims_of(pod, snapshot)
+        claims = claims_of(pod, snapshot, rules.features)
     except ClaimError as error:
         return PreFiltered(reasons=(str(error),))
     uid = _uid(pod)
@@ -135,9 +146,11 @@ def check_devices(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules = DEFAULT
     if not needs_devices(pod, snapshot, rules.features):
         return PASS
     try:
-        claims = claims_of(pod, snapshot)
+        claims = claims_of(pod, snapshot, rules.features)
     except ClaimError as error:
         return {str(error): np.ones(len(snapshot), np.bool_)}
+    if any(is_extended(claim) and claim.spec.requests for claim in claims):
+        return {LEFT_OVER_CLAIM: np.ones(len(snapshot), np.bool_)}
     demand = Demand.of(pod, claims, snapshot, rules.features)
     missing = demand.missing(snapshot)
     verdict: Verdict = {CANNOT_FIT: missing}
@@ -171,9 +184,12 @@ def _obstacles(found: Outcomes, snapshot: Snapshot) -> Iterator[tuple[str, Mask]
 def explain_devices(rules: DeviceRules, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     """By claim whether the node can use what it holds, or has the devices that it lacks."""
     try:
-        claims = claims_of(pod, snapshot)
+        claims = claims_of(pod, snapshot, rules.features)
     except ClaimError:
         return Unmet((Need("claims that can be used", reason, False),))
+    if reason == LEFT_OVER_CLAIM:
+        left = (claim.key for claim in claims if is_extended(claim) and claim.spec.requests)
+        return Unmet(tuple(Need("no claim of an earlier attempt", key, False) for key in left))
     demand = Demand.of(pod, claims, snapshot, rules.features)
     if reason == NOT_AVAILABLE:
         usable = [(claim.key, not bool(unavailable_on(claim, snapshot, rules)[0])) for claim in demand.allocated]
@@ -198,6 +214,17 @@ def _device_needs(demand: Demand, snapshot: Snapshot, rules: DeviceRules) -> Ite
         yield Need(wanted, "them" if fits else "too few", fits)
 
 
+def claims_given_up(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules) -> int:
+    """How many of the pod's claims have to be given up by now, which time alone may change."""
+    if not pod.spec.resource_claims or not rules.features.binding:
+        return 0
+    try:
+        claims = claims_of(pod, snapshot, rules.features)
+    except ClaimError:
+        return 0
+    return sum(has_to_be_given_up(claim, rules.today(), rules.binding_timeout) for claim in claims)
+
+
 def _row_by_row(_: PodInfo, __: Snapshot) -> bool:
     """Devices stay with the claims when pods leave."""
     return True
@@ -214,5 +241,6 @@ def dynamic_resources(rules: DeviceRules = DEFAULTS) -> FitPredicate:
         pre_filter=partial(pre_filter, rules=rules),
         pre_reads=Reads.RESOURCES,
         unresolvable=always,
+        moment=partial(claims_given_up, rules=rules),
         evidence=filter_evidence("DynamicResources", partial(explain_devices, rules)),
     )

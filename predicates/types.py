@@ -102,6 +102,8 @@ class FitPredicate:
     unresolvable: Callable[[str], bool] = never
     beyond: Callable[[PodInfo, Snapshot], Mask] | None = None
     amounts: bool = False
+    moment: Callable[[PodInfo, Snapshot], int] | None = None
+    """A number that changes when time alone changes the verdict; None: it follows from what is read."""
     evidence: CheckEvidence | None = None
     """What the check can say about its reasons when somebody asks; None for a custom check."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import attrs
+
 from clusterstate.api_names import is_extended_resource
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.objects import Container, FrozenMap, Labels, ObjectMeta, PodSpec
+from clusterstate.objects import Container, FrozenMap, Labels, ObjectMeta, Pod, PodResourceClaim, PodSpec
 from clusterstate.objects.resource import ClaimSpec, DeviceAsk, DeviceClass, DeviceRequest, ResourceClaim
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, controller_of
 from clusterstate.snapshot import Snapshot
 
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
@@ -103,6 +105,36 @@ def _amount(container: Container, resource: str) -> int:
 
 def _request_name(containers: Sequence[Container], at: int, resource: str) -> str:
     return f"container-{at}-request-{sorted(containers[at].requests).index(resource)}"
+
+
+LEFT_OVER = "<extended-resources>"
+"""The entry by which a pod gets a claim that an earlier attempt left; no entry of a user's can be called so."""
+
+
+def left_over_claims(snapshot: Snapshot) -> Mapping[str, ResourceClaim]:
+    """Pod uid → the claim for its extended resources that is there already, the first that arrived. Upstream: 1.36
+    findExtendedResourceClaim."""
+    return snapshot.derived("left_over_claims", Reads.RESOURCES, lambda: _by_owner(snapshot.objects))
+
+
+def _by_owner(objects: ClusterObjects) -> dict[str, ResourceClaim]:
+    found: dict[str, ResourceClaim] = {}
+    for claim in objects.resource_claims.values():
+        controller = controller_of(claim.metadata) if is_extended(claim) else None
+        if controller is not None:
+            found.setdefault(controller[1], claim)
+    return found
+
+
+def with_left_over(pod: Pod, snapshot: Snapshot) -> Pod:
+    """A pod that waits for a node, using the claim for its extended resources that an earlier attempt left, if any."""
+    if pod.node_name or not snapshot.objects.resource_claims:
+        return pod
+    claim = left_over_claims(snapshot).get(pod.metadata.uid)
+    if claim is None or claim.metadata.namespace != pod.metadata.namespace:
+        return pod
+    entry = PodResourceClaim(LEFT_OVER, claim.metadata.name)
+    return attrs.evolve(pod, spec=attrs.evolve(pod.spec, resource_claims=(*pod.spec.resource_claims, entry)))
 
 
 def is_extended(claim: ResourceClaim) -> bool:

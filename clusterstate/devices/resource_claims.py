@@ -7,6 +7,7 @@ from datetime import datetime
 
 import attrs
 
+from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod, PodResourceClaim, PodSpec
@@ -110,7 +111,7 @@ def has_to_be_given_up(claim: ResourceClaim, now: float, binding_timeout: float)
     isClaimReadyForBinding and isClaimTimeout.
     """
     ready = is_ready_for_binding(claim)
-    return ready is None or (not ready and _timed_out(claim, now, binding_timeout))
+    return ready is None or (not ready and is_binding_over(claim, now, binding_timeout))
 
 
 def is_ready_for_binding(claim: ResourceClaim) -> bool | None:
@@ -132,12 +133,34 @@ def is_ready_for_binding(claim: ResourceClaim) -> bool | None:
     return True
 
 
+def binding_failure(claim: ResourceClaim) -> str | None:
+    """The text of the failure that a device of the claim reports; None when none does. Upstream: 1.36
+    isClaimReadyForBinding."""
+    for device in claim.allocation.devices if claim.allocation is not None else ():
+        status = _status_of(claim, device) if device.binding_conditions else None
+        if status is None:
+            continue
+        details = status.details or (("", ""),) * len(status.conditions)
+        given = {kind: said for (kind, value), said in zip(status.conditions, details, strict=True) if value == "True"}
+        for kind in device.binding_failure_conditions:
+            if kind in given:
+                reason, message = given[kind]
+                return f"claim {claim.metadata.name} binding failed: reason={reason}, message={go_quote(message)}"
+    return None
+
+
+def waits_for_binding(claim: ResourceClaim) -> bool:
+    """Whether some device of the claim has conditions that have to be met before its pod is bound."""
+    return claim.allocation is not None and any(device.binding_conditions for device in claim.allocation.devices)
+
+
 def _status_of(claim: ResourceClaim, device: AllocatedDevice) -> DeviceStatus | None:
     mine = (device.driver, device.pool, device.device)
     return next((s for s in claim.device_statuses if (s.driver, s.pool, s.device) == mine), None)
 
 
-def _timed_out(claim: ResourceClaim, now: float, binding_timeout: float) -> bool:
+def is_binding_over(claim: ResourceClaim, now: float, binding_timeout: float) -> bool:
+    """Whether the time for binding that began with the allocation is over; times as in ``has_to_be_given_up``."""
     allocation = claim.allocation
     if allocation is None or allocation.timestamp is None:
         return False

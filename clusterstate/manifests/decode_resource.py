@@ -236,8 +236,16 @@ def _consumer(entry: Fields) -> ConsumerReference:
 
 
 def _device_status(entry: Fields) -> DeviceStatus:
-    conditions = ((c.text("type"), c.text("status")) for c in entry.children("conditions"))
-    return DeviceStatus(entry.text("driver"), entry.text("pool"), entry.text("device"), tuple(conditions))
+    given = list(entry.children("conditions"))
+    conditions = tuple((c.text("type"), c.text("status")) for c in given)
+    details = tuple((c.text("reason"), c.text("message")) for c in given)
+    return DeviceStatus(
+        entry.text("driver"),
+        entry.text("pool"),
+        entry.text("device"),
+        conditions,
+        details if any(map(any, details)) else (),
+    )
 
 
 # --- pod groups ----------------------------------------------------------------------------

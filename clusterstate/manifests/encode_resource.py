@@ -228,7 +228,11 @@ def _allocation(allocation: Allocation) -> dict[str, Any]:
 
 
 def _device_status(entry: DeviceStatus) -> dict[str, Any]:
-    conditions = [{"type": kind, "status": status} for kind, status in entry.conditions]
+    details = entry.details or (("", ""),) * len(entry.conditions)
+    conditions = [
+        present({"type": kind, "status": status, "reason": reason or None, "message": message or None})
+        for (kind, status), (reason, message) in zip(entry.conditions, details, strict=True)
+    ]
     fields = {"driver": entry.driver, "pool": entry.pool, "device": entry.device, "conditions": conditions or None}
     return present(fields)
 

@@ -194,12 +194,15 @@ class Allocation:
 
 @attrs.frozen
 class DeviceStatus:
-    """``conditions`` are (type, status)."""
+    """What a driver reports of an allocated device."""
 
     driver: str
     pool: str
     device: str
     conditions: tuple[tuple[str, str], ...] = ()
+    """(type, status) of each condition."""
+    details: tuple[tuple[str, str], ...] = ()
+    """(reason, message) of each condition, in the same order; empty: none has any."""
 
 
 @attrs.frozen

@@ -107,7 +107,7 @@ class CheckState(Remembered):
     framework releases, whose rules say so. skipped: the rule has nothing to say this time.
     """
 
-    __slots__ = ("erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
+    __slots__ = ("_moment", "erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
         super().__init__(predicate.reads if predicate.narrow is None else predicate.narrow(info))
@@ -117,9 +117,15 @@ class CheckState(Remembered):
         self.unresolvable: Mask | None = None
         self.erring = False
         self.skipped = False
+        self._moment = 0
 
     def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
-        """Brings the verdict up to date for the rows that changed."""
+        """Brings the verdict up to date for the rows that changed, or for all when time has changed it."""
+        if self.predicate.moment is not None:
+            moment = self.predicate.moment(pod, refresh.snapshot)
+            if moment != self._moment:
+                self._moment = moment
+                self.forget()
         rows = self.stale(refresh)
         if rows is None:
             self.verdict = self.predicate.check(pod, refresh.snapshot)

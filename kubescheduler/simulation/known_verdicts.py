@@ -19,7 +19,8 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 class KnownVerdicts:
     """Decides, or remembers the decision on a pod of the same class.
 
-    A nominated pod is decided on anew: it does not count itself among the nominated ones.
+    A nominated pod is decided on anew: it does not count itself among the nominated ones. So is one with claims: the
+    time in which its devices have to get ready for binding may be over by now.
     """
 
     ask: Decide
@@ -36,7 +37,7 @@ class KnownVerdicts:
         """Where the pod goes; a decision that is used again is on another pod."""
         if self._known_at != self.changes():
             self._known, self._known_at = {}, self.changes()
-        alike = self.reuses and not pod.nominated_node_name
+        alike = self.reuses and not pod.nominated_node_name and not pod.spec.resource_claims
         info = self.cache.info(pod)
         if alike and info in self._known:
             return self._known[info]

@@ -11,6 +11,8 @@ import attrs
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from clusterstate.objects.resource import ResourceClaim
+from kubescheduler.simulation.device_drivers import made_ready
 from kubescheduler.simulation.volume_controller import binds_to, provisions
 
 Change = tuple[Any, Any]
@@ -80,7 +82,7 @@ class SimulatedApi:
             self._replace(current, attrs.evolve(current, nominated_node_name=node_name))
 
     def update_object(self, obj: Any) -> None:
-        """Claims and volumes are bound at once, as the volume controller and provisioners do."""
+        """Claims and volumes are bound at once, and devices made ready, as controllers, provisioners and drivers do."""
         self._put(obj)
         if isinstance(obj, PersistentVolume):
             for claim in binds_to(obj, self.cache.objects):
@@ -88,6 +90,8 @@ class SimulatedApi:
         elif isinstance(obj, PersistentVolumeClaim):
             for made in provisions(obj):
                 self._put(made)
+        elif isinstance(obj, ResourceClaim) and (ready := made_ready(obj)) is not None:
+            self._put(ready)
 
     # --- inside ------------------------------------------------------------------------------
 

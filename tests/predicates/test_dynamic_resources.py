@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
 import numpy as np
 import pytest
 
 from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement
-from clusterstate.objects.resource import DeviceAsk, DeviceStatus, PendingAllocation, ResourceClaim
+from clusterstate.objects.resource import DeviceAsk, PendingAllocation
 from predicates.dynamic_resources import (
     CANNOT_ALLOCATE,
     CANNOT_FIT,
@@ -24,6 +23,7 @@ from tests.support.build import Cluster, make_node, names_where, resources
 from tests.support.devices import (
     DRIVER,
     allocated,
+    binding,
     device_cluster,
     exactly,
     first_of,
@@ -137,18 +137,6 @@ def test_what_is_refused_before_nodes_are_looked_at(
 
 
 ON_B = (NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", ("b",)),)),)
-
-
-def binding(claim: ResourceClaim, *conditions: tuple[str, str], since: str | None = None) -> ResourceClaim:
-    """With a device that has binding conditions and reports some; ``since`` is when it was allocated."""
-    assert claim.allocation is not None
-    devices = tuple(
-        attrs.evolve(d, binding_conditions=("Ready",), binding_failure_conditions=("Broken",))
-        for d in claim.allocation.devices
-    )
-    statuses = (DeviceStatus(DRIVER, "b", "g", conditions),) if conditions else ()
-    allocation = attrs.evolve(claim.allocation, devices=devices, timestamp=since)
-    return attrs.evolve(claim, allocation=allocation, device_statuses=statuses)
 
 
 LONG_AGO, JUST_NOW = "2020-01-01T00:00:00Z", "2020-01-01T00:05:00Z"

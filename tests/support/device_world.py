@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -61,8 +62,16 @@ class World:
         return self.cache.objects.resource_claims["default", name]
 
 
-def world(*others: object, args: DynamicResourcesArgs | None = None) -> World:
+def world(
+    *others: object,
+    args: DynamicResourcesArgs | None = None,
+    time: ManualTime | None = None,
+    gates: Mapping[str, bool] | None = None,
+    client: bool = True,
+) -> World:
     cache = ClusterCache.of([*NODES, make_class(extended_resource_name="example.com/gpu"), *SLICES, *others], READING)
-    api, time = Api(), ManualTime()
-    services = Services("1.36", cache, client=api, time=time, today=lambda: TODAY)
+    api, time = Api(), time or ManualTime()
+    services = Services(
+        "1.36", cache, client=api if client else None, time=time, today=lambda: TODAY, feature_gates=gates or {}
+    )
     return World(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p")), api, time)

@@ -19,6 +19,7 @@ from clusterstate.objects.resource import (
     DeviceAttribute,
     DeviceClass,
     DeviceRequest,
+    DeviceStatus,
     Placement,
     ResourceClaim,
     ResourceSlice,
@@ -101,3 +102,17 @@ def pod_with(*claims: str, name: str = "p", made: Mapping[str, str | None] | Non
     pod = make_pod(name, resource_claims=tuple(entries), **spec)
     statuses = tuple(ResourceClaimStatus(entry, claim) for entry, claim in (made or {}).items() if claim != "")
     return attrs.evolve(pod, resource_claim_statuses=statuses)
+
+
+def binding(
+    claim: ResourceClaim, *conditions: tuple[str, str], since: str | None = None, node: str = "b", **status: Any
+) -> ResourceClaim:
+    """With a device that has binding conditions and reports some; ``since`` is when it was allocated."""
+    assert claim.allocation is not None
+    devices = tuple(
+        attrs.evolve(d, binding_conditions=("Ready",), binding_failure_conditions=("Broken",))
+        for d in claim.allocation.devices
+    )
+    statuses = (DeviceStatus(DRIVER, node, "g", conditions, **status),) if conditions else ()
+    allocation = attrs.evolve(claim.allocation, devices=devices, timestamp=since)
+    return attrs.evolve(claim, allocation=allocation, device_statuses=statuses)

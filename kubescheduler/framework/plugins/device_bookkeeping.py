@@ -13,9 +13,16 @@ from clusterstate.devices.device_allocation import allocations
 from clusterstate.devices.device_demand import Demand, devices_on
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.extended_resources import is_extended
-from clusterstate.devices.resource_claims import consumer, is_reserved_for, is_usable_by
+from clusterstate.devices.resource_claims import (
+    binding_failure,
+    consumer,
+    is_binding_over,
+    is_ready_for_binding,
+    is_reserved_for,
+    is_usable_by,
+)
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import Pod
+from clusterstate.objects import OwnerReference, Pod
 from clusterstate.objects.resource import Allocation, PendingAllocation, ResourceClaim
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
@@ -34,8 +41,6 @@ class ReservedDevices:
     """The claims that get devices, as they were, with the devices."""
     used: tuple[ResourceClaim, ...]
     """The claims that had their devices before."""
-    written: list[ResourceClaim] = attrs.field(factory=list)
-    """The claims that were written."""
 
     def entries(self) -> list[tuple[ResourceClaim, Allocation | None]]:
         """Every claim, with what it is to be given."""
@@ -43,8 +48,8 @@ class ReservedDevices:
 
 
 def deallocated(claim: ResourceClaim) -> ResourceClaim:
-    """The claim without devices and without pods that use them."""
-    return attrs.evolve(claim, allocation=None, reserved_for=())
+    """The claim without devices, what their drivers reported, and pods that use them."""
+    return attrs.evolve(claim, allocation=None, reserved_for=(), device_statuses=())
 
 
 @attrs.frozen(eq=False)
@@ -77,32 +82,58 @@ class DeviceBooks:
         reserved = self._reserved(state)
         for claim, allocation in reserved.entries() if reserved is not None else ():
             current = self._current(claim)
+            if allocation is None and is_reserved_for(current, pod.metadata.uid):
+                continue
             if not is_usable_by(current, pod.metadata.uid):
                 return Status.unresolvable(IN_USE)
             self.write(self._dated(_given(current, allocation, pod)))
-            if reserved is not None:
-                reserved.written.append(claim)
             self._forget(claim)
         return None
 
     def release(self, state: CycleState, pod: Pod) -> None:
-        """Undoes both. Raises SchedulingError with the API's text."""
+        """Gives back what is reserved and was not written, and has the claims no longer reserved for the pod. What was
+        allocated stays so, for PostFilter to take away if it is in the way of a later attempt; the claim for extended
+        resources is deleted. Raises SchedulingError with the API's text. Upstream: 1.36 Unreserve.
+        """
         reserved = self._reserved(state)
         if reserved is None:
             return
         state.delete(STATE)
-        ours = {id(claim) for claim, _ in reserved.fresh}
         for claim, _ in reserved.fresh:
             self._forget(claim)
-        for claim in reserved.written:
+        for claim, _ in reserved.entries():
             current = self.handle.cache.objects.resource_claims.get((claim.metadata.namespace, claim.metadata.name))
             if current is None:
                 continue
             if is_extended(claim):
-                with self.handle.lock:
-                    self.handle.cache.remove(current)
-            else:
-                self.write(_taken_back(current, pod, devices_too=id(claim) in ours))
+                self.remove(current)
+            elif current.allocation is not None and is_reserved_for(current, pod.metadata.uid):
+                self.write(_taken_back(current, pod))
+
+    def remove(self, claim: ResourceClaim) -> None:
+        """Deletes a claim for extended resources."""
+        with self.handle.lock:
+            self.handle.cache.remove(claim)
+
+    def are_ready(self, state: CycleState, timeout: float) -> bool:
+        """Whether the devices of all claims are ready for binding. timeout: seconds from the allocation on.
+
+        Raises SchedulingError when one is not going to be. Upstream: 1.36 isPodReadyForBinding.
+        """
+        for claim in self.current(state):
+            ready = is_ready_for_binding(claim)
+            if ready is None:
+                raise SchedulingError(binding_failure(claim) or "")
+            if not ready:
+                if is_binding_over(claim, self.today(), timeout):
+                    raise SchedulingError(f"claim {claim.metadata.name} binding timeout")
+                return False
+        return True
+
+    def current(self, state: CycleState) -> list[ResourceClaim]:
+        """The claims of the pod as they are by now. Raises SchedulingError when one is gone."""
+        reserved = self._reserved(state)
+        return [self._current(claim) for claim, _ in reserved.entries()] if reserved is not None else []
 
     def write(self, claim: ResourceClaim) -> None:
         """Raises SchedulingError with the API's text."""
@@ -146,12 +177,15 @@ class DeviceBooks:
 
 
 def _given(claim: ResourceClaim, allocation: Allocation | None, pod: Pod) -> ResourceClaim:
+    if is_extended(claim) and not claim.metadata.owner_references:
+        owner = OwnerReference("Pod", pod.metadata.name, pod.metadata.uid, controller=True)
+        claim = attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, owner_references=(owner,)))
     mine = () if is_reserved_for(claim, pod.metadata.uid) else (consumer(pod),)
     return attrs.evolve(claim, allocation=allocation or claim.allocation, reserved_for=(*claim.reserved_for, *mine))
 
 
-def _taken_back(claim: ResourceClaim, pod: Pod, *, devices_too: bool) -> ResourceClaim:
-    """Without the pod; without devices too, if nobody else uses them."""
-    others = tuple(entry for entry in claim.reserved_for if entry.uid != pod.metadata.uid)
-    allocation = None if devices_too and not others else claim.allocation
-    return attrs.evolve(claim, allocation=allocation, reserved_for=others)
+def _taken_back(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
+    """Without the pod."""
+    return attrs.evolve(
+        claim, reserved_for=tuple(entry for entry in claim.reserved_for if entry.uid != pod.metadata.uid)
+    )

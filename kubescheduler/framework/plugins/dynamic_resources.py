@@ -11,7 +11,8 @@ import numpy as np
 from clusterstate.api_names import go_quote
 from clusterstate.devices.device_demand import Timer, unlimited
 from clusterstate.devices.device_features import DeviceFeatures
-from clusterstate.devices.resource_claims import ClaimError, own_claims, resolve_claims
+from clusterstate.devices.extended_resources import left_over_claims
+from clusterstate.devices.resource_claims import ClaimError, own_claims, resolve_claims, waits_for_binding
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
@@ -27,7 +28,14 @@ from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deal
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, RESOURCE_CLAIM, RESOURCE_SLICE, Action
 from kubescheduler.queue.queueing_hints import Registered
-from predicates.dynamic_resources import NOT_AVAILABLE, DeviceRules, dynamic_resources, needs_devices, unavailable_on
+from predicates.dynamic_resources import (
+    LEFT_OVER_CLAIM,
+    NOT_AVAILABLE,
+    DeviceRules,
+    dynamic_resources,
+    needs_devices,
+    unavailable_on,
+)
 from priorities.dynamic_resources import dynamic_resources_score
 
 NAME = "DynamicResources"
@@ -36,6 +44,12 @@ STATE = f"PreFilter{NAME}"
 
 NO_CLAIMS = "no new claims to deallocate"
 DEALLOCATED = "deallocation of ResourceClaim completed"
+DELETED = "deletion of ResourceClaim completed"
+TIMED_OUT = "device binding timeout"
+PENDING = "BindingConditionsPending"
+"""The reason of the event that says that a pod waits."""
+POLL_SECONDS = 5.0
+"""How long PreBind waits between two looks at binding conditions."""
 NOT_SCHEDULABLE = "still not schedulable"
 
 POINTS = frozenset(
@@ -124,6 +138,10 @@ class DynamicResources:
         snapshot = self._handle.snapshot()
         if refused or not needs_devices(snapshot.info(pod), snapshot, self.rules.features):
             return None, Status.unschedulable(NO_CLAIMS)
+        left = left_over_claims(snapshot).get(pod.metadata.uid)
+        if left is not None and any(LEFT_OVER_CLAIM in status.reasons for status in statuses.values()):
+            self._books.remove(left)
+            return None, Status.unschedulable(DELETED)
         claim = self._in_the_way(pod, statuses)
         if claim is None:
             return None, Status.unschedulable(NOT_SCHEDULABLE)
@@ -162,9 +180,32 @@ class DynamicResources:
         """Skips PreBind for pods without devices."""
         return None if self._has_devices(pod) else Status(Code.Skip)
 
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
-        """Writes the allocations, and that the pod uses them."""
-        return self._books.commit(state, pod)
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Writes the allocations, and that the pod uses them, and waits until its devices are ready for binding.
+
+        Without an API nobody would make them ready, and nothing is waited for. Raises CancelledError when it is told
+        to stop.
+        """
+        refused = self._books.commit(state, pod)
+        if refused is not None or self._handle.client is None or not self.rules.features.binding:
+            return refused
+        if not any(map(waits_for_binding, self._books.current(state))):
+            return None
+        note = f"waiting for binding conditions for device on node {node_name}"
+        self._handle.events.event(pod, "Normal", PENDING, "Scheduling", note)
+        return None if self._until_ready(state) else Status.failure(TIMED_OUT)
+
+    def _until_ready(self, state: CycleState) -> bool:
+        """Looks at once and then every five seconds; False when time is up."""
+        clock, timeout = self._handle.clock, self.rules.binding_timeout
+        end = clock() + timeout
+        while not self._books.are_ready(state, timeout):
+            left = end - clock()
+            if left <= 0:
+                return False
+            self._handle.sleep(state.cancellation, min(POLL_SECONDS, left))
+            state.cancellation.check()
+        return True
 
     def _has_devices(self, pod: Pod) -> bool:
         if pod.spec.resource_claims:
@@ -228,8 +269,10 @@ REASONS = (
     PluginReason("cannot allocate all claims", UNRESOLVABLE),
     PluginReason("invalid resource pools were encountered", UNRESOLVABLE),
     PluginReason("cannot fit resource", UNRESOLVABLE),
+    PluginReason("cannot schedule extended resource claim", UNRESOLVABLE),
     PluginReason("no new claims to deallocate", UNSCHEDULABLE, "PostFilter"),
     PluginReason("deallocation of ResourceClaim completed", UNSCHEDULABLE, "PostFilter"),
+    PluginReason("deletion of ResourceClaim completed", UNSCHEDULABLE, "PostFilter"),
     PluginReason("still not schedulable", UNSCHEDULABLE, "PostFilter"),
 )
 EVENTS = (

@@ -8,6 +8,9 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.objects.resource import DeviceConfig, PendingAllocation
 from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.plugins.dynamic_resources import DEALLOCATED, STATE
+from predicates.dynamic_resources import NOT_AVAILABLE
+from predicates.types import GO_ON
 from tests.support.build import resources
 from tests.support.device_world import HELD, ON_A, UID, WRITTEN, world
 from tests.support.devices import (
@@ -44,15 +47,40 @@ def test_from_reserve_to_pre_bind() -> None:
 
 @pytest.mark.parametrize("bound", [False, True], ids=["before PreBind", "after PreBind"])
 def test_unreserve(bound: bool) -> None:
-    """Everything is as it was, however often it is called."""
+    """Nothing is reserved any more, however often it is called; what PreBind wrote stays allocated."""
     here, pod = world(make_claim()), pod_with("c")
     here.plugin.reserve(here.state, pod, "a")
     if bound:
         here.plugin.pre_bind(here.state, pod, "a")
     for _ in range(2):
         here.plugin.unreserve(here.state, pod, "a")
-        assert here.claim() == make_claim()
+        assert here.claim().reserved_for == ()
+        assert (here.claim().allocation is not None) is bound
         assert not here.cache.objects.pending_allocations
+
+
+def test_a_claim_that_was_reserved_before_is_given_back_too() -> None:
+    """Unreserve takes away what an earlier attempt wrote, and PreBind does not write it again."""
+    here, pod = world(attrs.evolve(HELD, reserved_for=users(UID, "u"))), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    here.plugin.pre_bind(here.state, pod, "a")
+    assert here.api.written == []
+    here.plugin.unreserve(here.state, pod, "a")
+    assert here.claim().reserved_for == users("u")
+
+
+def test_what_an_earlier_attempt_left_is_taken_away_when_it_is_in_the_way() -> None:
+    """A claim that stays allocated on a node where the pod was not bound, and does not fit by now."""
+    here, pod = world(make_claim()), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    here.plugin.pre_bind(here.state, pod, "a")
+    here.plugin.unreserve(here.state, pod, "a")
+    verdict = here.plugin.check.check(here.cache.info(pod), here.cache.snapshot())
+    assert verdict[NOT_AVAILABLE].tolist() == [False, True]
+    here.state.write(STATE, GO_ON)
+    statuses = {"a": Status.unschedulable("Insufficient cpu"), "b": Status.unresolvable(NOT_AVAILABLE)}
+    assert here.plugin.post_filter(here.state, pod, statuses)[1] == Status.unschedulable(DEALLOCATED)
+    assert here.claim() == make_claim()
 
 
 def test_a_claim_that_has_its_devices() -> None:
