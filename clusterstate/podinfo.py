@@ -82,6 +82,8 @@ class PodInfo:
     """
 
     __slots__ = (
+        "_marks",
+        "_picked_by",
         "controller",
         "key",
         "labels",
@@ -104,6 +106,8 @@ class PodInfo:
         self.node_name = ""
         affinity = self.spec.affinity
         self.stirs = affinity is not None and (self.has_pod_affinity or affinity.node_affinity is None)
+        self._marks: tuple[Mark, ...] | None = None
+        self._picked_by: frozenset[Mark] | None = None
         self.rows: dict[int, int] = {}
         self.tallies: list[tuple[PodCount, int]] = []
 
@@ -116,8 +120,13 @@ class PodInfo:
         return named
 
     @property
-    def marks(self) -> Iterable[Mark]:
-        """What the class has of which running counts may read, each once."""
+    def marks(self) -> tuple[Mark, ...]:
+        """What running counts know the class by, each once."""
+        if self._marks is None:
+            self._marks = tuple(self._found_marks())
+        return self._marks
+
+    def _found_marks(self) -> Iterable[Mark]:
         terms = [*self.required_affinity, *self.required_anti_affinity]
         terms += [weighted.term for weighted in (*self.preferred_affinity, *self.preferred_anti_affinity)]
         return dict.fromkeys((*self.labels.items(), *(mark for term in terms for mark in term_marks(term))))
@@ -125,7 +134,9 @@ class PodInfo:
     @property
     def picked_by(self) -> frozenset[Mark]:
         """Of the classes that have a term which picks this one, each has one of these marks."""
-        return frozenset(((TERM,), *((TERM, *label) for label in self.labels.items())))
+        if self._picked_by is None:
+            self._picked_by = frozenset(((TERM,), *((TERM, *label) for label in self.labels.items())))
+        return self._picked_by
 
     @property
     def priority(self) -> int:

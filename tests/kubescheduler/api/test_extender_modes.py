@@ -41,7 +41,7 @@ def _cluster(release: str = "1.16") -> ks.Cluster:
 def test_a_dead_extender_on_both_sides_is_no_sameness(new: str, ignorable: bool, mode: str) -> None:
     """Both fail alike and nothing was compared; nothing tolerates that."""
     policy = _policy(DEAD, ignorable=ignorable)
-    sides = {"old": {"policy": policy}, "new": {"policy": policy, "release": new}}
+    sides: dict[str, Any] = {"old": {"policy": policy}, "new": {"policy": policy, "release": new}}
     found = ks.compare(_cluster(), [ks.pod("a"), ks.pod("b")], **sides, mode=mode)
     assert (found.same, found.moved, len(found.errors)) == (False, (), 2)
     assert found.differs(frozenset(Cause))
