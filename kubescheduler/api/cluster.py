@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import IO, Any, Self
 
 from algorithmprovider.registry import nearest
@@ -16,19 +17,19 @@ from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from clusterstate.release_view import ReleaseView
 from kubescheduler.api import manifest_builders
-from kubescheduler.api.cluster_entries import Entries, Entry, key_of, named
+from kubescheduler.api.asked_pods import PodAsking
+from kubescheduler.api.cluster_entries import Entries, Entry, key_of
 from kubescheduler.api.given_objects import (
     KINDS_OF_GIVEN,
     Given,
     decoded,
-    flat,
     found_in,
-    is_file_name,
-    is_text,
     read_paths,
 )
 from kubescheduler.api.what_if import WhatIf
+from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.releases import release_named
+from kubescheduler.simulation.pods_to_place import Beside, PodsToPlace
 from kubescheduler.sources.cluster_input import Progress
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 
@@ -240,6 +241,15 @@ class Cluster(WhatIf):
         """A fresh cache for one scheduler; view: its engine's, by default the release's."""
         return ClusterCache.of(self.objects, release_named(self._release).default_view if view is None else view)
 
+    def with_beside(self, beside: Iterable[Beside]) -> Self:
+        """With decoded objects, each in place of one with its kind and name; see ``PodsToPlace.beside``.
+
+        >>> Cluster().with_beside(Cluster().to_place([{"spec": {}, "metadata": {"name": "a"}}]).beside)
+        <Cluster of release 1.16: 0 nodes, 0 pods>
+        """
+        new = [Entry(obj, "" if item is None else item.source, item) for obj, item in beside]
+        return self._of(Entries((*self._entries, *new)), new=new) if new else self
+
     def replaced(self, objects: Iterable[ClusterObject]) -> Self:
         """With decoded objects in place of those with their names."""
         by_key = {key_of(obj): obj for obj in objects}
@@ -257,63 +267,47 @@ class Cluster(WhatIf):
     ) -> list[Pod]:
         """The pods to decide: names of pods of the cluster, file names, manifests, texts, objects, one or several.
 
-        They are filled in as the release does it, with the cluster's priority classes. what: their name in errors.
-        validate: what fields that nobody knows are, by default as for the cluster. notice: is called with what was left
-        out and, for ``"warn"``, with such fields; by default these are warnings of Python's.
-        Raises DecodeError with every fault; a pod that runs in the cluster already is one.
+        They are filled in as the release does it, with the cluster's priority classes; those of a controller (a
+        Deployment, Job, DaemonSet …) are made by its template. What else is given, a Service say, is read and passed
+        over here. what: their name in errors. validate: what fields that nobody knows are, by default as for the
+        cluster. notice: is called with what was left out and, for ``"warn"``, with such fields; by default these are
+        warnings of Python's. Raises DecodeError with every fault; a pod that runs in the cluster already is one.
 
         >>> Cluster().pods_from({"metadata": {"name": "web"}, "spec": {}})[0].key
         'default/web'
         """
-        problems: list[str] = []
-        pods: list[Pod] = []
-        notes: dict[str, None] = {}
-        strictness = strictness_of(validate, self._strictness)
-        for thing in flat(given):
-            try:
-                pods += self._pods_from(thing, what, strictness, notes)
-            except DecodeError as error:
-                problems += error.problems
-        problems += (f"{named(pod)}: {fault}" for pod in pods if (fault := self._runs(pod)))
-        if problems:
-            raise DecodeError(problems)
-        for note in notes:
+        found = self.to_place(given, what, validate=validate)
+        for note in found.notes:
             warnings.warn(note, UserWarning, stacklevel=2) if notice is None else notice(note)
-        return pods
+        return found.pods
 
-    def _pods_from(self, thing: Any, what: str, strictness: Strictness, notes: dict[str, None]) -> list[Pod]:
-        if isinstance(thing, str) and not is_text(thing) and not is_file_name(thing):
-            pod = self.find_pod(thing)
-            if pod is not None:
-                return [pod]
-            if not os.path.exists(thing):
-                names = [key_of(pod)[1] for pod in self.pods]
-                close = nearest(thing, [*names, *(name.partition("/")[2] for name in names)])
-                raise DecodeError(f"{what}: {thing}: neither a pod of the cluster nor a file{close}")
-        given = found_in(thing, what=what, kind="Pod")
-        entries, found = decoded(
-            given,
+    def to_place(
+        self,
+        given: Any,
+        what: str = "pods",
+        *,
+        validate: Judgement | None = None,
+        daemons: DaemonController | None = None,
+    ) -> PodsToPlace:
+        """The pods to decide, and what else is given with them, which has to be in the cluster; see ``pods_from``.
+
+        Its ``notes`` are for the caller to tell. daemons: what makes the pods of DaemonSets, by default the release's
+        controller.
+
+        >>> spec = {"template": {"spec": {"containers": [{"name": "c"}]}}}
+        >>> agent = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": spec}
+        >>> [pod.key for pod in Cluster().node("a").node("b").to_place(agent).pods]
+        ['default/agent-a', 'default/agent-b']
+        """
+        return PodAsking(
+            self,
+            partial(self._find, "Pod"),
+            self._classes,
             self._release,
-            priority_classes=self._classes,
-            defaulting=self._defaulting,
-            strictness=strictness,
-        )
-        pods = [entry.obj for entry in entries if isinstance(entry.obj, Pod)]
-        if not pods:
-            holds = [f"a {type(entry.obj).__name__}" for entry in entries] + found
-            raise DecodeError(f"{what}: no pods in it{' (found: ' + '; '.join(holds) + ')' if holds else ''}")
-        notes.update(dict.fromkeys(found))
-        return pods
-
-    def _runs(self, pod: Pod) -> str:
-        there = self._entries.find(key_of(pod))
-        if there is None or not isinstance(there.obj, Pod) or not there.obj.node_name:
-            return ""
-        name = key_of(pod)[1].removeprefix("default/")
-        return (
-            f'it runs on {there.obj.node_name}; decide it in cluster.unbound("{name}"), where it waits, '
-            "or give the pod another name"
-        )
+            self._defaulting,
+            strictness_of(validate, self._strictness),
+            daemons,
+        ).read(given, what)
 
     # --- inside ------------------------------------------------------------------------------
 

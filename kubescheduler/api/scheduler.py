@@ -190,8 +190,14 @@ class Scheduler:
         return out
 
     def _pods(self, given: Any, what: str) -> list[Pod]:
-        pods = self._read.pods_from(given, what, notice=self._notes.setdefault)
+        found = self._read.to_place(given, what)
+        pods = found.pods
+        for note in (*found.notes, *found.controllers):
+            self._notes.setdefault(note)
         taken = ((pod, self._bound.get(key_of(pod)[1])) for pod in pods)
-        if problems := [f"{named(pod)}: it runs on {found[1]}, to which it was bound" for pod, found in taken if found]:
+        if problems := [f"{named(pod)}: it runs on {bound[1]}, to which it was bound" for pod, bound in taken if bound]:
             raise DecodeError(problems)
+        for obj in found.objects:
+            self._running.cache.add(obj)
+        self._read = self._read.with_beside(found.beside)
         return pods

@@ -65,19 +65,19 @@ def compare(  # noqa: PLR0913
     ['b', 'a']
     """
     from kubescheduler.comparison.comparing import compare as run
-    from kubescheduler.engine.releases import newest
+    from kubescheduler.engine.releases import daemons_among, newest
+    from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 
     specs = [
         spec if spec.extenders != "live" else attrs.evolve(spec, extenders=extenders)
         for spec in _sides(cluster, old, new)
     ]
-    seen = cluster.for_release(newest(spec.release for spec in specs).name)
-    notes: list[str] = []
-    decided = seen.pending() if pods is None else seen.pods_from(pods, notice=notes.append)
-    objects = without(seen, decided)
+    releases = [spec.release for spec in specs]
+    seen = cluster.for_release(newest(releases).name)
+    asked = PodsToPlace(seen.pending()) if pods is None else seen.to_place(pods, daemons=daemons_among(releases))
     found = run(
-        objects,
-        decided,
+        joined(without(seen, asked.pods), asked.objects),
+        asked.pods,
         specs[0],
         specs[1:],
         mode=mode,
@@ -87,7 +87,7 @@ def compare(  # noqa: PLR0913
         seeds=seeds,
         evidence=evidence,
     )
-    return attrs.evolve(found, notes=(*notes, *found.notes))
+    return attrs.evolve(found, notes=(*asked.notes, *asked.controllers, *found.notes))
 
 
 def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
@@ -167,19 +167,25 @@ def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workloa
 def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options: Any) -> Room:
     """How many more of a pod fit, one after another, and what stops the next one.
 
-    pod: as for ``Scheduler.decide``. limit: no more than so many are placed. options: a Scheduler's.
+    pod: as for ``Scheduler.decide``, or a controller with a pod template, of which one pod is asked about; of a
+    DaemonSet it is how many of its nodes have room. limit: no more than so many are placed. options: a Scheduler's.
 
     >>> from kubescheduler import Cluster, pod
     >>> room = capacity(Cluster().node("a", cpu=4).node("b", cpu=2), pod("web", cpu=1))
     >>> room.count, room.stopped.message
     (6, '0/2 nodes are available: 2 Insufficient cpu.')
     """
-    from kubescheduler.simulation.room import room_for
+    from kubescheduler.simulation.room import room_of
 
-    pods = cluster.pods_from(pod, "pod")
-    if len(pods) > 1:
-        raise DecodeError(f"capacity takes one pod, found {', '.join(key_of(each)[1] for each in pods)}")
-    return room_for(pods[0], Scheduler(cluster, **options).running, limit=limit)
+    asked = cluster.to_place(pod, "pod")
+    for note in asked.notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    kinds = asked.distinct()
+    if len(kinds) != 1:
+        found = ", ".join(key_of(each)[1] for pods in kinds for each in pods) or "none"
+        raise DecodeError(f"capacity takes one pod, or the pods of one controller, found {found}")
+    running = Scheduler(cluster.with_beside(asked.beside), **options).running
+    return room_of(kinds[0], running, limit=limit)
 
 
 def migrate(

@@ -67,7 +67,7 @@ def capacity(
     """How many more of each pod fit in CLUSTER: files, folders, .csv files of nodes, or - for standard input.
 
     Copies of a pod are placed one after another until none fits; what stops the next one is shown by node. Each pod of
-    the files has the cluster to itself.
+    the files has the cluster to itself. Of a DaemonSet it is how many of its nodes have room for its pod.
 
     \b
     Examples:
@@ -83,7 +83,6 @@ def capacity(
         nothing_collected,
         read_pods_for,
         read_shown,
-        with_owners,
     )
     from kubescheduler.cli.terminal.screen import screen_of
 
@@ -97,26 +96,27 @@ def capacity(
         asked = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting, validate))
         if configured is None or found is None or asked is None or problems:
             raise InputError(problems)
-        scheduler = engine.scheduler(configured, with_owners(found, asked))
-    for note in (*notes_on_cluster(found), *asked.notes):
+        found = found.with_beside(asked.beside)
+        scheduler = engine.scheduler(configured, found)
+    for note in (*notes_on_cluster(found), *asked.notes, *asked.controllers):
         remark(note)
-    rooms = [_room(pod, scheduler, limit) for pod in asked.distinct()]
+    rooms = [_room(pods, scheduler, limit) for pods in asked.distinct()]
     for piece in rendered_rooms(rooms, output, engine.notes(configured), screen_of(sys.stdout)):
         click.echo(piece, nl=False)
     return 0 if all(room.count for room in rooms) else 1
 
 
-def _room(pod: Pod, scheduler: PodScheduler, limit: int) -> Room:
-    """With a bar on a terminal, if there are places for many."""
+def _room(pods: Sequence[Pod], scheduler: PodScheduler, limit: int) -> Room:
+    """Of one pod, or of the pods of a DaemonSet. With a bar on a terminal, if there are places for many."""
     import sys
 
     from kubescheduler.cli.progress import progress
-    from kubescheduler.simulation.room import room_for
+    from kubescheduler.simulation.room import room_of
 
     columns = scheduler.cache.columns
     places = min(limit, int((columns.allowed_pods.view - columns.pod_count.view).sum()))
-    with progress(pod.key, sys.stderr, smallest=MANY) as tell:
-        return room_for(pod, scheduler, limit=limit, progress=lambda done: tell(done, places))
+    with progress(pods[0].key, sys.stderr, smallest=MANY) as tell:
+        return room_of(pods, scheduler, limit=limit, progress=lambda done: tell(done, places))
 
 
 def rendered_rooms(
@@ -146,7 +146,7 @@ def rendered_rooms(
 
 def _row(room: Room) -> tuple[str, ...]:
     metadata, stopped = room.pod.metadata, room.stopped
-    count = str(room.count) if stopped is not None else f"{room.count} or more"
+    count = f"{room.count} or more" if room.limited else str(room.count)
     return (metadata.namespace, metadata.name, count, str(len(room.placed)), stopped.message if stopped else "")
 
 
@@ -172,7 +172,7 @@ def _document(room: Room) -> dict[str, Any]:
     return {
         "pod": {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid},
         "count": room.count,
-        "limited": stopped is None,
+        "limited": room.limited,
         "message": stopped.message if stopped else "",
         "nodes": [
             {"name": name, "count": placed, "reasons": reasons} for name, (placed, reasons) in room.by_node().items()

@@ -144,8 +144,6 @@ def compare(
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     objects, pods = inputs
-    if not pods:
-        remark("no pending pods in the cluster")
     specs = [spec for spec, _ in sides]
     asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
     asked |= {"engines": [engine for _, engine in sides], "evidence": output in ("json", "yaml", "html")}
@@ -223,10 +221,13 @@ def _inputs(
     """The cluster's objects and the pods, pending ones without files. Raises DecodeError with every fault."""
     import sys
 
+    from clusterstate.errors import DecodeError
     from clusterstate.manifests.strictness import STRICT, strictness_of
-    from kubescheduler.cli.inputs import read_inputs, read_shown
-    from kubescheduler.engine.releases import newest
+    from kubescheduler.cli.inputs import notes_on_cluster, read_inputs, read_shown
+    from kubescheduler.engine.releases import daemons_among, newest
+    from kubescheduler.simulation.pods_to_place import joined
     from kubescheduler.simulation.workload_files import read_workload
+    from kubescheduler.sources.cluster_input import swapped
 
     release, stdin = newest(releases or [DEFAULT_RELEASE]).name, sys.stdin.buffer
     if not files:
@@ -239,16 +240,23 @@ def _inputs(
             release=release,
             validate=validate,
         )
-        _tell(found.cluster.notes)
+        _tell(found.notes)
         return found.cluster.objects, found.pods
     there = read_shown(cluster, release, defaulting, validate=validate)
     judged = strictness_of(validate, STRICT)
     workload, notes = read_workload(
-        files, there, stdin=stdin, defaulting=defaulting, release=release, strictness=judged
+        files,
+        there,
+        stdin=stdin,
+        defaulting=defaulting,
+        release=release,
+        strictness=judged,
+        daemons=daemons_among(releases or [DEFAULT_RELEASE]),
     )
-    _tell([*there.notes, *notes])
-    objects = [*there, *workload.objects, *(arrival.node for arrival in workload.nodes)]
-    return objects, workload.in_order()
+    if fault := swapped((arrival.node for arrival in workload.nodes), there):
+        raise DecodeError(f"{', '.join(files)}: {fault}")
+    _tell([*notes_on_cluster(there), *notes, *workload.controllers])
+    return joined(there, workload.beside()), workload.in_order()
 
 
 def _tell(notes: Sequence[str]) -> None:

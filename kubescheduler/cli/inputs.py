@@ -66,12 +66,9 @@ def read_inputs(
     problems += _uid_faults(found.pods if pending else [*found.pods, *asked.pods])
     if problems:
         raise DecodeError(problems)
-    return Inputs(with_owners(found, asked), asked.pods, (*notes_on_cluster(found), *asked.notes))
-
-
-def with_owners(cluster: Cluster, asked: PodsToPlace) -> Cluster:
-    """The cluster with what the pods of controllers belong to."""
-    return cluster.add(*asked.owners) if asked.owners else cluster
+    found = found.with_beside(asked.beside)
+    none = ("no pending pods in the cluster",) if pending and not asked.pods else ()
+    return Inputs(found, asked.pods, (*notes_on_cluster(found), *asked.notes, *asked.controllers, *none))
 
 
 def notes_on_cluster(cluster: Cluster) -> tuple[str, ...]:

@@ -174,6 +174,7 @@ def _run(
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
     import sys
 
+    from clusterstate.manifests.documents import Item
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
     from kubescheduler.cli.terminal.screen import screen_of
@@ -186,7 +187,7 @@ def _run(
     )
     if save is not None:
         pieces = list(pieces)
-        read = ((entry.obj, entry.item) for entry in inputs.cluster.entries() if entry.item is not None)
+        read = ((entry.obj, entry.item or Item("", entry.manifest())) for entry in inputs.cluster.entries())
         save_cluster(save, read, inputs.pods, hosts)
     for piece in pieces:
         click.echo(piece, nl=False)
@@ -211,8 +212,6 @@ def _decisions(
 
     from kubescheduler.cli.progress import progress
 
-    if not pods:
-        remark("no pending pods in the cluster")
     with progress("scheduling", sys.stderr, smallest=MANY, hidden=not bar and sys.stdout.isatty()) as tell:
         for done, pod in enumerate(pods):
             tell(done, len(pods))

@@ -64,8 +64,8 @@ def simulate(
     """Run a workload on CLUSTER: files, folders, .csv files of nodes, or - for standard input.
 
     A workload has pods, controllers with a pod template (Deployment, ReplicaSet, StatefulSet, ReplicationController,
-    Job, CronJob), nodes that join, or is a .csv trace. Annotations say when they come and how long they stay:
-    kubescheduler/arrives-after and kubescheduler/duration, as in 90, 15m or 1h30m. The clock is virtual.
+    Job, CronJob, DaemonSet), nodes that join, or is a .csv trace. Annotations say when they come and how long they
+    stay: kubescheduler/arrives-after and kubescheduler/duration, as in 90, 15m or 1h30m. The clock is virtual.
 
     \b
     Examples:
@@ -154,7 +154,7 @@ def _inputs(
     import sys
 
     from clusterstate.manifests.strictness import STRICT, strictness_of
-    from kubescheduler.cli.inputs import read_shown
+    from kubescheduler.cli.inputs import notes_on_cluster, read_shown
     from kubescheduler.simulation.workload_files import read_workload
 
     found = read_shown(cluster, engine.release, defaulting, validate=validate)
@@ -167,6 +167,7 @@ def _inputs(
         release=engine.release,
         strictness=strictness_of(validate, STRICT),
     )
-    for note in (*found.notes, *notes):
+    nodes = [arrival.node for arrival in workload.nodes]
+    for note in (*(found.notes if nodes else notes_on_cluster(found)), *notes, *workload.controllers):
         remark(note)
     return found, workload

@@ -20,6 +20,7 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_16
+from kubescheduler.engine.daemon_controllers import DAEMONS_1_16
 from kubescheduler.engine.fine_scores import FINE_1_16
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
@@ -85,6 +86,7 @@ RELEASE = Release(
     gates=GATES_1_16,
     view=view_1_16,
     filling=FILLING_1_16,
+    daemons=DAEMONS_1_16,
     top_score=10,
     legacy=LEGACY_1_16,
 )

@@ -12,6 +12,7 @@ from clusterstate.manifests.decode import Prepare
 from clusterstate.objects import Pod
 from clusterstate.release_view import ReleaseView
 from kubescheduler.config.gates import ReleaseGates
+from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.extender import WireFormat
@@ -31,6 +32,8 @@ class Release:
     """Of all gates: how it reads objects, and what it counts of them."""
     filling: Filling
     """What its API server fills in."""
+    daemons: DaemonController
+    """What its DaemonSet controller does."""
     top_score: int
     """The most points that a node gets from one priority or Score plugin: 10 or 100."""
     queue_order: Callable[[Iterable[Any]], list[Pod]] = queue_order

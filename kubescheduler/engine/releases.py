@@ -8,9 +8,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 
+import attrs
+
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.release_record import Release
 
 
@@ -40,6 +43,15 @@ def release_named(name: str) -> Release:
         known = ", ".join(RELEASES)
         raise ConfigError(f"release {name} is not known; known are {known}{nearest(str(name), RELEASES)}")
     return RELEASES[name]
+
+
+def daemons_among(names: Iterable[str]) -> DaemonController:
+    """The DaemonSet controller for several releases on one cluster: the newest one's, which places pods itself if one
+    of the older ones does, since that one's scheduler is never asked about them.
+    """
+    records = [RELEASES[name] for name in names]
+    found = newest(record.name for record in records).daemons
+    return attrs.evolve(found, places=any(record.daemons.places for record in records))
 
 
 def newest(names: Iterable[str]) -> Release:

@@ -13,6 +13,7 @@ from clusterstate.manifests.fields import describe
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH
 
 DEPLOYMENT, JOB, CRON_JOB, STATEFUL_SET = "Deployment", "Job", "CronJob", "StatefulSet"
+DAEMON_SET = "DaemonSet"
 GROUPS = {
     DEPLOYMENT: ("apps", "extensions"),
     "ReplicaSet": ("apps", "extensions"),
@@ -20,8 +21,11 @@ GROUPS = {
     "ReplicationController": ("",),
     JOB: ("batch",),
     CRON_JOB: ("batch",),
+    DAEMON_SET: ("apps", "extensions"),
 }
 """Kind → the API groups that have it."""
+WITHOUT_DEFAULTS = frozenset({JOB, DAEMON_SET})
+"""Kinds whose objects scheduling does not read; what their pods belong to does not spread them."""
 
 
 SOME_MINUTE = 30_000_000
@@ -40,6 +44,8 @@ class Replicas:
     chain_on: str = ""
     owners: tuple[Manifest, ...] = ()
     """Objects to add beside."""
+    per_node: bool = False
+    """One for each node that a DaemonSet's controller picks, whatever ``count`` says."""
 
 
 def is_controller(manifest: Manifest) -> bool:
@@ -55,10 +61,15 @@ def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
 
     A Deployment's pods belong to a ReplicaSet of its name. A StatefulSet's come one after another unless its
     podManagementPolicy is Parallel. A Job's parallelism come at once, the rest as they finish. A CronJob's are those of
-    one of its jobs.
+    one of its jobs. Of a DaemonSet it is the pod as the template says it, which each node then gets in its own form.
     """
     if manifest["kind"] == CRON_JOB:
         return _of_cron_job(manifest, problems)
+    return _of_template(manifest, problems)
+
+
+def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
+    """What a controller with ``spec.template`` creates."""
     kind, spec = str(manifest["kind"]), manifest.get("spec")
     metadata = manifest.get("metadata")
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
@@ -70,15 +81,21 @@ def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
         return None
     owner = _owner(manifest, kind)
     pod = _first_pod(metadata["name"], template, owner)
-    owners = () if kind == JOB else (owner,)
+    owners = () if kind in WITHOUT_DEFAULTS else (owner,)
+    if kind == DAEMON_SET:
+        return Replicas(metadata["name"], pod, 0, 0, per_node=True)
     if kind == JOB:
-        parallelism = _count(spec, "parallelism", 1, problems)
-        count = _count(spec, "completions", parallelism, problems)
-        return Replicas(metadata["name"], pod, count, min(count, parallelism), ON_FINISH)
+        return _of_job(metadata["name"], pod, spec, problems)
     count = _count(spec, "replicas", 1, problems)
     if kind == STATEFUL_SET and spec.get("podManagementPolicy") != "Parallel":
         return Replicas(metadata["name"], pod, count, min(count, 1), ON_BINDING, owners)
     return Replicas(metadata["name"], pod, count, count, "", owners)
+
+
+def _of_job(name: str, pod: Manifest, spec: Mapping[str, Any], problems: list[str]) -> Replicas:
+    parallelism = _count(spec, "parallelism", 1, problems)
+    count = _count(spec, "completions", parallelism, problems)
+    return Replicas(name, pod, count, min(count, parallelism), ON_FINISH)
 
 
 def _of_cron_job(manifest: Manifest, problems: list[str]) -> Replicas | None:
@@ -117,7 +134,7 @@ def _owner(manifest: Manifest, kind: str) -> Manifest:
     """The object that the pods name as their controller."""
     if kind != DEPLOYMENT:
         said = {key: value for key, value in manifest.items() if key != "status"}
-        return default_manifest(said) if kind != JOB else _with_uid(said)
+        return default_manifest(said) if kind not in WITHOUT_DEFAULTS else _with_uid(said)
     spec = {key: manifest["spec"][key] for key in ("replicas", "selector") if key in manifest["spec"]}
     uid = _with_uid(manifest)["metadata"]["uid"]
     deployment = {"apiVersion": manifest.get("apiVersion") or "apps/v1", "kind": DEPLOYMENT, "controller": True}

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import IO
+from typing import IO, Any
 
 import attrs
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import STRICT, Strictness
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
+from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.openb_trace import Trace, traces_apart
-from kubescheduler.simulation.pod_templates import is_controller
+from kubescheduler.simulation.pod_templates import DAEMON_SET, is_controller
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.simulation.workload_files import workload_in
-from kubescheduler.sources.cluster_input import decode_pods, no_pods
+from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
 from kubescheduler.sources.files import read_items
+
+Beside = tuple[ClusterObject, Item | None]
+"""An object, and what it was read from; None for one that a controller has made."""
 
 
 @attrs.frozen
@@ -29,22 +33,48 @@ class PodsToPlace:
     """Pods that are written out, in order."""
     made: list[Pod] = attrs.field(factory=list)
     """Pods of controllers and traces, in order of arrival."""
-    owners: tuple[ClusterObject, ...] = ()
-    """What the pods of controllers belong to; it has to be in the cluster for them to be spread."""
+    beside: tuple[Beside, ...] = ()
+    """What is in the cluster besides: what the files hold that is no pod, what the pods of controllers belong to, and
+    pods that a controller has placed itself. Each takes the place of an object of the cluster with its name."""
     notes: tuple[str, ...] = ()
     """What was left out, and warnings."""
+    controllers: tuple[str, ...] = ()
+    """What the controllers of DaemonSets did, which need not have a pod; see ``Workload``."""
 
     @property
     def pods(self) -> list[Pod]:
         """All pods; those that are written out come first."""
         return [*self.written, *self.made]
 
-    def distinct(self) -> list[Pod]:
-        """The pods that are written out, and one of each controller's or each kind of a trace's."""
-        first: dict[object, Pod] = {}
-        for pod in self.made:
-            first.setdefault((pod.spec, pod.metadata.owner_references), pod)
-        return [*self.written, *first.values()]
+    @property
+    def objects(self) -> list[ClusterObject]:
+        """What is in the cluster besides."""
+        return [obj for obj, _ in self.beside]
+
+    def distinct(self) -> list[list[Pod]]:
+        """Each pod that is written out; one of each controller's or each kind of a trace's; all of a DaemonSet's."""
+        first: dict[object, list[Pod]] = {}
+        daemons = (obj for obj in self.objects if isinstance(obj, Pod))
+        for pod in (*self.made, *daemons):
+            owners = pod.metadata.owner_references
+            if daemon_set_of(pod) is None:
+                first.setdefault((pod.spec, owners), [pod])
+            else:
+                first.setdefault(owners, []).append(pod)
+        return [*([pod] for pod in self.written), *first.values()]
+
+
+def daemon_set_of(pod: Pod) -> str | None:
+    """The name of the DaemonSet that a pod belongs to; None for any other pod."""
+    owners = (owner.name for owner in pod.metadata.owner_references if owner.controller and owner.kind == DAEMON_SET)
+    return next(owners, None)
+
+
+def joined(objects: Iterable[ClusterObject], beside: Iterable[ClusterObject]) -> list[ClusterObject]:
+    """The objects of a cluster with others, each of which takes the place of one with its kind and name."""
+    by_name = {(type(obj), obj.metadata.namespace, obj.metadata.name): obj for obj in objects}
+    by_name.update({(type(obj), obj.metadata.namespace, obj.metadata.name): obj for obj in beside})
+    return list(by_name.values())
 
 
 def read_pods_to_place(
@@ -55,73 +85,100 @@ def read_pods_to_place(
     defaulting: bool = True,
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = STRICT,
+    daemons: DaemonController | None = None,
+    needed: bool = True,
 ) -> PodsToPlace:
-    """The pods of manifests, of controllers with a pod template, and of traces; other kinds are passed over.
+    """The pods of manifests, of controllers with a pod template, and of traces, and what the files hold besides.
 
-    cluster: where they come to; its priority classes count; None when it cannot be read. strictness: as for
-    ``clusterstate.manifests.decode.Decoder``. Raises DecodeError with every fault; files without a pod are one, and
-    files with the nodes that the cluster does not have.
+    cluster: where they come to; its priority classes and nodes count; None when it cannot be read. strictness: as for
+    ``clusterstate.manifests.decode.Decoder``. daemons: as for ``read_workload``. needed: that there
+    is no pod is a fault. Raises DecodeError with every fault; files with the nodes that the cluster does not have are
+    one.
     """
-    there = list(cluster or ())
     faults: list[str] = []
     named = traces_apart(paths, stdin, faults)
     items, problems = read_items(named.paths, named.stdin)
-    traces, problems = named.traces, faults + problems
+    return pods_in(
+        items,
+        faults + problems,
+        cluster,
+        traces=named.traces,
+        name=", ".join(paths),
+        defaulting=defaulting,
+        release=release,
+        strictness=strictness,
+        daemons=daemons,
+        needed=needed,
+    )
+
+
+def pods_in(  # noqa: PLR0913
+    items: Sequence[Item],
+    problems: list[str],
+    cluster: Iterable[ClusterObject] | None,
+    *,
+    traces: Sequence[Trace] = (),
+    name: str = "pods",
+    defaulting: bool = True,
+    release: str = DEFAULT_RELEASE,
+    strictness: Strictness = STRICT,
+    daemons: DaemonController | None = None,
+    classes: Iterable[PriorityClass] | None = None,
+    needed: bool = True,
+) -> PodsToPlace:
+    """The pods of items that were read before and of traces; see ``read_pods_to_place``.
+
+    problems: what is known to be wrong already. name: of all, in errors. classes: the cluster's, where they are known;
+    the cluster is then looked through only for what needs it. needed: that there is no pod is a fault.
+    """
     controllers = [item for item in items if _makes_pods(item)]
     written = [item for item in items if not _makes_pods(item)]
-    name = ", ".join(paths)
     filling = release_named(release).filling if defaulting else None
-    found = decode_pods(written, problems, _classes(there), filling, strictness)
-    pods = [obj for obj in found.objects if isinstance(obj, Pod)]
-    if _has_nodes(found.objects) and cluster is not None and not _has_nodes(there):
-        problems.append(f"{name}: it has nodes, and the cluster has no nodes; are the two swapped?")
-    elif not (pods or controllers or traces or problems):
-        problems.append(no_pods(paths, found))
+    known = _classes(cluster or ()) if classes is None else classes
+    found = decode_pods(written, problems, known, filling, strictness)
+    both = list(zip(found.objects, found.items, strict=True))
+    pods = [obj for obj, _ in both if isinstance(obj, Pod)]
+    beside: list[Beside] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
+    if cluster is not None and (fault := swapped(found.objects, cluster)):
+        problems.append(f"{name}: {fault}")
+    elif needed and not (pods or controllers or traces or problems):
+        problems.append(no_pods(name, found))
     made, notes = Workload(), found.notes
     if controllers or traces:
-        classes = _classes(found.objects)
-        made, notes = _made(controllers, problems, [*there, *classes], name, traces, defaulting, release, strictness)
+        settings: dict[str, Any] = {"defaulting": defaulting, "release": release, "strictness": strictness}
+        settings |= {"traces": traces, "name": name, "daemons": daemons}
+        world = joined(cluster or (), (obj for obj, _ in beside))
+        try:
+            made, notes = workload_in(controllers, [], world, **settings)
+        except DecodeError as error:
+            problems += error.problems
     if problems:
         raise DecodeError(problems)
-    return PodsToPlace(pods, made.in_order(), made.objects, tuple(dict.fromkeys((*found.notes, *notes))))
+    beside += ((obj, None) for obj in made.beside())
+    every_note = tuple(dict.fromkeys((*found.notes, *notes)))
+    return PodsToPlace(pods, made.in_order(), tuple(beside), every_note, made.controllers)
 
 
-def _made(
-    controllers: Sequence[Item],
-    problems: list[str],
-    there: Sequence[ClusterObject],
-    name: str,
-    traces: Sequence[Trace],
-    defaulting: bool,
-    release: str,
-    strictness: Strictness,
-) -> tuple[Workload, list[str]]:
-    """What controllers and traces make; its faults join the problems."""
-    try:
-        return workload_in(
-            controllers,
-            [],
-            there,
-            traces=traces,
-            name=name,
-            defaulting=defaulting,
-            release=release,
-            strictness=strictness,
-        )
-    except DecodeError as error:
-        problems += error.problems
-        return Workload(), []
+def merged(parts: Iterable[PodsToPlace]) -> PodsToPlace:
+    """What several readings found, in order."""
+    every = list(parts)
+    return PodsToPlace(
+        [pod for part in every for pod in part.written],
+        [pod for part in every for pod in part.made],
+        tuple(each for part in every for each in part.beside),
+        tuple(dict.fromkeys(note for part in every for note in part.notes)),
+        tuple(text for part in every for text in part.controllers),
+    )
 
 
 def _makes_pods(item: Item) -> bool:
     said = item.content if isinstance(item.content, Mapping) else {}
-    return is_controller(
-        {"kind": said.get("kind") or item.kind, "apiVersion": said.get("apiVersion") or item.api_version}
-    )
+    return is_controller({"kind": _kind(item), "apiVersion": said.get("apiVersion") or item.api_version})
 
 
-def _has_nodes(objects: Iterable[ClusterObject]) -> bool:
-    return any(isinstance(obj, Node) for obj in objects)
+def _kind(item: Item) -> Any:
+    said = item.content if isinstance(item.content, Mapping) else {}
+    return said.get("kind") or item.kind
 
 
 def _classes(objects: Iterable[ClusterObject]) -> list[PriorityClass]:

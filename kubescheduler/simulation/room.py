@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 
 import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.engine.daemon_controllers import target_node
 from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import renamed
 
 Progress = Callable[[int], None]
@@ -25,18 +27,59 @@ class Room:
     placed: Mapping[str, int]
     """Node → how many of the pods went there."""
     stopped: Decision | None
-    """The decision that found no room; None: ``limit`` was reached before."""
+    """The decision that found no room; None: ``limit`` was reached before, or each node of a DaemonSet has its pod."""
+    refused: Mapping[str, Sequence[str]] | None = None
+    """Of a DaemonSet: node → why its pod does not fit there, for the nodes where it does not. None: of other pods."""
 
     @property
     def count(self) -> int:
         """How many pods were placed."""
         return sum(self.placed.values())
 
+    @property
+    def limited(self) -> bool:
+        """Whether more might fit: no pod was refused."""
+        return self.stopped is None and self.refused is None
+
     def by_node(self) -> dict[str, tuple[int, list[str]]]:
         """Node → (how many went there, why the next one does not), by name."""
+        if self.refused is not None:
+            names = sorted({*self.refused, *self.placed})
+            return {name: (self.placed.get(name, 0), list(self.refused.get(name, ()))) for name in names}
         reasons = {} if self.stopped is None else self.stopped.reasons()
-        names = [] if self.stopped is None else compress(self.stopped.names, self.stopped.listed)
-        return {name: (self.placed.get(name, 0), reasons.get(name, [])) for name in sorted({*names, *self.placed})}
+        listed = [] if self.stopped is None else compress(self.stopped.names, self.stopped.listed)
+        return {name: (self.placed.get(name, 0), reasons.get(name, [])) for name in sorted({*listed, *self.placed})}
+
+
+def room_of(
+    pods: Sequence[Pod], scheduler: PodScheduler, *, limit: int | None = None, progress: Progress | None = None
+) -> Room:
+    """How many more of a pod fit; of the pods of a DaemonSet, which are for a node each, on how many of these."""
+    if daemon_set_of(pods[0]) is None:
+        return room_for(pods[0], scheduler, limit=limit, progress=progress)
+    return _room_on_each(pods, scheduler)
+
+
+def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler) -> Room:
+    """Of pods that a controller has placed each is where it is."""
+    cache = scheduler.cache
+    placed, bound = Counter(pod.node_name for pod in pods if pod.node_name), list[Pod]()
+    refused: dict[str, list[str]] = {}
+    stopped = None
+    try:
+        for pod in pods:
+            decision = None if pod.node_name else scheduler.decide(pod)
+            if decision is not None and decision.host is not None:
+                cache.assume_pod(pod, decision.host)
+                bound.append(pod)
+                placed[decision.host] += 1
+            elif decision is not None:
+                stopped, node = decision, target_node(pod)
+                refused[node] = decision.reasons().get(node, [])
+    finally:
+        for pod in reversed(bound):
+            cache.forget_pod(pod)
+    return Room(renamed(pods[0], daemon_set_of(pods[0]) or ""), dict(placed), stopped, refused)
 
 
 def room_for(pod: Pod, scheduler: PodScheduler, *, limit: int | None = None, progress: Progress | None = None) -> Room:

@@ -348,15 +348,18 @@ class Simulation:
         self._records[pod.key] = record
         self._lasted = self._now
         self._changes += bool(pod.nominated_node_name)
-        foreign = self._scheduler.foreign(pod)
+        foreign = "" if pod.node_name else self._scheduler.foreign(pod)
         if foreign:
             self._ignored.add(pod.key)
             self._tell(Kind.IGNORED, pod=pod.key, message=foreign)
         else:
             self._api.create(pod)
             self._settle()
-        record.hold(foreign or self._queue.gate(pod))
-        if not foreign:
+        if pod.node_name:  # its controller has placed it
+            self._bound(record, pod.node_name)
+        else:
+            record.hold(foreign or self._queue.gate(pod))
+        if not (foreign or pod.node_name):
             kind = Kind.GATED if record.message else Kind.ENQUEUED
             self._tell(kind, pod=pod.key, message=record.message)
         if arrival.leaves_at is not None:

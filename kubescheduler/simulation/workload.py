@@ -70,6 +70,8 @@ class Workload:
     chains: Mapping[str, Chain] = attrs.field(factory=dict)
     objects: tuple[ClusterObject, ...] = ()
     epoch: float = 0.0
+    controllers: tuple[str, ...] = ()
+    """What the controllers of DaemonSets did: how many nodes get a pod, and who places it."""
 
     def pods(self) -> list[Pod]:
         """Every pod that may come."""
@@ -77,9 +79,18 @@ class Workload:
         return [arrival.pod for arrival in (*self.arrivals, *waiting)]
 
     def in_order(self) -> list[Pod]:
-        """Every pod that may come, in the order of arrival; those that wait for others are last."""
+        """Every pod that a scheduler decides on, in the order of arrival; those that wait for others are last."""
         waiting = [arrival.pod for chain in self.chains.values() for arrival in chain.waiting]
-        return [*(arrival.pod for arrival in sorted(self.arrivals, key=lambda arrival: arrival.at)), *waiting]
+        arrivals = sorted(self.arrivals, key=lambda arrival: arrival.at)
+        return [*(arrival.pod for arrival in arrivals if not arrival.pod.node_name), *waiting]
+
+    def placed(self) -> list[Pod]:
+        """The pods that come with a node: their controller has placed them."""
+        return [arrival.pod for arrival in self.arrivals if arrival.pod.node_name]
+
+    def beside(self) -> list[ClusterObject]:
+        """What is in the cluster besides the pods that a scheduler decides on, for who places these one by one."""
+        return [*self.objects, *(arrival.node for arrival in self.nodes), *self.placed()]
 
 
 def seconds_of(text: str) -> float:

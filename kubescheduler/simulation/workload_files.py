@@ -11,12 +11,14 @@ import attrs
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
-from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import DEFAULT_RELEASE
+from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.openb_trace import Trace, traces_apart
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.simulation.workload_manifests import WorkloadReader
+from kubescheduler.sources.cluster_input import swapped
 from kubescheduler.sources.files import read_items
 
 
@@ -29,6 +31,7 @@ def read_workload(
     pending: bool = False,
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = STRICT,
+    daemons: DaemonController | None = None,
 ) -> tuple[Workload, list[str]]:
     """The workload of files, and notes on what was left out.
 
@@ -37,7 +40,8 @@ def read_workload(
     ``kubescheduler/arrives-after`` if it is annotated so, else at its creationTimestamp, else at the start, which is
     the earliest creation; it runs for ``kubescheduler/duration``, or until its deletionTimestamp. Whether and where it
     ran before does not matter. pending: the pending pods of ``cluster`` come too, at the start, in queue order.
-    strictness: what comes of fields that the API does not have; see ``Decoder``.
+    strictness: what comes of fields that the API does not have; see ``Decoder``. daemons: what makes the pods of
+    DaemonSets, by default the release's controller; see ``daemons_among``.
 
     Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
     """
@@ -54,6 +58,7 @@ def read_workload(
         pending=pending,
         release=release,
         strictness=strictness,
+        daemons=daemons,
     )
 
 
@@ -68,15 +73,16 @@ def workload_in(  # noqa: PLR0913
     pending: bool = False,
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = BY_ORIGIN,
+    daemons: DaemonController | None = None,
 ) -> tuple[Workload, list[str]]:
     """The workload of items that were read before and of traces; see ``read_workload``.
 
     problems: what is known to be wrong already; it is among the faults of the DecodeError. name: of all, in errors.
     """
     objects = list(cluster)
-    classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
+    record = release_named(release)
     reading = WorkloadReader(
-        items, classes, release_named(release).filling, problems, defaulting=defaulting, strictness=strictness
+        items, objects, record, problems, defaulting=defaulting, strictness=strictness, daemons=daemons
     )
     reading.run()
     for trace in traces:
@@ -84,12 +90,14 @@ def workload_in(  # noqa: PLR0913
             reading.add_trace(trace)
         except DecodeError as error:
             problems += error.problems
-    waiting = [Arrival(pod) for pod in release_named(release).queue_order(objects)] if pending else []
+    waiting = [Arrival(pod) for pod in record.queue_order(objects)] if pending else []
     workload = reading.workload()
     workload = attrs.evolve(workload, arrivals=(*waiting, *workload.arrivals))
     problems += _clashes(workload, objects)
-    if not problems and not workload.arrivals:
-        problems.append(f"{name}: no pods in it; give pods, a controller with a pod template, or a .csv trace")
+    if not (problems or workload.arrivals or workload.controllers):
+        fault = swapped((arrival.node for arrival in workload.nodes), objects)
+        fault = fault or "no pods in it; give pods, a controller with a pod template, or a .csv trace"
+        problems.append(f"{name}: {fault}")
     if problems:
         raise DecodeError(problems)
     return workload, reading.notes

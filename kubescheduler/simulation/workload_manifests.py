@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,9 @@ from clusterstate.manifests.documents import Item, Manifest
 from clusterstate.manifests.fields import describe
 from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from kubescheduler.engine.daemon_controllers import DaemonController
+from kubescheduler.engine.release_record import Release
+from kubescheduler.simulation.daemon_sets import DaemonSets
 from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_trace_pods, service_manifests
 from kubescheduler.simulation.pod_templates import Replicas, is_controller, replicas_of
 from kubescheduler.simulation.workload import (
@@ -30,7 +33,6 @@ from kubescheduler.simulation.workload import (
     renamed,
     seconds_of,
 )
-from kubescheduler.sources.cluster_input import Filling
 from kubescheduler.sources.limits import exceeded, limit
 
 
@@ -42,6 +44,8 @@ class Times:
     moment: float | None
     deleted: float | None
     duration: float | None
+    node: Times | None = None
+    """Of the node that a pod is for: it does not come before."""
 
 
 class WorkloadReader:
@@ -50,16 +54,20 @@ class WorkloadReader:
     def __init__(
         self,
         items: Sequence[Item],
-        classes: Iterable[PriorityClass],
-        filling: Filling,
+        cluster: Sequence[ClusterObject],
+        release: Release,
         problems: list[str],
         *,
         defaulting: bool,
         strictness: Strictness = BY_ORIGIN,
+        daemons: DaemonController | None = None,
     ) -> None:
+        """cluster: what the workload comes to. daemons: what makes the pods of DaemonSets, by default the release's."""
         self._items = [(item, _manifest(item)) for item in items]
-        self._classes = {cls.metadata.name: cls for cls in classes}
-        self._filling = filling
+        self._cluster = cluster
+        self._classes = {cls.metadata.name: cls for cls in cluster if isinstance(cls, PriorityClass)}
+        self._filling = release.filling
+        self._daemons = DaemonSets(release, daemons or release.daemons)
         self._defaulting = defaulting
         self._problems = problems
         self._strictness = strictness
@@ -87,7 +95,7 @@ class WorkloadReader:
                 kind = str(manifest["kind"])
                 faults = decoder.judged(item, kind, manifest)
                 decoder.warnings += item.notes
-                replicas = replicas_of(manifest, faults)
+                replicas = self._daemons.picking(replicas_of(manifest, faults))
                 self._problems += placed(item, kind, manifest, faults)
                 if replicas is not None and not faults:
                     templates.append((item, replicas, manifest))
@@ -104,6 +112,8 @@ class WorkloadReader:
                 self._add(pods, Item(item.source, manifest, item.place, notes=item.notes))
         self._warnings += (*decoder.warnings, *pods.warnings)
         made = Decoder(keep_manifests=True, prepare=admitted)
+        if any(replicas.per_node for _, replicas, _ in templates):
+            self._daemons.see(self._cluster, (node for node, _ in self._nodes))
         for item, replicas, manifest in templates:
             self._expand(made, item, replicas, manifest)
 
@@ -129,19 +139,31 @@ class WorkloadReader:
         first = self._decoded(decoder, Item(item.source, replicas.pod))
         if not isinstance(first, Pod):
             return
-        self._made += replicas.count
+        daemons = self._daemon_pods(decoder, item, replicas, first) if replicas.per_node else []
+        self._made += len(daemons) or replicas.count
         if self._made > limit("pods"):
             name = identity(str(manifest["kind"]), manifest)
             self._problems.append(
-                f"{item.source}: {name}: {replicas.count:,} pods, with those before {exceeded('pods')}"
+                f"{item.source}: {name}: {len(daemons) or replicas.count:,} pods, with those before {exceeded('pods')}"
             )
             return
         times = self._times(item, first, manifest.get("metadata"))
+        joined = {node.name: when for node, when in self._nodes}
+        self._pods += ((pod, attrs.evolve(times, node=joined.get(node)), "") for pod, node in daemons)
         chain = f"{manifest['kind']} {first.metadata.namespace}/{replicas.name}" if replicas.chain_on else ""
         pods = [first, *(renamed(first, f"{replicas.name}-{index}") for index in range(1, replicas.count))]
         self._pods += ((pod, times, chain) for pod in pods[: replicas.at_once])
         if chain:
             self._chains[chain] = (replicas.chain_on, [(pod, times) for pod in pods[replicas.at_once : replicas.count]])
+
+    def _daemon_pods(self, decoder: Decoder, item: Item, replicas: Replicas, first: Pod) -> list[tuple[Pod, str]]:
+        """The pods of a DaemonSet, each with the name of its node."""
+
+        def decode(manifest: Manifest) -> Pod | None:
+            found = self._decoded(decoder, Item(item.source, manifest))
+            return found if isinstance(found, Pod) else None
+
+        return self._daemons.pods(replicas.name, first, replicas.pod, decode)
 
     def _times(self, item: Item, obj: Pod | Node, also: object = None) -> Times:
         """Annotations and timestamps of an object; ``also`` is the metadata of what creates it."""
@@ -216,7 +238,9 @@ class WorkloadReader:
         }
         arrivals = [_arrival(pod, times, epoch, chain) for pod, times, chain in self._pods]
         nodes = [NodeArrival(node, *_span(times, epoch)) for node, times in self._nodes]
-        return Workload((*arrivals, *self._traces), tuple(nodes), chains, tuple(self._objects), epoch)
+        return Workload(
+            (*arrivals, *self._traces), tuple(nodes), chains, tuple(self._objects), epoch, tuple(self._daemons.notes)
+        )
 
 
 def _manifest(item: Item) -> Manifest:
@@ -232,7 +256,7 @@ def _arrives(times: Times, epoch: float) -> float:
 
 
 def _arrival(pod: Pod, times: Times, epoch: float, chain: str) -> Arrival:
-    at = _arrives(times, epoch)
+    at = max(_arrives(times, epoch), 0.0 if times.node is None else _arrives(times.node, epoch))
     deleted = None if times.deleted is None or times.after is not None else max(times.deleted - epoch, at)
     return Arrival(pod, at, deleted if times.duration is None else None, times.duration, chain)
 

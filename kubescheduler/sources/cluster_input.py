@@ -17,13 +17,16 @@ from clusterstate.manifests.defaulting import admit_pod, default_manifest, globa
 from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
 from clusterstate.manifests.documents import Item, Manifest
 from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
-from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
 from kubescheduler.sources.files import read_items
 
 Progress = Callable[[int, int], None]
 """Called with (objects decoded, objects in all)."""
 PROGRESS_STEP = 1000
+
+CONFIGURATIONS = {"Policy": "--policy-config-file", "KubeSchedulerConfiguration": "--config"}
+"""Kinds that say how pods are placed → the option that takes them."""
 
 
 @attrs.frozen
@@ -121,6 +124,8 @@ def _decoded(reading: _Reading, problems: list[str], classes: Iterable[PriorityC
     problems += duplicate_problems(found.with_sources())
     if faulty and not before:
         raise UnreadableManifests(problems, found.with_sources(), reading.node_names())
+    if not _has_nodes(found.objects):
+        problems += reading.no_clusters
     if problems:
         raise DecodeError(problems)
     return found
@@ -159,14 +164,14 @@ def read_pods(
     found = decode_pods(items, problems, priority_classes, given, strictness, keep_manifests=keep_manifests)
     pods = [obj for obj in found.objects if isinstance(obj, Pod)]
     if not pods and not problems:
-        problems.append(no_pods(paths, found))
+        problems.append(no_pods(", ".join(paths), found))
     if problems:
         raise DecodeError(problems)
     return pods
 
 
 def decode_pods(
-    items: list[Item],
+    items: Sequence[Item],
     problems: list[str],
     priority_classes: Iterable[PriorityClass],
     filling: Filling | None,
@@ -174,21 +179,46 @@ def decode_pods(
     *,
     keep_manifests: bool = True,
 ) -> ClusterInput:
-    """The objects of items that hold the pods to place, faulty ones left out; ``problems`` gets the faults.
+    """The objects of items that hold the pods to place, faulty ones left out, with ``items`` filled; ``problems`` gets
+    the faults.
 
     filling: None takes manifests as they are.
     """
-    found = _Reading(items, filling, keep_manifests, None, problems, strictness).run(priority_classes)
+    reading = _Reading(items, filling, keep_manifests, None, problems, strictness)
+    found = attrs.evolve(reading.run(priority_classes), items=reading.decoded())
     problems += duplicate_problems((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
     return found
 
 
-def no_pods(paths: Sequence[str], found: ClusterInput) -> str:
-    """What to say of files without a pod."""
-    kinds = Counter(type(obj).__name__ for obj in found.objects)
-    others = [f"{n} {kind}" for kind, n in kinds.items()] + found.notes
+def no_pods(name: str, found: ClusterInput) -> str:
+    """What to say of files without a pod; name: of all of them."""
+    return nothing_to_place(name, found.objects, found.notes)
+
+
+def nothing_to_place(name: str, objects: Iterable[ClusterObject], notes: Iterable[str]) -> str:
+    """What to say where there is no pod, but other objects, and notes on what was left out."""
+    kinds = Counter(type(obj).__name__ for obj in objects)
+    others = [*(f"{n} {kind}" for kind, n in kinds.items()), *notes]
     holds = f" (found: {'; '.join(others)})" if others else ""
-    return f"{', '.join(paths)}: no pods in it{holds}; give a manifest of kind Pod"
+    return f"{name}: no pods in it{holds}; give a manifest of kind Pod"
+
+
+def swapped(given: Iterable[ClusterObject], cluster: Iterable[ClusterObject]) -> str:
+    """What to say where pods are asked for and the nodes are given, which the cluster does not have; else empty."""
+    if _has_nodes(given) and not _has_nodes(cluster):
+        return "it has nodes, and the cluster has no nodes; are the two swapped?"
+    return ""
+
+
+def _no_cluster(item: Item) -> Iterator[str]:
+    said = item.content.get("kind") if isinstance(item.content, Mapping) else None
+    kind = str(said or item.kind)
+    if kind in CONFIGURATIONS:
+        yield f"{item.source}: this is a {kind}, and no cluster; give it with {CONFIGURATIONS[kind]}"
+
+
+def _has_nodes(objects: Iterable[ClusterObject]) -> bool:
+    return any(isinstance(obj, Node) for obj in objects)
 
 
 class _Reading:
@@ -196,7 +226,7 @@ class _Reading:
 
     def __init__(
         self,
-        items: list[Item],
+        items: Sequence[Item],
         filling: Filling | None,
         keep: bool,
         progress: Progress | None,
@@ -213,6 +243,8 @@ class _Reading:
         self._found: list[ClusterObject | None] = [None] * len(items)
         self._unknown: Counter[str] = Counter()
         self._done = 0
+        self.no_clusters: list[str] = []
+        """What to say of configurations of a scheduler where nodes are missing."""
 
     def run(self, classes: Iterable[PriorityClass]) -> ClusterInput:
         pods = [_is_pod(item) for item in self._items]
@@ -247,6 +279,7 @@ class _Reading:
                 self._found[index] = decoder.decode_item(self._items[index])
             except UnknownKindError as error:
                 self._unknown[error.name] += 1
+                self.no_clusters += _no_cluster(self._items[index])
             except DecodeError as error:
                 self._problems += error.problems
             except RecursionError:

@@ -11,7 +11,7 @@ from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.strictness import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.releases import release_named
-from kubescheduler.simulation.pods_to_place import read_pods_to_place
+from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
 from kubescheduler.sources.cluster_input import read_cluster
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 from kubescheduler.sweep.case_files import Contents, FileLocations, digest_of, placed
@@ -79,7 +79,7 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
         again = [obj for obj in objects if isinstance(obj, Pod) and obj.key in given]
         problems = [_runs(pod) for pod in again if pod.node_name]
         objects = [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in given)]
-        objects += asked.owners
+        objects = joined(objects, asked.objects)
     running = [obj for obj in objects if isinstance(obj, Pod)]
     problems += _same_uids(running if not pod_files else [*running, *pods])
     if problems:

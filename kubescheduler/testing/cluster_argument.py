@@ -6,19 +6,20 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import attrs
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
 from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
-from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
+from clusterstate.objects import KINDS, ClusterObject, Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.given_objects import flat, identified, is_text
-from kubescheduler.engine.releases import newest
-from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
+from kubescheduler.engine.releases import daemons_among, newest
+from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, read_pods_to_place
+from kubescheduler.sources.cluster_input import nothing_to_place
 from kubescheduler.sources.files import STDIN
 from kubescheduler.testing.arguments import (
     KINDS_OF_GIVEN,
@@ -125,38 +126,40 @@ def key_of(pod: Pod) -> str:
 
 def pods_of(given: Any, cluster: SharedCluster, *releases: str, validate: Judgement | None = None) -> PodsToPlace:
     """The pods of one thing or several, in order: file names, manifests, YAML texts, objects; pods themselves, or
-    Deployments and others that make pods, which are among the owners.
+    Deployments and others that make pods. What else is given with them, a Service say, is beside.
 
     validate: what unknown fields are; None: as the cluster says it. Raises DecodeError with every fault; a pod that is
     there twice, or runs in the cluster, is one.
     """
     problems: list[str] = []
     objects = attempt(problems, cluster.objects_for, *releases) or []
-    classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
     strictness = strictness_of(
         validate or cluster.validate, STRICT if cluster.front is None else cluster.front.strictness
     )
-    reader = _PodReader(cluster.folders, classes, newest(releases).name, strictness)
+    found = PodsToPlace([])
     things = list(flat(given))
-    read = [found for thing in things if (found := attempt(problems, reader.read, thing)) is not None]
-    pods = [pod for found in read for pod in found.pods]
+    for thing in things:
+        reader = _PodReader(cluster.folders, joined(objects, found.objects), releases, strictness)
+        found = merged([found, attempt(problems, reader.read, thing) or PodsToPlace([])])
+    pods = found.pods
     if not things:
         problems.append(f"pods: none are given; give {KINDS_OF_GIVEN}")
+    elif not (pods or found.controllers or problems):
+        problems.append(nothing_to_place("pods", found.objects, found.notes))
     problems += _twice("metadata.name", map(key_of, pods))
     problems += _twice("metadata.uid", (pod.metadata.uid for pod in {key_of(pod): pod for pod in pods}.values()))
     problems += running_among(pods, objects)
     if problems:
         raise DecodeError(problems)
-    notes = tuple(dict.fromkeys(text for found in read for text in found.notes))
-    note(notes)
-    return PodsToPlace(pods, owners=tuple(owner for found in read for owner in found.owners), notes=notes)
+    note((*found.notes, *found.controllers))
+    return found
 
 
 @attrs.frozen
 class _PodReader:
     folders: Sequence[Path]
-    classes: Sequence[PriorityClass]
-    release: str
+    cluster: Sequence[ClusterObject]
+    releases: Sequence[str]
     strictness: Strictness
 
     def read(self, thing: Any) -> PodsToPlace:
@@ -166,22 +169,27 @@ class _PodReader:
         if is_text(thing):
             return self._of_manifests(manifests(thing))
         if isinstance(thing, str | os.PathLike):
-            path = located(thing, self.folders)
-            return read_pods_to_place([path], self.classes or None, release=self.release, strictness=self.strictness)
+            return self._read(located(thing, self.folders))
         if isinstance(thing, Mapping):
             return self._of_manifests([thing])
+        if isinstance(thing, tuple(KINDS.values())):
+            obj: Any = thing
+            return PodsToPlace([], beside=((obj, None),))
         raise DecodeError(f"pods: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
 
     def _of_manifests(self, documents: Iterable[Any]) -> PodsToPlace:
         """A manifest that does not say its kind is a pod's."""
         kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
-        stdin = standard_input(kinded)
-        return in_manifests(
-            read_pods_to_place,
-            [STDIN],
-            self.classes or None,
+        return in_manifests(self._read, STDIN, stdin=standard_input(kinded))
+
+    def _read(self, path: str, stdin: IO[bytes] | None = None) -> PodsToPlace:
+        return read_pods_to_place(
+            [path],
+            self.cluster,
             stdin=stdin,
-            release=self.release,
+            release=newest(self.releases).name,
+            daemons=daemons_among(self.releases),
+            needed=False,
             strictness=self.strictness,
         )
 

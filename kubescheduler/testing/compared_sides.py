@@ -18,6 +18,7 @@ from kubescheduler.comparison.outcomes import MODES, Cause
 from kubescheduler.comparison.tolerance import faults_of_tolerated
 from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.arguments import attempt, spec_of, told
 from kubescheduler.testing.cluster_argument import cluster_of, pods_of, without
 from kubescheduler.testing.explanations import told_difference
@@ -88,7 +89,7 @@ def to_compare(  # noqa: PLR0913
     decoded = None if found is None else attempt(problems, pods_of, pods, found, *releases, validate=judged)
     if found is None or decoded is None or problems:
         raise ConfigError(problems)
-    objects = [*without(found.objects_for(*releases), decoded.pods), *decoded.owners]
+    objects = joined(without(found.objects_for(*releases), decoded.pods), decoded.objects)
     return Compared(objects, decoded.pods, known, engines, mode, frozenset(map(Cause, causes)))
 
 

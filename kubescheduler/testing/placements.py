@@ -104,8 +104,8 @@ class Placer:
         found = pods_of(given, self.cluster, self.spec.release, validate=judgement(validate))
         if problems := list(running_among(found.pods, self.running.cache.pods())):
             raise DecodeError(problems)
-        for owner in found.owners:
-            self.running.cache.add(owner)
+        for obj in found.objects:
+            self.running.cache.add(obj)
         return found.pods
 
 

@@ -96,7 +96,10 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "no taint": (lambda: small().without_taint("b", "x"), "Node b: there is no taint x; it has none"),
     "not pending": (lambda: small().pods_from("web-1"), 'it runs on a; decide it in cluster.unbound("web-1")'),
     "neither": (lambda: small().pods_from("web-3"), "pods: web-3: neither a pod of the cluster nor a file"),
-    "no pods": (lambda: small().pods_from(SERVICE), "pods: no pods in it (found: a Service)"),
+    "no pods": (
+        lambda: small().pods_from(SERVICE),
+        "pods: no pods in it (found: 1 Service); give a manifest of kind Pod",
+    ),
 }
 
 

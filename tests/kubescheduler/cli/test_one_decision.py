@@ -25,6 +25,7 @@ PODS = {
     "foreign": pod("asked", spec=", schedulerName: other"),
 }
 GATED = "waiting for scheduling gates: [quota]"
+FOREIGN_1_16 = "the pod names scheduler other, and this one is default-scheduler"
 FOREIGN = 'profile not found for scheduler name "other"'
 HUGE = {
     "1.4": "pod (asked) failed to fit in any node\nfit failure on node (n1): Insufficient cpu\n"
@@ -34,7 +35,12 @@ HUGE = {
     "1.36": "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, "
     "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
 }
-UNTRIED = {("gated", "1.36"): GATED, ("foreign", "1.20"): FOREIGN, ("foreign", "1.36"): FOREIGN}
+UNTRIED = {
+    ("gated", "1.36"): GATED,
+    ("foreign", "1.16"): FOREIGN_1_16,
+    ("foreign", "1.20"): FOREIGN,
+    ("foreign", "1.36"): FOREIGN,
+}
 
 Answer = tuple[str | None, str | None]
 """(host, message), the message empty for a pod with a host; None where it is not reported."""

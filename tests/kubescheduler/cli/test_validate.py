@@ -1,4 +1,4 @@
-"""Misspelt manifests, what makes pods where pods are asked for, and arguments that are swapped."""
+"""Misspelt manifests."""
 
 from __future__ import annotations
 
@@ -19,29 +19,10 @@ spec:
 """
 FAULT = "Pod default/web: spec.containers[0].resource: unknown field; did you mean resources?"
 NODE = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": 4, "pods": 10}, "capacities": {}}}
-TEMPLATE = {
+TEMPLATE: dict[str, Any] = {
     "metadata": {"labels": {"app": "web"}},
     "spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": 1}}}]},
 }
-SELECTOR = {"matchLabels": {"app": "web"}}
-WORKLOADS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "Deployment": ({"replicas": 2, "selector": SELECTOR, "template": TEMPLATE}, ["web-0", "web-1"]),
-    "ReplicaSet": ({"replicas": 2, "selector": SELECTOR, "template": TEMPLATE}, ["web-0", "web-1"]),
-    "StatefulSet": ({"replicas": 2, "selector": SELECTOR, "template": TEMPLATE}, ["web-0", "web-1"]),
-    "Job": ({"completions": 2, "parallelism": 1, "template": TEMPLATE}, ["web-0", "web-1"]),
-    "CronJob": (
-        {"schedule": "* * * * *", "jobTemplate": {"spec": {"parallelism": 2, "template": TEMPLATE}}},
-        ["web-0", "web-1"],
-    ),
-}
-VERSIONS = {"Job": "batch/v1", "CronJob": "batch/v1"}
-
-
-def workload(kind: str) -> str:
-    """A controller's manifest."""
-    spec = WORKLOADS[kind][0]
-    manifest = {"apiVersion": VERSIONS.get(kind, "apps/v1"), "kind": kind, "metadata": {"name": "web"}, "spec": spec}
-    return json.dumps(manifest)
 
 
 @pytest.mark.parametrize("command", ["schedule --pod", "capacity --pod", "simulate --workload", "compare --pods"])
@@ -81,50 +62,13 @@ def test_clusters(kubescheduler: Run, metadata: dict[str, str], options: list[st
     assert ("status.capacities: unknown field; did you mean capacity?" in outcome.err) == (status == 2)
 
 
-@pytest.mark.parametrize("kind", list(WORKLOADS))
-def test_schedule_workloads(kubescheduler: Run, kind: str) -> None:
-    """The pods that a controller makes are scheduled."""
-    Path("workload.json").write_text(workload(kind))
-    outcome = kubescheduler("schedule", "cluster.yaml", "--workload", "workload.json", "-o", "json")
-    assert outcome.status == 0
-    assert [each["pod"]["name"] for each in json.loads(outcome.out)["items"]] == WORKLOADS[kind][1]
-
-
-def test_capacity_of_workloads(kubescheduler: Run) -> None:
-    """One pod of a controller is asked about."""
-    Path("workload.json").write_text(workload("Deployment"))
-    outcome = kubescheduler("capacity", "cluster.yaml", "--workload", "workload.json", "-o", "json")
-    assert [each["pod"]["name"] for each in json.loads(outcome.out)["items"]] == ["web-0"]
-
-
-def test_sweep_of_workloads(kubescheduler: Run) -> None:
-    """A sweep schedules the pods of a controller."""
-    Path("workload.json").write_text(workload("Deployment"))
-    arguments = ["--workload", "workload.json", "--spec", "release=1.16", "--workers", "1", "--placements"]
-    assert kubescheduler("sweep", "cluster.yaml", *arguments, "--out", "rows.csv").status == 0
-    assert "web-1" in Path("rows.csv").read_text()
-
-
 def test_misspelt_workload(kubescheduler: Run) -> None:
     """Fields of controllers and of their templates are judged too."""
-    manifest = json.loads(workload("Deployment"))
-    manifest["spec"]["template"]["spec"]["toleration"] = []
-    Path("workload.json").write_text(json.dumps({**manifest, "spec": {**manifest["spec"], "replica": 3}}))
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
+    manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "toleration": []}}
+    Path("workload.json").write_text(json.dumps({**manifest, "spec": {**spec, "template": template, "replica": 3}}))
     outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "workload.json")
     assert outcome.status == 2
     assert "spec.template.spec.toleration: unknown field; did you mean tolerations?" in outcome.err
     assert "spec.replica: unknown field; did you mean replicas?" in outcome.err
-
-
-def test_swapped(kubescheduler: Run) -> None:
-    """Nodes where pods are asked for, and none in the cluster."""
-    outcome = kubescheduler("schedule", "pod.yaml", "--pod", "cluster.yaml")
-    assert outcome.status == 2
-    assert "cluster.yaml: it has nodes, and the cluster has no nodes; are the two swapped?" in outcome.err
-
-
-def test_no_nodes(kubescheduler: Run) -> None:
-    """A cluster without nodes is noted."""
-    Path("empty.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
-    outcome = kubescheduler("schedule", "empty.yaml", "--pod", "pod.yaml")
-    assert "note: the cluster has no nodes" in outcome.err

@@ -277,7 +277,7 @@ def _labelled(name: str) -> dict[str, object]:
         ),
         pytest.param(
             'place("kind: Node\\nmetadata: {name: n1}")',
-            ["manifest: no pods in it (found: 1 Node); give a manifest of kind Pod"],
+            ["pods: no pods in it (found: 1 Node); give a manifest of kind Pod"],
             id="no pod",
         ),
         pytest.param(
