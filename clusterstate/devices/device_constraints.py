@@ -7,8 +7,8 @@ from typing import Protocol
 
 import attrs
 
+from clusterstate.devices.device_attributes import attribute
 from clusterstate.devices.device_requests import DeviceError, Option
-from clusterstate.devices.device_values import attribute
 from clusterstate.objects.resource import Device, DeviceAttribute, DeviceConstraint, ResourceClaim
 
 

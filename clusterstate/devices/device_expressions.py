@@ -1,30 +1,31 @@
 """CEL expressions that select devices, as 1.36's scheduler compiles and evaluates them.
 
 Upstream: k8s.io/dynamic-resource-allocation cel/compile.go and cache.go: the environment of stored expressions, without
-an estimate of what an expression may cost; what an evaluation does cost is limited.
+an estimate of what an expression may cost; what an evaluation does cost is limited. CEL is imported at the first
+expression only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
-from clusterstate.cel.cel_expression import compile_program, runtime_text
 from clusterstate.cel.cel_faults import CompileFault
-from clusterstate.cel.values import cel_types as types
-from clusterstate.devices.device_values import FIELDS, subject_of
 from clusterstate.objects.resource import Device
 
-Term = Callable[[str, Device], Any]
-"""Of (driver, device): a value; may raise ValueFault, CostFault and NotEvaluatedError."""
+Condition = Callable[[str, Device], bool]
+"""Of (driver, device): whether it is selected; may raise ValueFault, CostFault and NotEvaluatedError."""
 
 
 @lru_cache(maxsize=1024)
-def compile_expression(source: str) -> Term:
+def compile_expression(source: str) -> Condition:
     """The expression, ready to be asked about devices. Raises CompileFault and NotEvaluatedError."""
+    from clusterstate.cel.cel_expression import compile_program, runtime_text
+    from clusterstate.cel.values import cel_types as types
+    from clusterstate.devices.device_values import FIELDS, as_condition, subject_of
+
     program = compile_program(source, "device", FIELDS)
     if program.kind not in (types.BOOL, types.ANY):
         shown = runtime_text(program.kind)
         raise CompileFault(f"must evaluate to bool or the unknown type, not {shown}")
-    return lambda driver, device: program.evaluate(subject_of(driver, device))
+    return lambda driver, device: as_condition(program.evaluate(subject_of(driver, device)))

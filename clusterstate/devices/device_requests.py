@@ -8,9 +8,8 @@ import attrs
 
 from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.device_expressions import Term, compile_expression
+from clusterstate.devices.device_expressions import Condition, compile_expression
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_values import as_condition
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Toleration
 from clusterstate.objects.base import ResourceList
@@ -36,13 +35,13 @@ class Selector:
     def matches(self, driver: str, device: Device) -> bool:
         """Raises DeviceError for an expression that fails, or cannot be evaluated, for this device."""
         try:
-            term: Term = compile_expression(self.expression)
+            condition: Condition = compile_expression(self.expression)
         except CompileFault as fault:
             raise DeviceError(f"{self.where}: CEL compile error: {fault}") from fault
         except NotEvaluatedError as error:
             raise self._not_evaluated(error) from error
         try:
-            return as_condition(term(driver, device))
+            return condition(driver, device)
         except (ValueFault, CostFault) as fault:
             raise DeviceError(f"{self.where}: CEL runtime error: {fault}") from fault
         except NotEvaluatedError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from clusterstate.cel.cel_faults import ValueFault
 from clusterstate.cel.functions.quantity_functions import of_thousandths
 from clusterstate.cel.functions.semver_functions import semver
@@ -18,8 +20,29 @@ FIELDS = {
 """Field of ``device`` → its type. What type an attribute has only its value shows."""
 
 
+class _Same:
+    """A device as a key: equal to itself alone, so that no contents are compared."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def __hash__(self) -> int:
+        return id(self.device)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.device is self.device
+
+
 def subject_of(driver: str, device: Device) -> CelMap:
     """The value of ``device``. Raises ValueFault for an attribute that has no value of its kind."""
+    return _subject(driver, _Same(device))
+
+
+@lru_cache(maxsize=8192)
+def _subject(driver: str, same: _Same) -> CelMap:
+    device = same.device
     attributes = {name: _read(name, attribute) for name, attribute in device.attributes.items()}
     capacity = {name: of_thousandths(amount) for name, amount in device.capacity.items()}
     return CelMap.of_texts(
@@ -50,16 +73,6 @@ def _by_domain(driver: str, values: dict[str, Value]) -> DefaultMap:
     domains = DefaultMap()
     domains.entries = {domain: (domain, CelMap.of_texts(names)) for domain, names in found.items()}
     return domains
-
-
-def attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
-    """An attribute by its full name, ``domain/name``."""
-    found = device.attributes.get(name)
-    if found is None:
-        domain, _, bare = name.rpartition("/")
-        if domain == driver:
-            found = device.attributes.get(bare)
-    return found
 
 
 def as_condition(found: Value) -> bool:

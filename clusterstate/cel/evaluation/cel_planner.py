@@ -154,13 +154,14 @@ class _Planner:
 
     def _list(self, node: ListNode) -> Planned:
         elements = tuple(self.plan(element) for element in node.elements)
-        if all(element.constant for element in elements):
+        if not node.optional and all(element.constant for element in elements):
             return _known(tuple(element.constant[0] for element in elements))
         return Planned(terms.listing(tuple(element.term for element in elements), node.optional))
 
     def _map(self, node: MapNode) -> Planned:
         pairs = tuple((self.plan(entry.key), self.plan(entry.value)) for entry in node.entries)
-        if all(key.constant and value.constant for key, value in pairs):
+        optional = any(entry.optional for entry in node.entries)
+        if not optional and all(key.constant and value.constant for key, value in pairs):
             return _known(CelMap(tuple((key.constant[0], value.constant[0]) for key, value in pairs)))
         entries = zip(pairs, node.entries, strict=True)
         return Planned(terms.mapping(tuple((key.term, value.term, entry.optional) for (key, value), entry in entries)))

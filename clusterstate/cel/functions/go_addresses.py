@@ -16,7 +16,6 @@ from clusterstate.cel.values.cel_types import CelType
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _DIGITS = re.compile(r"[0-9]{1,3}", re.ASCII)
-_HEX = re.compile(r"[0-9a-fA-F]*", re.ASCII)
 _LONGEST = 200
 
 
@@ -71,47 +70,86 @@ def parse_address(text: str) -> Address:
 
 
 def _version_4(text: str) -> ipaddress.IPv4Address:
-    fields = text.split(".")
-    for at, field in enumerate(fields):
-        rest = ".".join(fields[at:])
-        strange = next((place for place, sign in enumerate(field) if not "0" <= sign <= "9"), None)
-        if strange is not None:
-            raise _fault(text, "unexpected character", rest[strange:])
-        if not field:
-            raise _fault(text, "IPv4 field must have at least one digit", rest or text[-1:])
-        if at > 3:
-            raise _fault(text, "IPv4 address too long")
-        if len(field) > 1 and field.startswith("0"):
-            raise _fault(text, "IPv4 field has octet with leading zero")
-        if len(field) > 3 or int(field) > 255:
-            raise _fault(text, "IPv4 field has value >255")
-    if len(fields) < 4:
-        raise _fault(text, "IPv4 address too short")
+    _check_fields(text, text)
     return ipaddress.IPv4Address(text)
+
+
+def _check_fields(text: str, fields: str) -> None:
+    """The four numbers of version 4, alone or at the end of ``text``."""
+    number, digits, dots = 0, 0, 0
+    for at, sign in enumerate(fields):
+        if "0" <= sign <= "9":
+            if digits == 1 and not number:
+                raise _fault(text, "IPv4 field has octet with leading zero")
+            number, digits = number * 10 + int(sign), digits + 1
+            if number > 255:
+                raise _fault(text, "IPv4 field has value >255")
+            continue
+        if sign != ".":
+            raise _fault(text, "unexpected character", fields[at:])
+        if at in (0, len(fields) - 1) or fields[at - 1] == ".":
+            raise _fault(text, "IPv4 field must have at least one digit", fields[at:])
+        if dots == 3:
+            raise _fault(text, "IPv4 address too long")
+        number, digits, dots = 0, 0, dots + 1
+    if dots < 3:
+        raise _fault(text, "IPv4 address too short")
 
 
 def _version_6(text: str) -> ipaddress.IPv6Address:
     bare, percent, zone = text.partition("%")
     if percent and not zone:
         raise _fault(text, "zone must be a non-empty string")
-    for at, group in enumerate(bare.split(":")):
-        if "." in group:
-            continue
-        if not _HEX.fullmatch(group):
-            raise _fault(
-                text,
-                "unexpected character, want colon"
-                if group[:1] in "0123456789abcdefABCDEF"
-                else "each colon-separated field must have at least one digit",
-                ":".join(bare.split(":")[at:]),
-            )
-        if len(group) > 4:
-            raise _fault(text, "each group must have 4 or less digits", ":".join(bare.split(":")[at:]))
-    try:
-        return ipaddress.IPv6Address(bare)
-    except ValueError:
-        short = bare.count(":") < 7 and "::" not in bare
-        raise _fault(text, "address string too short" if short else "unable to parse IP") from None
+    filled, shortened = _check_groups(text, bare)
+    if filled < 8 and not shortened:
+        raise _fault(text, "address string too short")
+    if filled == 8 and shortened:
+        raise _fault(text, "the :: must expand to at least one field of zeros")
+    return ipaddress.IPv6Address(bare)
+
+
+def _check_groups(text: str, rest: str) -> tuple[int, bool]:
+    """(how many of the eight groups are written, whether ``::`` stands for others)."""
+    shortened = rest.startswith("::")
+    rest = rest[2:] if shortened else rest
+    filled = 0
+    while rest or (not filled and not shortened):
+        if filled == 8:
+            raise _fault(text, "trailing garbage after address", rest)
+        digits = len(rest) - len(rest.lstrip("0123456789abcdefABCDEF"))
+        if digits > 4:
+            raise _fault(text, "each group must have 4 or less digits", rest)
+        if not digits:
+            raise _fault(text, "each colon-separated field must have at least one digit", rest)
+        if rest[digits : digits + 1] == ".":
+            _check_embedded(text, rest, filled, shortened)
+            return filled + 2, shortened
+        filled, rest = filled + 1, rest[digits:]
+        if not rest:
+            break
+        rest = _behind_colon(text, rest)
+        if rest.startswith(":"):
+            if shortened:
+                raise _fault(text, "multiple :: in address", rest)
+            shortened, rest = True, rest[1:]
+    return filled, shortened
+
+
+def _behind_colon(text: str, rest: str) -> str:
+    if not rest.startswith(":"):
+        raise _fault(text, "unexpected character, want colon", rest)
+    if len(rest) == 1:
+        raise _fault(text, "colon must be followed by more characters", rest)
+    return rest[1:]
+
+
+def _check_embedded(text: str, rest: str, filled: int, shortened: bool) -> None:
+    """Version 4 in the place of the last two groups."""
+    if not shortened and filled != 6:
+        raise _fault(text, "embedded IPv4 address must replace the final 2 fields of the address", rest)
+    if filled > 6:
+        raise _fault(text, "too many hex fields to fit an embedded IPv4 at the end of the address", rest)
+    _check_fields(text, rest)
 
 
 def parse_ip(text: str) -> IP:

@@ -14,6 +14,8 @@ from clusterstate.cel.values.cel_types import CelType
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*", re.ASCII)
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})(.{0,2})", re.DOTALL)
+_HOST_ESCAPE = re.compile(r"%(?!25)[0-7][0-9a-fA-F]")
+"""Of a character that a host writes as it is, if it may have it."""
 _PORT = re.compile(r":[0-9]*", re.ASCII)
 _IN_HOST = "!$&'()*+,;=:[]<>\"-_.~"
 _IN_PATH = "$&+,/:;=@-_.~"
@@ -74,45 +76,41 @@ def _plain(text: str) -> str:
 def parse_request_url(text: str) -> URL:
     """A URL that is absolute or a path. Raises UrlFault."""
     try:
-        return _parse(text)
+        if any(ord(sign) < 0x20 or sign == "\x7f" for sign in text) or len(text) > _LONGEST:
+            raise UrlFault("net/url: invalid control character in URL")
+        if not text:
+            raise UrlFault("empty url")
+        _parse(text)
+        bare, _, fragment = text.partition("#")
+        _check_escapes(fragment)
+        return _parse(bare, fragment)
     except UrlFault as fault:
         raise UrlFault(f"parse {go_quote(text[:200])}: {fault}") from None
 
 
-def _parse(text: str) -> URL:
-    if any(ord(sign) < 0x20 or sign == "\x7f" for sign in text) or len(text) > _LONGEST:
-        raise UrlFault("net/url: invalid control character in URL")
-    if not text:
-        raise UrlFault("empty url")
+def _parse(text: str, fragment: str = "") -> URL:
     scheme, rest = _split_scheme(text)
-    whole = rest
+    lower = scheme.lower()
+    whole = (f"{lower}:{rest}" if scheme else rest) + (f"#{fragment}" if fragment else "")
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
         if scheme:
-            return URL(scheme.lower(), "", "", query, f"{scheme.lower()}:{whole}")
+            return URL(lower, "", "", query, whole)
         raise UrlFault("invalid URI for request")
     host = ""
-    if rest.startswith("//") and (scheme or not rest.startswith("///")) and scheme:
+    if scheme and rest.startswith("//"):
         authority, slash, path = rest[2:].partition("/")
-        rest = slash + path
-        host = _host(authority)
+        rest, host = slash + path, _host(authority)
     _check_escapes(rest)
-    return URL(scheme.lower(), host, rest, query, text if not scheme else f"{scheme.lower()}:{whole}")
+    return URL(lower, host, rest, query, whole)
 
 
 def _split_scheme(text: str) -> tuple[str, str]:
-    for at, sign in enumerate(text):
-        if sign == ":":
-            if at == 0:
-                raise UrlFault("missing protocol scheme")
-            return text[:at], text[at + 1 :]
-        if not _SCHEME.fullmatch("a" + sign):
-            break
-        if at == 0 and not _SCHEME.fullmatch(sign):
-            break
-    if ":" in text.partition("/")[0] and "?" not in text.partition(":")[0]:
-        raise UrlFault("first path segment in URL cannot contain colon") if not text.startswith("/") else UrlFault("")
-    return "", text
+    """What stands before the first colon, if it is a scheme, and the rest."""
+    if text.startswith(":"):
+        raise UrlFault("missing protocol scheme")
+    scheme, colon, rest = text.partition(":")
+    return (scheme, rest) if colon and _SCHEME.fullmatch(scheme) else ("", text)
 
 
 def _host(authority: str) -> str:
@@ -127,6 +125,9 @@ def _host(authority: str) -> str:
     elif ":" in host:
         _check_port(host[host.rindex(":") :])
     _check_escapes(host)
+    hidden = _HOST_ESCAPE.search(host)
+    if hidden is not None:
+        raise UrlFault(f"invalid URL escape {go_quote(hidden[0])}")
     for sign in host:
         if sign.isascii() and not sign.isalnum() and sign not in _IN_HOST + "%":
             raise UrlFault(f"invalid character {go_quote(sign)} in host name")

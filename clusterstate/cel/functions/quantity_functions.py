@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import attrs
@@ -73,6 +74,7 @@ def of_int(amount: int) -> Quantity:
     return Quantity(amount * _NANOS, 0)
 
 
+@lru_cache(maxsize=4096)
 def quantity(text: str) -> Quantity:
     """``quantity(text)``. Raises ValueFault."""
     match = _TEXT.fullmatch(text) if text and len(text) <= 1000 else None

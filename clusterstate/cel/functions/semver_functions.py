@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import ClassVar
 
 import attrs
@@ -40,6 +41,7 @@ class Semver:
         return self.numbers, not self.prerelease, self.prerelease
 
 
+@lru_cache(maxsize=4096)
 def semver(text: str) -> Semver:
     """``semver(text)``. Raises ValueFault."""
     if not text:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from clusterstate.api_names import go_quote
-from clusterstate.cel.cel_faults import ValueFault
+from clusterstate.cel.cel_faults import NotEvaluatedError, ValueFault
 from clusterstate.cel.values.cel_arithmetic import checked_size
 from clusterstate.cel.values.cel_conversions import to_text
 from clusterstate.cel.values.cel_types import CelType
@@ -15,7 +15,8 @@ from clusterstate.cel.values.cel_values import CelMap, DefaultMap, Duration, Tim
 
 _CLAUSE = re.compile(r"%(?:(?P<percent>%)|(?:\.(?P<digits>[0-9]*))?(?P<letter>.)?)", re.DOTALL)
 _PRECISION = 6
-_MOST_DIGITS = 1000
+_MOST_DIGITS, _LONGEST = 1000, 18
+"""Behind the point, and of the number that says how many."""
 _PRECISION_FAULT = "error while parsing precision"
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -65,15 +66,20 @@ def clause_of(match: re.Match[str]) -> tuple[str, int | None]:
         raise ValueFault(
             f"could not parse formatting clause: {_PRECISION_FAULT}: could not find end of precision specifier"
         )
-    if digits is not None and (not digits or int(digits[:6] or 0) > _MOST_DIGITS):
-        what = "invalid syntax" if not digits else "value out of range"
-        raise ValueFault(
-            f"could not parse formatting clause: {_PRECISION_FAULT}: error while converting precision to integer: "
-            f"strconv.Atoi: parsing {go_quote(digits)}: {what}"
-        )
+    precision = None if digits is None else _precision(digits)
     if letter not in "sdfebxXo":
         raise ValueFault(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
-    return letter, None if digits is None else int(digits)
+    return letter, precision
+
+
+def _precision(digits: str) -> int:
+    if not digits or len(digits) > _LONGEST:
+        what = "value out of range" if digits else "invalid syntax"
+        reason = f"error while converting precision to integer: strconv.Atoi: parsing {go_quote(digits[:50])}: {what}"
+        raise ValueFault(f"could not parse formatting clause: {_PRECISION_FAULT}: {reason}")
+    if int(digits) > _MOST_DIGITS:
+        raise NotEvaluatedError("a number would have too many digits")
+    return int(digits)
 
 
 def clauses(template: str) -> list[str]:

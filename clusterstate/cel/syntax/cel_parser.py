@@ -207,6 +207,8 @@ class _Parser:
         """The name behind a dot."""
         if self.token.kind not in ("name", "escaped"):
             raise self.fault(f"no viable alternative at input '.{self.token.text}'")
+        if self.token.kind == "escaped":
+            self.issues.report(self.token.at, "unsupported syntax: '`'")
         return self.take()
 
     def call(self, at: int, name: str, target: Node | None) -> Node:

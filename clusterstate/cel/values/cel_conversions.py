@@ -28,6 +28,8 @@ _UNSIGNED = re.compile(r"[0-9]+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|infinity)|nan", re.ASCII | re.I)
 _TRUTHS = {"true": ("1", "t", "T", "TRUE", "true", "True"), "false": ("0", "f", "F", "FALSE", "false", "False")}
 _LONGEST_NUMBER = 400
+_MOST_PLAIN = 6
+"""Powers of ten below which a double is written without an exponent."""
 
 
 def unconvertible(value: Value, wanted: CelType) -> ValueFault:
@@ -121,13 +123,13 @@ def _decoded(value: bytes) -> str:
 
 
 def double_text(value: float) -> str:
-    """As Go's ``%g``: the fewest digits that give the number back, an exponent from 1e21 on and below 1e-4."""
+    """As Go's ``%g``: the fewest digits that give the number back, an exponent from 10**6 on and below 1e-4."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
     sign, digits, exponent = _decimal(value)
-    if exponent < -4 or exponent >= 21:
+    if exponent < -4 or exponent >= _MOST_PLAIN:
         mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
         return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
     return sign + plain_decimal(digits, exponent)

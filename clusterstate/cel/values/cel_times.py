@@ -49,10 +49,8 @@ def parse_timestamp(text: str) -> int | None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
     try:
-        moment = datetime.datetime(max(year, 1), month, day, hour, minute, second)
+        moment = datetime.datetime(year or 4, month, day, hour, minute, second)
     except ValueError:
-        return None
-    if year == 0:
         return None
     fraction = int((match[7] or "").ljust(9, "0")[:9])
     offset = 0
@@ -60,7 +58,7 @@ def parse_timestamp(text: str) -> int | None:
         if int(match[9]) > 24 or int(match[10]) > 60:
             return None
         offset = (int(match[9]) * 60 + int(match[10])) * (-1 if match[8] == "-" else 1)
-    since = moment - _EPOCH
+    since = moment - _EPOCH - datetime.timedelta(days=0 if year else 4 * 366)
     return ((since.days * 86400 + since.seconds) - offset * 60) * 10**9 + fraction
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.devices.device_expressions import compile_expression
-from clusterstate.devices.device_values import as_condition
 from tests.support.devices import DRIVER, gpu
 
 DEVICE = gpu(
@@ -159,7 +158,7 @@ def test_an_attribute_that_is_no_condition(attribute: str, fault: str) -> None:
     """The type of an attribute shows when it is read: only truths select."""
     device = gpu("d", {"text": "x", "number": 1, "version": "v1.0.0"})
     with pytest.raises(ValueFault) as caught:
-        as_condition(compile_expression(f"{HERE}.{attribute}")(DRIVER, device))
+        compile_expression(f"{HERE}.{attribute}")(DRIVER, device)
     assert str(caught.value) == fault
 
 
