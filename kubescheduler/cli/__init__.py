@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "sweep": "kubescheduler.cli.sweep",
     "migrate": "kubescheduler.cli.migrate",
     "explain": "kubescheduler.cli.explaining.explain_command",
+    "run": "kubescheduler.cli.running.run_command",
     "registry": "kubescheduler.cli.registry_command",
     "completion": "kubescheduler.cli.completion",
 }

@@ -93,6 +93,7 @@ COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "kubescheduler compare cluster.yaml --pods pod.yaml --new release=1.36",
         ("compare", "sweep", "migrate"),
     ),
+    ("Run in a cluster", "kubescheduler run --release 1.36 -- --help", ("run",)),
     ("Look up", "kubescheduler explain NodeResourcesFit", ("explain", "registry", "completion")),
 )
 """(title, example, commands)."""

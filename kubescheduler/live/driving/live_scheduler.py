@@ -74,6 +74,10 @@ class LiveScheduler:
         self.handlers = EventHandlers(self.loop.cycles)
         self._second = math.floor(around.time.now())
         self._stopped = threading.Event()
+        self._leads = threading.Event()
+        self.caught_up = threading.Event()
+        """Whether everything that was there when ``catch_up`` was called has been taken in."""
+        self._catches_up = False
 
     def _services(self, services: Services) -> Services:
         around = self._around
@@ -95,18 +99,38 @@ class LiveScheduler:
     # --- running ---------------------------------------------------------------------------------
 
     def run(self, listen: Callable[[Attempt], None] | None = None) -> None:
-        """Goes on until ``stop``. listen: told of every attempt. Raises what a plugin raises."""
+        """Keeps up with the cluster, and tries pods while it leads, until ``stop``.
+
+        listen: told of every attempt. Raises what a plugin raises.
+        """
         while not self._stopped.is_set():
-            self.take_in(self._inbox.take(CHANGES))
-            self.tick()
-            if not self._try_some(listen) and not len(self._inbox):
+            self._keep_up()
+            tried = self._leads.is_set() and self._try_some(listen)
+            if not tried and not len(self._inbox):
                 self._inbox.wait(self._until_tick())
         self.loop.close()
+
+    def lead(self) -> None:
+        """From now on pods are tried."""
+        self._leads.set()
+        self._inbox.wake()
+
+    def catch_up(self) -> None:
+        """Has ``caught_up`` set as soon as everything that has arrived until now is taken in."""
+        self._catches_up = True
+        self._inbox.wake()
 
     def stop(self) -> None:
         """Lets ``run`` end once its attempt is over and the bindings under way are done."""
         self._stopped.set()
         self._inbox.wake()
+
+    def _keep_up(self) -> None:
+        asked = self._catches_up
+        self.take_in(self._inbox.take(CHANGES))
+        self.tick()
+        if asked and not len(self._inbox):
+            self.caught_up.set()
 
     def _try_some(self, listen: Callable[[Attempt], None] | None) -> bool:
         """Tries pods until something has arrived; whether there was any to try."""

@@ -38,8 +38,6 @@ class ElectionRules:
     """Whether the record says for how long it is to be left alone (1.36), or each candidate's own setting does."""
     fast_path: bool
     """Whether a leader writes at once what it wrote last, without reading it (1.36)."""
-    releases: bool
-    """Whether a leader that stops gives the lock back (1.36)."""
     log: Callable[[str, str, str], str]
     """Of (what happened, the lock's name, the error): the line; see ``log_1_16``."""
 
@@ -81,6 +79,6 @@ def log_1_36(what: str, lock: str, error: str) -> str:
     return LINES_1_36.get(what, "").format(lock=lock, error=error)
 
 
-RULES_1_16 = ElectionRules(trusts_record=False, fast_path=False, releases=False, log=log_1_16)
-RULES_1_20 = ElectionRules(trusts_record=False, fast_path=False, releases=False, log=log_1_20)
-RULES_1_36 = ElectionRules(trusts_record=True, fast_path=True, releases=True, log=log_1_36)
+RULES_1_16 = ElectionRules(trusts_record=False, fast_path=False, log=log_1_16)
+RULES_1_20 = ElectionRules(trusts_record=False, fast_path=False, log=log_1_20)
+RULES_1_36 = ElectionRules(trusts_record=True, fast_path=True, log=log_1_36)

@@ -69,7 +69,7 @@ class LeaderElector:
         try:
             await self._keep()
         finally:
-            if self._rules.releases and self.is_leader:
+            if self.is_leader:
                 await self._release()
             self._listener.leads(False)
 
@@ -177,7 +177,7 @@ class LeaderElector:
         return self._seen_at + seconds > self._clock.monotonic()
 
     async def _release(self) -> None:
-        """Gives the lock back: nobody holds it, for one second. Upstream: release."""
+        """Gives the lock back: nobody holds it, for one second. Upstream: 1.36 release; the others keep it."""
         now = self._lock.time(self._clock.now())
         try:
             found = await self._lock.get()

@@ -1,0 +1,1 @@
+"""kube-scheduler's own command line, as each release has it."""

@@ -1,0 +1,43 @@
+"""What flags and files come to: everything that a process is started with."""
+
+from __future__ import annotations
+
+import attrs
+
+from kubescheduler.engine.engines import Engine
+from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
+from kubescheduler.live.process.release_live import LiveRelease
+
+
+@attrs.frozen
+class ServerSettings:
+    """How the API server is reached."""
+
+    kubeconfig: str = ""
+    """A file's path; empty: as the service account of the pod we run in, unless ``master`` says where."""
+    context: str | None = None
+    """Of the kubeconfig; None: its current one."""
+    master: str = ""
+    """Goes before the server of the kubeconfig."""
+    qps: float = 50.0
+    """Requests a second of each client in the long run."""
+    burst: int = 100
+    """Requests at once after a pause."""
+
+
+@attrs.frozen(eq=False)
+class ProcessSettings:
+    """A process that is ready to start."""
+
+    release: LiveRelease
+    engine: Engine
+    """What decides."""
+    server: ServerSettings
+    election: LeaderElection
+    preempts: bool = True
+    """Whether pods may take the place of lower ones."""
+
+
+def server_settings(connection: ClientConnection, master: str, context: str | None = None) -> ServerSettings:
+    """What a configuration says of the API server."""
+    return ServerSettings(connection.kubeconfig, context, master, connection.qps, connection.burst)
