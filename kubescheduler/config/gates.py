@@ -224,6 +224,7 @@ _IDLE_1_16 = frozenset(
 _IDLE_1_20 = frozenset(
     {
         "BalanceAttachedNodeVolumes",
+        "CSIMigrationAzureFile",
         "GenericEphemeralVolume",
         "LocalStorageCapacityIsolation",
         "NonPreemptingPriority",
@@ -242,6 +243,7 @@ _IDLE_1_36 = frozenset(
         "SchedulerAsyncAPICalls",
         "SchedulerAsyncPreemption",
         "SchedulerPopFromBackoffQ",
+        "TopologyAwareWorkloadScheduling",
         "WorkloadAwarePreemption",
     }
 )

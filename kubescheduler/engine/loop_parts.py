@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
@@ -29,15 +30,17 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
 
     adapt: what the loop writes to, and the clock it runs on. preempt: whether preemption is carried out.
     """
-    if isinstance(scheduler, ProfiledScheduler):
-        return _of_profiles(scheduler, adapt(scheduler.engine.services(scheduler.cache)), preempt)
+    record = release_named(scheduler.algorithm.release)
+    if record.framework is not None:
+        profiled = cast(ProfiledScheduler, scheduler)
+        return _of_profiles(profiled, adapt(profiled.engine.services(profiled.cache)), preempt)
     algorithm = scheduler.algorithm
     services = adapt(Services(algorithm.release, scheduler.cache, extenders=algorithm.extenders))
 
     def decide(plugins: CyclePlugins, pod: Pod, state: CycleState) -> Decision:  # noqa: ARG001
         return scheduler.decide(pod, preempt=preempt)
 
-    rules = release_named(algorithm.release).legacy_rules
+    rules = record.legacy_rules
     queue = rules.queue(services.time.now, services.cache)
     return LoopParts(NoPlugins(services), services, queue, rules.cycle, decide)
 
