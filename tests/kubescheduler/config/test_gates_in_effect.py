@@ -163,7 +163,7 @@ def by_python(release: str, gate: str, value: bool, files: tuple[str, str]) -> s
 
 def by_pytest(release: str, gate: str, value: bool, files: tuple[str, str]) -> str:
     spec = EngineSpec(release, feature_gates=f"{gate}={str(value).lower()}")
-    return str(Placer(spec, SharedCluster([files[0]])).notes)
+    return str(Placer(spec, SharedCluster((files[0],))).notes)
 
 
 def _flags(release: str, gate: str, value: bool) -> tuple[str, ...]:
