@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import attrs
 
@@ -154,8 +154,12 @@ def gated_pod_key_1_36(gates: Mapping[str, bool]) -> Callable[[Pod], PodKey]:
     return pod_key_1_36 if resizes and not changes else _changed(tuple(changes), resizes=resizes)
 
 
+@cache
 def _changed(changes: tuple[Change, ...], *, resizes: bool) -> Callable[[Pod], PodKey]:
-    """resizes: what a pod's status says of resources of the pod as a whole counts."""
+    """resizes: what a pod's status says of resources of the pod as a whole counts.
+
+    The same function for the same changes, by which views of clusters are held to be the same.
+    """
 
     @lru_cache(maxsize=16_384)
     def change(spec: PodSpec) -> PodSpec:

@@ -88,14 +88,16 @@ class Decoder:
     def _is_known_throughout(self, content: Manifest | msgspec.Raw) -> bool:
         """Whether a pod without a uid has only fields that pods have; one that a server has stored is not judged."""
         manifest = parse_json("", content) if isinstance(content, msgspec.Raw) else content
-        return self._strictness.of(manifest) == "ignore" or not unknown_fields("Pod", manifest)
+        return self._strictness.of(manifest) == "ignore" or not unknown_fields(
+            "Pod", manifest, self._strictness.accepted
+        )
 
     def judged(self, item: Item, kind: str, manifest: Manifest) -> list[str]:
         """The faults in what the API does not have of a kind, also of one that is not decoded; warnings are kept."""
         judgement = self._strictness.of(manifest)
         if judgement == "ignore":
             return []
-        found = unknown_fields(kind, manifest)
+        found = unknown_fields(kind, manifest, self._strictness.accepted)
         if judgement == "strict":
             return found
         self.warnings += placed(item, kind, manifest, found)

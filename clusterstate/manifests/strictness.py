@@ -17,6 +17,10 @@ Judgement = Literal["strict", "warn", "ignore"]
 JUDGEMENTS: tuple[Judgement, ...] = ("strict", "warn", "ignore")
 
 
+AcceptedValues = Mapping[tuple[str, str], tuple[tuple[str, ...], str]]
+"""(type, field) → the only values that the API server of a release takes of those that the newest API has, and why."""
+
+
 @attrs.frozen
 class Strictness:
     """How manifests are judged, by whether an API server has stored them."""
@@ -25,6 +29,12 @@ class Strictness:
     """For a manifest without ``metadata.uid`` and ``metadata.resourceVersion``: somebody has written it."""
     stored: Judgement = "ignore"
     """For a manifest that an API server has answered with, perhaps of a newer release."""
+    accepted: AcceptedValues = attrs.field(factory=dict, eq=False)
+    """What a release takes; empty: all values that the newest API has."""
+
+    def under(self, accepted: AcceptedValues) -> Strictness:
+        """The same for the API server of a release."""
+        return attrs.evolve(self, accepted=accepted)
 
     def of(self, manifest: Mapping[Any, Any]) -> Judgement:
         """How one manifest is judged."""

@@ -42,6 +42,7 @@ class Cluster(WhatIf):
     cluster decides as this release does. defaulting: False takes manifests as they are, as an API server stored them.
     validate: what comes of unknown fields and of values that no API server takes, ``"strict"`` (a fault), ``"warn"`` (a
     note) or ``"ignore"``; by default strict in manifests without a uid and a resourceVersion, which somebody wrote.
+    gates: feature gates of the API server, ``{"TaintTolerationComparisonOperators": True}``, by which it takes more.
     Raises DecodeError with every fault.
 
     >>> cluster = Cluster(release="1.36").node("a", cpu=4, memory="8Gi").pod("web-1", node="a", cpu="500m")
@@ -59,10 +60,11 @@ class Cluster(WhatIf):
         release: str = DEFAULT_RELEASE,
         defaulting: bool = True,
         validate: Judgement | None = None,
+        gates: Mapping[str, bool] | str | None = None,
     ) -> None:
         self._release = release_named(release).name
         self._defaulting = defaulting
-        self._strictness = strictness_of(validate)
+        self._strictness = strictness_of(validate).under(release_named(release).accepted_values(gates))
         self._keeps_manifests = True
         self._entries = Entries()
         self._notes: tuple[str, ...] = ()
@@ -81,19 +83,21 @@ class Cluster(WhatIf):
         keep_manifests: bool = True,
         progress: Progress | None = None,
         validate: Judgement | None = None,
+        gates: Mapping[str, bool] | str | None = None,
     ) -> Self:
         """The cluster in files and folders (.json, .yaml, also gzipped; .csv: nodes of a trace), ``-`` or a stream.
 
         stdin: what ``-`` reads, by default standard input. keep_manifests: False saves memory; such a cluster cannot
-        be read again ``for_release``. progress: called with (objects decoded, objects in all). validate: see the class.
-        Raises DecodeError with every fault of every file; a pod that runs on a node that is not there is one.
+        be read again ``for_release``. progress: called with (objects decoded, objects in all). validate, gates: as for
+        the class. Raises DecodeError with every fault of every file; a pod that runs on a node that is not there is
+        one.
 
         >>> Cluster.read("policy_examples/cluster.yaml", release="1.20")
         <Cluster of release 1.20: 7 nodes, 5 pods, 1 Service>
         """
         import sys
 
-        empty = cls(release=release, defaulting=defaulting, validate=validate)
+        empty = cls(release=release, defaulting=defaulting, validate=validate, gates=gates)
         empty._keeps_manifests = keep_manifests
         files = [path for path in paths if isinstance(path, str | os.PathLike)]
         given = read_paths(files, sys.stdin.buffer if stdin is None else stdin)
@@ -216,9 +220,10 @@ class Cluster(WhatIf):
             return self.add({"kind": "Pod", **name})
         return self.add(manifest_builders.pod(name, **fields))
 
-    def for_release(self, release: str) -> Self:
+    def for_release(self, release: str, gates: Mapping[str, bool] | str | None = None) -> Self:
         """The same cluster as another release stores it, read again from the manifests; itself for its own release.
 
+        gates: of the other release, see the class.
         Raises ConfigError when the manifests were not kept.
 
         >>> Cluster().node("a").for_release("1.36").release
@@ -232,7 +237,7 @@ class Cluster(WhatIf):
                 f'read it again: Cluster.read(…, release="{release}")'
             )
         fresh = type(self)(release=release, defaulting=self._defaulting)
-        fresh._strictness = self._strictness
+        fresh._strictness = self._strictness.under(release_named(release).accepted_values(gates))
         return fresh._with(self._again(self._entries))
 
     # --- for what decides --------------------------------------------------------------------
@@ -305,7 +310,7 @@ class Cluster(WhatIf):
             self._classes,
             self._release,
             self._defaulting,
-            strictness_of(validate, self._strictness),
+            strictness_of(validate, self._strictness).under(self._strictness.accepted),
             daemons,
         ).read(given, what)
 

@@ -65,6 +65,7 @@ def compare(  # noqa: PLR0913
     ['b', 'a']
     """
     from kubescheduler.comparison.comparing import compare as run
+    from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.engine.releases import daemons_among, newest
     from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 
@@ -73,7 +74,7 @@ def compare(  # noqa: PLR0913
         for spec in _sides(cluster, old, new)
     ]
     releases = [spec.release for spec in specs]
-    seen = cluster.for_release(newest(releases).name)
+    seen = cluster.for_release(newest(releases).name, newest_gates(specs))
     asked = PodsToPlace(seen.pending()) if pods is None else seen.to_place(pods, daemons=daemons_among(releases))
     found = run(
         joined(without(seen, asked.pods), asked.objects),

@@ -88,11 +88,11 @@ def capacity(
 
     if (*cluster, *pod_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
-    defaulting, release = not no_defaulting, engine.release
+    defaulting, release, gates = not no_defaulting, engine.release, engine.gates
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        found = attempt(problems, lambda: read_shown(cluster, release, defaulting, validate=validate))
+        found = attempt(problems, lambda: read_shown(cluster, release, defaulting, validate=validate, gates=gates))
         asked = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting, validate))
         if configured is None or found is None or asked is None or problems:
             raise InputError(problems)

@@ -139,12 +139,11 @@ def compare(
     with nothing_collected():
         tolerated = attempt(problems, lambda: causes(tolerate))
         sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
-        releases = [] if sides is None else [spec.release for spec, _ in sides]
-        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, releases, not no_defaulting, validate))
+        specs = [spec for spec, _ in sides or ()]
+        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, specs, not no_defaulting, validate))
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     objects, pods = inputs
-    specs = [spec for spec, _ in sides]
     asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
     asked |= {"engines": [engine for _, engine in sides], "evidence": output in ("json", "yaml", "html")}
     with progress("comparing", sys.stderr, smallest=MANY) as tell:
@@ -214,7 +213,7 @@ def causes(text: str) -> frozenset[Cause]:
 def _inputs(
     cluster: tuple[str, ...],
     files: tuple[str, ...],
-    releases: Sequence[str],
+    specs: Sequence[EngineSpec],
     defaulting: bool,
     validate: Judgement | None,
 ) -> tuple[list[ClusterObject], list[Pod]]:
@@ -222,14 +221,16 @@ def _inputs(
     import sys
 
     from clusterstate.errors import DecodeError
-    from clusterstate.manifests.strictness import STRICT, strictness_of
-    from kubescheduler.cli.inputs import notes_on_cluster, read_inputs, read_shown
+    from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_inputs, read_shown
+    from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.engine.releases import daemons_among, newest
     from kubescheduler.simulation.pods_to_place import joined
     from kubescheduler.simulation.workload_files import read_workload
     from kubescheduler.sources.cluster_input import swapped
 
-    release, stdin = newest(releases or [DEFAULT_RELEASE]).name, sys.stdin.buffer
+    releases = [spec.release for spec in specs] or [DEFAULT_RELEASE]
+    release, stdin = newest(releases).name, sys.stdin.buffer
+    gates = newest_gates(specs)
     if not files:
         found = read_inputs(
             cluster,
@@ -239,11 +240,12 @@ def _inputs(
             keep_manifests=False,
             release=release,
             validate=validate,
+            gates=gates,
         )
         _tell(found.notes)
         return found.cluster.objects, found.pods
-    there = read_shown(cluster, release, defaulting, validate=validate)
-    judged = strictness_of(validate, STRICT)
+    there = read_shown(cluster, release, defaulting, validate=validate, gates=gates)
+    judged = judged_like(there, validate)
     workload, notes = read_workload(
         files,
         there,
@@ -251,7 +253,7 @@ def _inputs(
         defaulting=defaulting,
         release=release,
         strictness=judged,
-        daemons=daemons_among(releases or [DEFAULT_RELEASE]),
+        daemons=daemons_among(releases),
     )
     if fault := swapped((arrival.node for arrival in workload.nodes), there):
         raise DecodeError(f"{', '.join(files)}: {fault}")

@@ -57,6 +57,18 @@ class EngineOptions:
         release: str = self.said["release"]
         return release
 
+    @property
+    def gates(self) -> Mapping[str, bool]:
+        """Every feature gate; the defaults where an option is wrong, as ``engine`` reports."""
+        from clusterstate.errors import ConfigError
+        from kubescheduler.engine.releases import release_named
+
+        known = release_named(self.release).gates
+        try:
+            return known.parse(self.said["feature_gates"] or "")
+        except ConfigError:
+            return known.resolve({})
+
     def spec(self) -> EngineSpec:
         """What the options describe; plugins are loaded first. Raises ConfigError with every one that cannot be."""
         import os

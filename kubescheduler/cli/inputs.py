@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ import attrs
 import click
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.strictness import STRICT, Judgement, strictness_of
+from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
@@ -46,12 +46,13 @@ def read_inputs(
     keep_manifests: bool,
     release: str = DEFAULT_RELEASE,
     validate: Judgement | None = None,
+    gates: Mapping[str, bool] | None = None,
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
     problems: list[str] = []
 
     def _cluster(keep: bool) -> Cluster:
-        return read_shown(cluster, release, defaulting, keep_manifests=keep, validate=validate)
+        return read_shown(cluster, release, defaulting, keep_manifests=keep, validate=validate, gates=gates)
 
     found = attempt(problems, lambda: _cluster(keep_manifests))
     asked: PodsToPlace | None = None
@@ -83,6 +84,7 @@ def read_shown(
     *,
     keep_manifests: bool = False,
     validate: Judgement | None = None,
+    gates: Mapping[str, bool] | None = None,
 ) -> Cluster:
     """A cluster, with a progress bar on a terminal. Raises DecodeError with every fault."""
     with progress("reading", sys.stderr, smallest=LONG) as tell:
@@ -94,6 +96,7 @@ def read_shown(
             keep_manifests=keep_manifests,
             progress=tell,
             validate=validate,
+            gates=gates,
         )
 
 
@@ -111,8 +114,13 @@ def read_pods_for(
         stdin=sys.stdin.buffer,
         defaulting=defaulting and cluster is not None,
         release=release,
-        strictness=strictness_of(validate, STRICT),
+        strictness=judged_like(cluster, validate),
     )
+
+
+def judged_like(cluster: Cluster | None, validate: Judgement | None) -> Strictness:
+    """How pods for a cluster are judged: strictly unless an option says otherwise, and for the same API server."""
+    return strictness_of(validate, STRICT).under({} if cluster is None else cluster.strictness.accepted)
 
 
 def _uid_faults(pods: Iterable[Pod]) -> Iterator[str]:

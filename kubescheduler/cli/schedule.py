@@ -93,6 +93,7 @@ def schedule(
             keep_manifests=keep,
             release=engine.release,
             validate=validate,
+            gates=engine.gates,
         )
 
     problems: list[str] = []

@@ -153,11 +153,10 @@ def _inputs(
     """The cluster and the workload. Raises DecodeError with every fault."""
     import sys
 
-    from clusterstate.manifests.strictness import STRICT, strictness_of
-    from kubescheduler.cli.inputs import notes_on_cluster, read_shown
+    from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_shown
     from kubescheduler.simulation.workload_files import read_workload
 
-    found = read_shown(cluster, engine.release, defaulting, validate=validate)
+    found = read_shown(cluster, engine.release, defaulting, validate=validate, gates=engine.gates)
     workload, notes = read_workload(
         files,
         found,
@@ -165,7 +164,7 @@ def _inputs(
         defaulting=defaulting,
         pending=pending,
         release=engine.release,
-        strictness=strictness_of(validate, STRICT),
+        strictness=judged_like(found, validate),
     )
     nodes = [arrival.node for arrival in workload.nodes]
     for note in (*(found.notes if nodes else notes_on_cluster(found)), *notes, *workload.controllers):

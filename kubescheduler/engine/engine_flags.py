@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
 from clusterstate.objects import FrozenMap
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from clusterstate.release_view import ReleaseView
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.engine.release_record import Release
@@ -90,3 +90,16 @@ def max_pd_volumes(environment: Mapping[str, str]) -> int | None:
     """KUBE_MAX_PD_VOLS if it is a positive integer."""
     text = environment.get("KUBE_MAX_PD_VOLS", "")
     return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
+
+
+def newest_gates(several: Iterable[EngineFlags]) -> Mapping[str, bool]:
+    """The feature gates that any scheduler of the newest release among some has on; nothing without any.
+
+    Raises ConfigError for gates that a release does not know.
+    """
+    given = list(several)
+    if not given:
+        return {}
+    last = max((flags.release for flags in given), key=RELEASE_NAMES.index)
+    every = [flags.gates for flags in given if flags.release == last]
+    return {name: any(gates[name] for gates in every) for name in every[0]}

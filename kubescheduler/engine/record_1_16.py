@@ -20,6 +20,7 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_16
+from kubescheduler.engine.accepted_values import accepted_1_16
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_16
 from kubescheduler.engine.fine_scores import FINE_1_16
 from kubescheduler.engine.legacy_rules import LegacyRules
@@ -87,6 +88,7 @@ RELEASE = Release(
     view=view_1_16,
     filling=FILLING_1_16,
     daemons=DAEMONS_1_16,
+    accepted=accepted_1_16,
     top_score=10,
     legacy=LEGACY_1_16,
 )

@@ -16,6 +16,7 @@ from kubescheduler.config.policy.policy_1_20_source import (
 )
 from kubescheduler.core.legacy_behaviour import reservoir_tie
 from kubescheduler.cycle.cycle_rules import CYCLE_1_20
+from kubescheduler.engine.accepted_values import accepted_1_16
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_20
 from kubescheduler.engine.framework_rules import FrameworkRules, PolicyRules
 from kubescheduler.engine.release_queues import queue_1_20
@@ -59,6 +60,7 @@ RELEASE = Release(
     view=view_1_20,
     filling=FILLING_1_16,
     daemons=DAEMONS_1_20,
+    accepted=accepted_1_16,
     top_score=100,
     framework=FRAMEWORK_1_20,
 )

@@ -8,6 +8,7 @@ from clusterstate.view_records import view_1_36
 from kubescheduler.config.component.format_1_36 import FORMAT_1_36
 from kubescheduler.config.gates import GATES_1_36
 from kubescheduler.cycle.cycle_rules import CYCLE_1_36
+from kubescheduler.engine.accepted_values import accepted_1_36
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_36
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.release_queues import queue_1_36
@@ -38,6 +39,7 @@ RELEASE = Release(
     view=view_1_36,
     filling=FILLING_1_36,
     daemons=DAEMONS_1_36,
+    accepted=accepted_1_36,
     top_score=100,
     framework=FRAMEWORK_1_36,
 )

@@ -20,6 +20,7 @@ from kubescheduler.config.policy.policy_1_4 import (
 )
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_4
+from kubescheduler.engine.accepted_values import accepted_1_4
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_4
 from kubescheduler.engine.fine_scores import FINE_1_4
 from kubescheduler.engine.legacy_rules import LegacyRules
@@ -68,6 +69,7 @@ RELEASE = Release(
     view=view_1_4,
     filling=FILLING_1_4,
     daemons=DAEMONS_1_4,
+    accepted=accepted_1_4,
     top_score=10,
     queue_order=arrival_order,
     decoding=default_manifest_1_4,

@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.decode import Prepare
+from clusterstate.manifests.strictness import AcceptedValues
 from clusterstate.objects import Pod
 from clusterstate.release_view import ReleaseView
 from kubescheduler.config.gates import ReleaseGates
@@ -34,6 +35,8 @@ class Release:
     """What its API server fills in."""
     daemons: DaemonController
     """What its DaemonSet controller does."""
+    accepted: Callable[[Mapping[str, bool]], AcceptedValues]
+    """Of all gates: where its API server takes fewer values than the newest API has."""
     top_score: int
     """The most points that a node gets from one priority or Score plugin: 10 or 100."""
     queue_order: Callable[[Iterable[Any]], list[Pod]] = queue_order
@@ -44,6 +47,14 @@ class Release:
     """The rules of a release that decides by predicates and priorities."""
     framework: FrameworkRules | None = None
     """The rules of a release that decides by plugins in profiles."""
+
+    def accepted_values(self, gates: Mapping[str, bool] | str | None = None) -> AcceptedValues:
+        """Where its API server takes fewer values. gates: away from their defaults, also as the flag has them.
+
+        Raises ConfigError for gates that the release does not know.
+        """
+        every = self.gates.parse(gates) if isinstance(gates, str) else self.gates.resolve(gates or {})
+        return self.accepted(every)
 
     @property
     def legacy_rules(self) -> LegacyRules:

@@ -40,7 +40,8 @@ class InputsReader:
     def inputs(self, case: Case, contents: Contents | None) -> SweepInputs:
         """Raises InputError with every fault, also when a file is no longer what the case's id stands for."""
         release = case.configuration.spec.release
-        key = (case.snapshot, case.options.pod_files, case.options.defaulting, release)
+        gates = case.configuration.spec.gates
+        key = (case.snapshot, case.options.pod_files, case.options.defaulting, release, gates)
         found = self._read.get(key)
         if found is None:
             files = (*case.snapshot.files, *case.options.pod_files)
@@ -62,8 +63,10 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
         raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
     validate, defaulting = case.options.validate, case.options.defaulting
     filling = release_named(release).filling
+    accepted = release_named(release).accepted_values(case.configuration.spec.gates)
+    strictness = strictness_of(validate).under(accepted)
     try:
-        found = read_cluster(files, defaulting=defaulting, filling=filling, strictness=strictness_of(validate))
+        found = read_cluster(files, defaulting=defaulting, filling=filling, strictness=strictness)
     except UnreadableManifests as error:
         raise error.with_references() from error
     if problems := check_references(found.with_sources()):
@@ -72,7 +75,7 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     if not pod_files:
         pods = release_named(release).queue_order(objects)
     else:
-        strictness = strictness_of(validate, STRICT)
+        strictness = strictness_of(validate, STRICT).under(accepted)
         asked = read_pods_to_place(pod_files, objects, defaulting=defaulting, release=release, strictness=strictness)
         pods = asked.pods
         given = {pod.key for pod in pods}

@@ -124,18 +124,24 @@ def key_of(pod: Pod) -> str:
 # --- pods ------------------------------------------------------------------------------------
 
 
-def pods_of(given: Any, cluster: SharedCluster, *releases: str, validate: Judgement | None = None) -> PodsToPlace:
+def pods_of(
+    given: Any,
+    cluster: SharedCluster,
+    *releases: str,
+    validate: Judgement | None = None,
+    gates: Mapping[str, bool] | None = None,
+) -> PodsToPlace:
     """The pods of one thing or several, in order: file names, manifests, YAML texts, objects; pods themselves, or
     Deployments and others that make pods. What else is given with them, a Service say, is beside.
 
-    validate: what unknown fields are; None: as the cluster says it. Raises DecodeError with every fault; a pod that is
-    there twice, or runs in the cluster, is one.
+    validate: what unknown fields are; None: as the cluster says it. gates: of the newest of the releases. Raises
+    DecodeError with every fault; a pod that is there twice, or runs in the cluster, is one.
     """
     problems: list[str] = []
     objects = attempt(problems, cluster.objects_for, *releases) or []
-    strictness = strictness_of(
-        validate or cluster.validate, STRICT if cluster.front is None else cluster.front.strictness
-    )
+    usual = STRICT if cluster.front is None else cluster.front.strictness
+    accepted = newest(releases).accepted_values(gates)
+    strictness = strictness_of(validate or cluster.validate, usual).under(accepted)
     found = PodsToPlace([])
     things = list(flat(given))
     for thing in things:

@@ -16,6 +16,7 @@ from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MODES, Cause
 from kubescheduler.comparison.tolerance import faults_of_tolerated
+from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import joined
@@ -86,7 +87,10 @@ def to_compare(  # noqa: PLR0913
     known = [spec for spec, _ in sides if spec is not None]
     engines = [engine for _, engine in sides if engine is not None]
     releases = [spec.release for spec in known] or [DEFAULT_RELEASE]
-    decoded = None if found is None else attempt(problems, pods_of, pods, found, *releases, validate=judged)
+    gates = attempt([], newest_gates, known)
+    decoded = (
+        None if found is None else attempt(problems, pods_of, pods, found, *releases, validate=judged, gates=gates)
+    )
     if found is None or decoded is None or problems:
         raise ConfigError(problems)
     objects = joined(without(found.objects_for(*releases), decoded.pods), decoded.objects)

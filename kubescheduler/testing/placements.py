@@ -101,7 +101,7 @@ class Placer:
         return Placements(decisions)
 
     def _pods(self, given: Any, validate: str | None) -> list[Pod]:
-        found = pods_of(given, self.cluster, self.spec.release, validate=judgement(validate))
+        found = pods_of(given, self.cluster, self.spec.release, validate=judgement(validate), gates=self.spec.gates)
         if problems := list(running_among(found.pods, self.running.cache.pods())):
             raise DecodeError(problems)
         for obj in found.objects:

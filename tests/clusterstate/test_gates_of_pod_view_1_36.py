@@ -82,3 +82,10 @@ def test_other_tolerations_stay() -> None:
     given = Toleration("k", "Exists")
     (found,) = spec_of(make_pod(tolerations=(given,)), TaintTolerationComparisonOperators=True).tolerations
     assert found is given
+
+
+def test_equal_gates_read_pods_alike() -> None:
+    """By one function, so that a cluster that was read under some gates fits a scheduler under the same."""
+    gates = {"TaintTolerationComparisonOperators": True, "PodLevelResources": False}
+    assert gated_pod_key_1_36(gates) is gated_pod_key_1_36(dict(gates))
+    assert gated_pod_key_1_36(gates) is not gated_pod_key_1_36({"PodLevelResources": False})

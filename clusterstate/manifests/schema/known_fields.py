@@ -19,8 +19,10 @@ from clusterstate.manifests.schema.known_cluster import CLUSTER
 from clusterstate.manifests.schema.known_devices import DEVICES
 from clusterstate.manifests.schema.known_pods import PODS
 from clusterstate.manifests.schema.known_volumes import VOLUMES
+from clusterstate.manifests.strictness import AcceptedValues
 
 _TYPE_META = ("apiVersion", "kind")
+_ALL: AcceptedValues = {}
 
 
 @attrs.frozen
@@ -57,50 +59,56 @@ def _field(word: str) -> tuple[str, KnownField]:
     return name, KnownField(kind.removeprefix("{}"), by_name=kind.startswith("{}"))
 
 
-def unknown_fields(kind: str, manifest: Mapping[Any, Any]) -> list[str]:
+def unknown_fields(kind: str, manifest: Mapping[Any, Any], accepted: AcceptedValues = _ALL) -> list[str]:
     """``path: what is wrong`` for each field that the kind does not have, and for each value no API server takes.
 
-    Nothing for a kind that is in no table. What is of a wrong type altogether is not looked into.
+    accepted: where the API server of a release takes less. Nothing for a kind that is in no table. What is of a wrong
+    type altogether is not looked into.
     """
-    fields = known_types().get(kind)
-    if fields is None:
+    if kind not in known_types():
         return []
     given = {key: value for key, value in manifest.items() if key not in _TYPE_META}
-    return list(_in_object(given, fields, ""))
+    return list(_in_object(given, kind, "", accepted))
 
 
-def _in_object(given: Mapping[Any, Any], fields: Mapping[str, KnownField], path: str) -> Iterator[str]:
+def _in_object(given: Mapping[Any, Any], kind: str, path: str, accepted: AcceptedValues) -> Iterator[str]:
+    fields = known_types()[kind]
     for key, value in given.items():
         place = f"{path}{step(key)}".lstrip(".")
         known = fields.get(key) if isinstance(key, str) else None
         if known is None:
             yield f"{place}: unknown field{_nearest(str(key), fields)}"
         elif known.values:
-            yield from _in_values(value, known.values, place)
+            yield from _in_values(value, known.values, place, accepted.get((kind, key)))
         elif known.type:
-            yield from _in_field(value, known, place)
+            yield from _in_field(value, known, place, accepted)
 
 
-def _in_field(value: object, known: KnownField, place: str) -> Iterator[str]:
-    fields = known_types()[known.type]
+def _in_field(value: object, known: KnownField, place: str, accepted: AcceptedValues) -> Iterator[str]:
     if isinstance(value, list | tuple):
         for index, item in enumerate(value):
             if isinstance(item, Mapping):
-                yield from _in_object(item, fields, f"{place}[{index}]")
+                yield from _in_object(item, known.type, f"{place}[{index}]", accepted)
     elif isinstance(value, Mapping) and known.by_name:
         for name, item in value.items():
             if isinstance(item, Mapping):
-                yield from _in_object(item, fields, f"{place}{step(name)}")
+                yield from _in_object(item, known.type, f"{place}{step(name)}", accepted)
     elif isinstance(value, Mapping):
-        yield from _in_object(value, fields, place)
+        yield from _in_object(value, known.type, place, accepted)
 
 
-def _in_values(value: object, values: tuple[str, ...], place: str) -> Iterator[str]:
+def _in_values(
+    value: object, values: tuple[str, ...], place: str, accepted: tuple[tuple[str, ...], str] | None
+) -> Iterator[str]:
     if isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _in_values(item, values, f"{place}[{index}]")
-    elif isinstance(value, str) and value and value not in values:
-        yield f"{place}: {describe(value)} is not one of {', '.join(values)}{_nearest(value, values)}"
+            yield from _in_values(item, values, f"{place}[{index}]", accepted)
+        return
+    taken, why = accepted or (values, "")
+    if not isinstance(value, str) or not value or value in taken:
+        return
+    hint = f" ({why})" if value in values else _nearest(value, taken)
+    yield f"{place}: {describe(value)} is not one of {', '.join(taken)}{hint}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
