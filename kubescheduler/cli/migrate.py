@@ -183,9 +183,11 @@ def _tables(translation: Translation) -> Iterator[str]:
         yield line + "\n"
     rows = [
         (release, part.title, str(part.weight), f"{emphasis.percent(part.weight):.0f}%", part.role.value or NONE)
+        for shares in translation.shares
+        for profile in (f" {shares.name}" if translation.others else "",)
         for release, emphasis in (
-            (f"{translation.from_release} (before)", translation.before),
-            (f"{translation.release} (after)", translation.after),
+            (f"{translation.from_release}{profile} (before)", shares.before),
+            (f"{translation.release}{profile} (after)", shares.after),
         )
         for part in emphasis.parts
     ]

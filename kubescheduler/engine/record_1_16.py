@@ -90,5 +90,6 @@ RELEASE = Release(
     daemons=DAEMONS_1_16,
     accepted=accepted_1_16,
     top_score=10,
+    process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY_1_16,
 )

@@ -73,5 +73,6 @@ RELEASE = Release(
     top_score=10,
     queue_order=arrival_order,
     decoding=default_manifest_1_4,
+    process_defaults={"leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY_1_4,
 )

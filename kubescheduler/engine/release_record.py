@@ -43,6 +43,8 @@ class Release:
     """The pending pods among some objects, in the order in which a queue that sees them all at once gives them out."""
     decoding: Prepare | None = None
     """The defaults that the scheduler's own decoder fills in, on top of what is stored."""
+    process_defaults: Mapping[str, Any] = attrs.field(factory=dict)
+    """Key of a configuration → what the process does where nothing is said, if later releases do otherwise."""
     legacy: LegacyRules | None = None
     """The rules of a release that decides by predicates and priorities."""
     framework: FrameworkRules | None = None

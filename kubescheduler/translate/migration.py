@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
+from clusterstate.release_names import FRAMEWORK_RELEASES, POLICY_RELEASES
 from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
 from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
@@ -22,7 +23,7 @@ from kubescheduler.translate.upgrade.component_upgrade import RELEASES, upgraded
 from kubescheduler.translate.upgrade.gate_notes import known_gates
 from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flag_notes
 from kubescheduler.translate.upgrade.process_settings import settings_for, with_settings
-from kubescheduler.translate.upgrade.target_process import PROCESSES, SOURCES, TargetProcess
+from kubescheduler.translate.upgrade.target_process import PROCESSES, TargetProcess
 
 OLDEST = "componentconfig/v1alpha1"
 """What v1alpha1 was called before 1.10."""
@@ -84,7 +85,7 @@ def _of_document(found: MigrationInput, held: Held, options: MigrationOptions) -
         raise ConfigError(f"{held.name}: apiVersion: {describe(version)} is not known; known are {known}")
     if release_named(options.to).framework_rules.component.native != V1:
         raise ConfigError(f"{held.name}: a {KIND} of {str(version).rpartition('/')[2]} is migrated to 1.36 only")
-    return upgraded(held.document, held.name)
+    return upgraded(held.document, held.name, keep_emphasis=options.keep_emphasis)
 
 
 def _policy(held: Held, options: MigrationOptions) -> Source:
@@ -159,8 +160,9 @@ def _of_process(found: MigrationInput, process: Process, options: MigrationOptio
         translation = _of_document(found, config, options)
     else:
         translation = _of_flags(found, process, options)
-    source = SOURCES.get(translation.from_release, SOURCES["1.20"])
-    return _with_notes(translation, list(flag_notes(flags, source, options.target, configured=config is not None)))
+    known = translation.from_release if translation.from_release in POLICY_RELEASES else FRAMEWORK_RELEASES[0]
+    gates = release_named(known).gates
+    return _with_notes(translation, list(flag_notes(flags, gates, options.target, configured=config is not None)))
 
 
 def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOptions:
@@ -193,7 +195,7 @@ def _of_flags(found: MigrationInput, process: Process, options: MigrationOptions
     else:
         provider = flags.get("algorithm-provider") or "DefaultProvider"
         source = provider_source(provider, options.release, options.gates(), options.hard_weight)
-    said, differing = flags.settings(), SOURCES[options.release].differing
+    said, differing = flags.settings(), release_named(options.release).process_defaults
     election = {**differing.get("leaderElection", {}), **said.get("leaderElection", {})}
     said = {**differing, **said, **({"leaderElection": election} if election else {})}
     settings = settings_for(options.target, said, lambda _: f"flags of {process.name}")

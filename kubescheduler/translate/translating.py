@@ -80,4 +80,13 @@ def translation_document(translation: Translation) -> dict[str, Any]:
         "document": translation.plain(),
         "notes": [note.document() for note in translation.notes],
         "scores": {"before": translation.before.document(), "after": translation.after.document()},
+        **({"otherProfiles": _others(translation)} if translation.others else {}),
     }
+
+
+def _others(translation: Translation) -> list[dict[str, Any]]:
+    """The shares of the scores of the profiles after the first."""
+    return [
+        {"name": shares.name, "before": shares.before.document(), "after": shares.after.document()}
+        for shares in translation.others
+    ]

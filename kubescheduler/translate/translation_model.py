@@ -71,6 +71,14 @@ class Said:
     origin: str
 
 
+def unsaid_profile(document: Said, at: int) -> Mapping[str, Any]:
+    """A profile of a document, without its own origin."""
+    profiles = document.value["profiles"]
+    profile = (profiles.value if isinstance(profiles, Said) else profiles)[at]
+    found: Mapping[str, Any] = profile.value if isinstance(profile, Said) else profile
+    return found
+
+
 def plain(value: Any) -> Any:
     """The document without its origins."""
     match value:
@@ -155,6 +163,18 @@ class Emphasis:
 
 
 @attrs.frozen
+class ProfileShares:
+    """The shares of the scores of one profile."""
+
+    name: str
+    """The profile's schedulerName."""
+    before: Emphasis
+    """In the source."""
+    after: Emphasis
+    """In the document."""
+
+
+@attrs.frozen
 class Translation:
     """A configuration for another release."""
 
@@ -168,6 +188,14 @@ class Translation:
     """The shares of the scores in the source."""
     after: Emphasis
     """The shares of the scores in the document."""
+    others: tuple[ProfileShares, ...] = ()
+    """Those of further profiles; the two before are of the first."""
+
+    @property
+    def shares(self) -> tuple[ProfileShares, ...]:
+        """Of every profile."""
+        name = plain(unsaid_profile(self.document, 0).get("schedulerName", ""))
+        return (ProfileShares(str(name), self.before, self.after), *self.others)
 
     @property
     def exact(self) -> bool:

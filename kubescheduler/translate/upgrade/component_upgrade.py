@@ -17,13 +17,16 @@ from kubescheduler.config.component.format_1_36 import FORMAT_1_36, FORMAT_V1BET
 from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.go_decoding import GoDecoder, show_path
 from kubescheduler.config.policy.unread_keys import twice_problems, unknown_problem
+from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile, SchedulerConfig
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
+from kubescheduler.translate.profile_of_1_20 import profile_emphasis
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Said, Translation, grouped
 from kubescheduler.translate.upgrade.process_settings import settings_for, with_settings
 from kubescheduler.translate.upgrade.profile_upgrade import OldProfile, upgraded_profile
 from kubescheduler.translate.upgrade.target_process import PROCESSES
+from kubescheduler.translate.upgrade.upgrade_emphasis import emphases_1_36, emphasis_kept, emphasis_notes, with_shares
 
 RELEASES = {V1ALPHA2: "1.19", V1BETA1: "1.20", V1BETA2: "1.27", V1BETA3: "1.28"}
 """apiVersion → a release that reads it, the last one but for v1beta1."""
@@ -35,10 +38,12 @@ V1ALPHA2_KEYS = ("disablePreemption", "bindTimeoutSeconds")
 """What v1alpha2 has and v1beta1 has not."""
 
 
-def upgraded(document: Mapping[str, Any], name: str) -> Translation:
+def upgraded(document: Mapping[str, Any], name: str, *, keep_emphasis: bool = False) -> Translation:
     """The document as v1, and what to know about it; its own origin stands behind every line.
 
-    Plugins that kube-scheduler does not come with are kept. Raises ConfigError with every fault of the document for
+    Plugins that kube-scheduler does not come with are kept. keep_emphasis: with the weights that keep packing on top.
+
+    Raises ConfigError with every fault of the document for
     which the releases of its version refuse it, and for a document that cannot be said in v1.
     """
     version = str(document.get("apiVersion"))
@@ -80,9 +85,38 @@ def upgraded(document: Mapping[str, Any], name: str) -> Translation:
         after=Emphasis(()),
     )
     result = with_settings(translation, settings_for(PROCESSES[V1], document, lambda key: key))
-    result = attrs.evolve(result, notes=grouped(result.notes))
-    _check(result, name)
+    result = with_shares(result, _emphases_before(document, version), _checked(result, name))
+    result = attrs.evolve(result, notes=grouped((*result.notes, *emphasis_notes(result))))
+    if keep_emphasis:
+        before = [shares.before for shares in result.shares]
+        result = emphasis_kept(result)
+        result = with_shares(result, before, _checked(result, name))
     return result
+
+
+def _no_errors(_: Written, __: SchedulerConfig, ___: str) -> list[FieldError]:
+    """Whatever is written counts, plugins that 1.36 no longer has too."""
+    return []
+
+
+def _emphases_before(document: Mapping[str, Any], version: str) -> list[Emphasis]:
+    """Of each profile, in a release that reads the document."""
+    old = version in (V1ALPHA2, V1BETA1)
+    form = attrs.evolve(FORMAT_1_20 if old else FORMAT_V1BETA, errors=_no_errors)
+    known = points_by_plugin(form.plugins)
+    points = {**known, **foreign_points(_plugins(document), known)}
+    own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
+    own["apiVersion"] = V1BETA1 if old else version
+    config = component_config_from(own, form, all_problems=False, points=points)
+    if not old:
+        return emphases_1_36(config)
+    return [profile_emphasis(_with_weights(profile), config.extenders) for profile in config.profiles]
+
+
+def _with_weights(profile: Profile) -> Profile:
+    """A score without a weight has weight 1."""
+    scores = tuple(attrs.evolve(plugin, weight=plugin.weight or 1) for plugin in profile.plugins.get(Point.SCORE, ()))
+    return attrs.evolve(profile, plugins={**profile.plugins, Point.SCORE: scores})
 
 
 def _name(profile: Any, at: int) -> Said:
@@ -146,13 +180,13 @@ def _without_unknown(document: Mapping[str, Any], notes: list[Note]) -> dict[str
     return kept
 
 
-def _check(translation: Translation, name: str) -> None:
-    """Raises ConfigError when 1.36 would not take the result."""
+def _checked(translation: Translation, name: str) -> SchedulerConfig:
+    """What 1.36 makes of the result. Raises ConfigError when it would not take it."""
     document = translation.plain()
     known = points_by_plugin(FORMAT_1_36.plugins)
     points = {**known, **foreign_points(_plugins(document), known)}
     try:
-        component_config_from(document, FORMAT_1_36, all_problems=True, points=points)
+        return component_config_from(document, FORMAT_1_36, all_problems=True, points=points)
     except ConfigError as error:
         text = f"{name}: release 1.36 does not take what this becomes"
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error

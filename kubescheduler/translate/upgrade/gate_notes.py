@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubescheduler.config.gates import Gate, ReleaseGates, gate_pairs
 from kubescheduler.translate.translation_model import Note, NoteKind
-from kubescheduler.translate.upgrade.target_process import SourceProcess, TargetProcess
+from kubescheduler.translate.upgrade.target_process import TargetProcess
 
 GIVEN_UP = ("BalanceAttachedNodeVolumes", "ResourceLimitsPriorityFunction")
 """Gates whose feature was removed with them. The features of all others that are gone are always on."""
@@ -28,9 +28,12 @@ def staying_gates(text: str, target: TargetProcess) -> str:
     return ",".join(kept)
 
 
-def gate_notes(text: str, source: SourceProcess, target: TargetProcess) -> Iterator[Note]:
-    """One for each gate: whether the target has it still, and with what default. Raises ConfigError for no boolean."""
-    before, after = source.gates, target.gates
+def gate_notes(text: str, before: ReleaseGates, target: TargetProcess) -> Iterator[Note]:
+    """One for each gate: whether the target has it still, and with what default. Raises ConfigError for no boolean.
+
+    before: the gates of the release that was started with them.
+    """
+    after = target.gates
     for name, value in before.given(text).items():
         path = f"--feature-gates {name}={str(value).lower()}"
         if name in {*before.stages.values(), *after.stages.values()}:

@@ -9,9 +9,10 @@ from typing import Any
 import attrs
 
 from clusterstate.errors import ConfigError
+from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.translate.translation_model import Note, NoteKind
 from kubescheduler.translate.upgrade.gate_notes import gate_notes, staying_gates
-from kubescheduler.translate.upgrade.target_process import LOGGING, SourceProcess, TargetProcess
+from kubescheduler.translate.upgrade.target_process import LOGGING, TargetProcess
 
 PROGRAM = "kube-scheduler"
 _TRUE = ("true", "1", "t")
@@ -131,10 +132,11 @@ def flags_of_words(words: Sequence[str]) -> ProcessFlags:
     return ProcessFlags(found)
 
 
-def flag_notes(
-    flags: ProcessFlags, source: SourceProcess, target: TargetProcess, *, configured: bool
-) -> Iterator[Note]:
-    """What becomes of each flag. configured: there is a ``--config`` beside them, which most had no effect beside."""
+def flag_notes(flags: ProcessFlags, before: ReleaseGates, target: TargetProcess, *, configured: bool) -> Iterator[Note]:
+    """What becomes of each flag. configured: there is a ``--config`` beside them, which most had no effect beside.
+
+    before: the gates of the release that was started with them.
+    """
     for name in flags.values:
         path = f"--{name}"
         if configured and (name in AS_KEYS or (name in PLAIN_HTTP and target.plain_http)):
@@ -151,7 +153,7 @@ def flag_notes(
         elif name not in SOURCE and not target.has(name):
             text = "this flag is not known here"
             yield Note(NoteKind.CHECK, path, text, f"see whether kube-scheduler {target.name} has it")
-    yield from gate_notes(flags.get("feature-gates") or "", source, target)
+    yield from gate_notes(flags.get("feature-gates") or "", before, target)
     started = " ".join(["--config=FILE", *flags.staying(target)])
     text = f"start kube-scheduler {target.name} with {started}"
     yield Note(NoteKind.CHECK, "command line", text, "FILE is this configuration")

@@ -1,14 +1,13 @@
-"""What the process of a target release has: locks, addresses, flags; and what that of a source release defaults to."""
+"""What the process of a target release has: locks, addresses, flags."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import attrs
 
 from kubescheduler.config.component.config_schema import V1, V1BETA1
-from kubescheduler.config.gates import GATES_1_4, GATES_1_16, GATES_1_20, GATES_1_36, ReleaseGates
+from kubescheduler.config.gates import GATES_1_20, GATES_1_36, ReleaseGates
 
 LOGGING = (
     "logtostderr",
@@ -61,21 +60,3 @@ PROCESSES: Mapping[str, TargetProcess] = {
     V1: TargetProcess(name="1.36", version="v1", locks=("leases",), plain_http=False, flags=STAYING, gates=GATES_1_36),
 }
 """The apiVersion that a target release writes → its process."""
-
-
-@attrs.frozen(eq=False)
-class SourceProcess:
-    """How a source release is run where nothing is said."""
-
-    gates: ReleaseGates
-    """The feature gates that concern scheduling."""
-    differing: Mapping[str, Any] = attrs.field(factory=dict)
-    """Top-level keys of a configuration with the release's defaults, where later releases have others."""
-
-
-SOURCES: Mapping[str, SourceProcess] = {
-    "1.4": SourceProcess(GATES_1_4, {"leaderElection": {"resourceLock": "endpoints"}}),
-    "1.16": SourceProcess(GATES_1_16, {"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}}),
-    "1.20": SourceProcess(GATES_1_20),
-}
-"""Source release → its process."""

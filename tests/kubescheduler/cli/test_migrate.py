@@ -150,6 +150,16 @@ def test_wrong_input(migrate: Run, args: list[str], message: str) -> None:
     assert "Traceback" not in outcome.err
 
 
+def test_the_table_of_several_profiles(migrate: Run, folder: Path) -> None:
+    """Each profile has its own rows."""
+    profiles = "profiles: [{schedulerName: one}, {schedulerName: two}]\n"
+    head = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
+    (folder / "beta.yaml").write_text(head + profiles)
+    lines = migrate("beta.yaml", "-o", "table", "--keep-emphasis").out.splitlines()
+    releases = [line.partition("   ")[0] for line in lines if "ImageLocality" in line]
+    assert releases == ["1.28 one (before)", "1.36 one (after)", "1.28 two (before)", "1.36 two (after)"]
+
+
 # --- against a cluster ---------------------------------------------------------------------
 
 LOSING = """\

@@ -1,0 +1,115 @@
+"""Tests of the shares of scores of migrated component configurations, and of the weights that keep packing on top."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubescheduler.config.component import component_config_from
+from kubescheduler.config.component.format_1_36 import FORMAT_1_36
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import SchedulerConfig
+from kubescheduler.translate.translating import translation_document
+from kubescheduler.translate.translation_model import Emphasis, Role, Translation
+from tests.support.migrations import configuration, moved, told
+
+SWAP = {
+    "disabled": [{"name": "NodeResourcesLeastAllocated"}],
+    "enabled": [{"name": "NodeResourcesMostAllocated", "weight": 2}],
+}
+STRATEGY = [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}]
+PACKING: dict[str, dict[str, Any]] = {
+    "v1alpha2": {"plugins": {"score": SWAP}},
+    "v1beta1": {"plugins": {"score": SWAP}},
+    "v1beta2": {"pluginConfig": STRATEGY},
+    "v1beta3": {"pluginConfig": STRATEGY},
+}
+
+
+def weights(emphasis: Emphasis) -> dict[str, int]:
+    """Title → weight."""
+    return {part.title: part.weight for part in emphasis.parts}
+
+
+def accepted(translation: Translation) -> SchedulerConfig:
+    """What 1.36 makes of it."""
+    return component_config_from(translation.plain(), FORMAT_1_36, all_problems=True)
+
+
+@pytest.mark.parametrize("version", PACKING)
+def test_shares_before_and_after(version: str) -> None:
+    """Both sides are complete: what packs and what spreads, with the weights that the releases run by."""
+    translation = moved(configuration(version, profiles=[PACKING[version]]))
+    assert translation.before.weight(Role.PACKS) == translation.after.weight(Role.PACKS) > 0
+    assert weights(translation.after)["NodeResourcesFit (MostAllocated)"] == translation.after.weight(Role.PACKS)
+    assert weights(translation.before)["PodTopologySpread (System)"] == 2
+    assert weights(translation.after)["PodTopologySpread (System)"] == 2
+    ((kind),) = told(translation, "profiles[0] NodeResourcesFit (MostAllocated)")
+    assert kind == "check"
+
+
+@pytest.mark.parametrize("version", PACKING)
+def test_kept_emphasis(version: str) -> None:
+    """With the weights that are written nothing outweighs packing, and 1.36 runs by them."""
+    translation = moved(configuration(version, profiles=[PACKING[version]]), keep_emphasis=True)
+    after = translation.after
+    assert after.weight(Role.PACKS) > after.weight(Role.SPREADS)
+    (profile,) = accepted(translation).profiles
+    scores = {plugin.name: plugin.weight for plugin in profile.plugins[Point.SCORE]}
+    assert scores["NodeResourcesFit"] == after.weight(Role.PACKS)
+    assert told(translation, "--keep-emphasis: profiles[0]") == ["approximate"]
+    plain = moved(configuration(version, profiles=[PACKING[version]]))
+    assert translation.before == plain.before
+
+
+def test_nothing_to_keep() -> None:
+    """A configuration that packs nothing stays as it is."""
+    document = configuration("v1beta3")
+    kept = moved(document, keep_emphasis=True)
+    assert kept.plain() == moved(document).plain()
+    assert told(kept, "--keep-emphasis: profiles[0]") == ["exact"]
+
+
+def test_every_profile_by_itself() -> None:
+    """Shares, notes and weights are those of each profile."""
+    profiles = [{"schedulerName": "plain"}, {"schedulerName": "packs", **PACKING["v1beta3"]}]
+    translation = moved(configuration("v1beta3", profiles=profiles), keep_emphasis=True)
+    assert [shares.name for shares in translation.shares] == ["plain", "packs"]
+    assert translation.before.weight(Role.PACKS) == 0
+    (packs,) = translation.others
+    assert packs.after.weight(Role.PACKS) > packs.after.weight(Role.SPREADS)
+    assert told(translation, "--keep-emphasis: profiles[0]") == ["exact"]
+    assert told(translation, "--keep-emphasis: profiles[1]") == ["approximate"]
+    (others,) = translation_document(translation)["otherProfiles"]
+    assert others["name"] == "packs"
+    assert len(accepted(translation).profiles) == 2
+
+
+def test_plugins_that_are_gone_count_before() -> None:
+    """What v1beta2 enabled by a name that 1.36 does not have is in its shares all the same."""
+    score = {"enabled": [{"name": "NodeResourcesMostAllocated", "weight": 3}]}
+    translation = moved(configuration("v1beta2", profiles=[{"plugins": {"score": score}}]))
+    assert weights(translation.before)["NodeResourcesMostAllocated"] == 3
+    assert translation.before.weight(Role.PACKS) == 3
+
+
+def test_a_weight_of_nothing_is_one() -> None:
+    """A plugin that is enabled without a weight has weight 1."""
+    score = {"disabled": SWAP["disabled"], "enabled": [{"name": "NodeResourcesMostAllocated"}]}
+    translation = moved(configuration("v1beta1", profiles=[{"plugins": {"score": score}}]))
+    assert weights(translation.before)["NodeResourcesMostAllocated"] == 1
+
+
+def test_constraints_of_the_configuration_spread() -> None:
+    """A list of constraints by default spreads as the system's does; an empty list does not."""
+
+    def spread(**args: Any) -> Role:
+        config = [{"name": "PodTopologySpread", "args": {"defaultingType": "List", **args}}]
+        translation = moved(configuration("v1beta3", profiles=[{"pluginConfig": config}]))
+        (part,) = (part for part in translation.after.parts if part.name == "PodTopologySpread")
+        return part.role
+
+    constraint = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
+    assert spread(defaultConstraints=[constraint]) is Role.SPREADS
+    assert spread() is Role.OTHER
