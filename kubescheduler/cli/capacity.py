@@ -101,7 +101,8 @@ def capacity(
     for note in (*notes_on_cluster(found), *asked.notes, *asked.controllers):
         remark(note)
     rooms = [_room(pods, scheduler, limit) for pods in asked.distinct()]
-    for piece in rendered_rooms(rooms, output, engine.notes(configured), screen_of(sys.stdout)):
+    notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]
+    for piece in rendered_rooms(rooms, output, notes, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
     return 0 if all(room.count for room in rooms) else 1
 

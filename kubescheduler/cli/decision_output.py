@@ -44,14 +44,16 @@ def rendered(
     else:
         rows: list[tuple[str, ...]] = [WIDE if output == "wide" else SHORT]
         row = _wide if output == "wide" else _short
+        every_note = dict.fromkeys(notes)
         for decision in decisions:
+            every_note.update(dict.fromkeys(decision.notes))
             if explaining is not None:
                 from kubescheduler.cli.explaining.explanation import explanation
 
                 yield explanation(decision, explaining, screen) + "\n\n"
             rows.append(row(decision))
         if len(rows) > 1:
-            yield "".join(f"{screen.filled(f'! {note}')}\n" for note in notes)
+            yield "".join(f"{screen.filled(f'! {note}')}\n" for note in every_note)
             yield table(rows, screen, gives_way=len(rows[0]) - 1) + "\n"
 
 
@@ -87,7 +89,15 @@ def decision_document(decision: Decision) -> dict[str, Any]:
             "code": rejected.code.name,
             "reasons": list(rejected.all_reasons),
         }
-    return {"pod": pod, "release": decision.release, "host": decision.host, "message": decision.message, **result}
+    notes = {"notes": list(decision.notes)} if decision.notes else {}
+    return {
+        "pod": pod,
+        "release": decision.release,
+        "host": decision.host,
+        "message": decision.message,
+        **notes,
+        **result,
+    }
 
 
 def explained_document(decision: Decision, explaining: Explaining) -> dict[str, Any]:

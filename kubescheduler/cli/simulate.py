@@ -128,7 +128,9 @@ def _run(
         ).run()
     if plot is not None:
         write_plot(report, plot, notes)
-    pieces = () if listen is not None else rendered_report(report, output, notes, screen_of(sys.stdout))
+    pieces = (
+        () if listen is not None else rendered_report(report, output, [*notes, *report.notes()], screen_of(sys.stdout))
+    )
     if observe is not None:
         for note in results.dropped():
             remark(note)

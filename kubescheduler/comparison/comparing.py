@@ -115,9 +115,18 @@ def compare(  # noqa: PLR0913
             for hosts, evicted in zip(run.hosts, run.evicted, strict=True)
         ),
         before=effects(cluster, (), (), (), view, leave=False),
-        notes=(*_extender_notes(columns, specs, engines), *drawn_notes(columns, draws, results)),
+        notes=(
+            *_extender_notes(columns, specs, engines),
+            *drawn_notes(columns, draws, results),
+            *_of_refusals(results),
+        ),
         runs=draws,
     )
+
+
+def _of_refusals(results: Iterable[PodComparison]) -> Iterable[str]:
+    """What readers of the reasons do not see in them, each once."""
+    return dict.fromkeys(note for pod in results for outcome in pod.outcomes for note in outcome.notes)
 
 
 def _extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: Sequence[Engine]) -> Iterator[str]:

@@ -79,6 +79,8 @@ class Outcome:
     nodes: int = 0
     """How many nodes there are."""
     message: str = ""
+    notes: tuple[str, ...] = ()
+    """What a reader of the reasons does not see in them; see ``Decision.notes``."""
     error: bool = False
     evicts: tuple[str, ...] = ()
     """The keys of the pods that preemption would take from ``evicts_from``."""

@@ -217,6 +217,7 @@ class Run:
             fits=len(feasible),
             nodes=decision.nodes_total,
             message=decision.message,
+            notes=() if host is not None else decision.notes,
             error=decision.error is not None and decision.tried,
             evicts=tuple(pod.key for pod in found.victims),
             evicts_from=found.node,

@@ -15,6 +15,7 @@ from kubescheduler.core.fit_errors import fit_error_1_16
 from kubescheduler.core.node_explanation import Explainer, NodeExplanation
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.score_table import Scores, ScoreTable
+from kubescheduler.core.unstated_amounts import unstated_notes
 from kubescheduler.notebook.decision_views import DecisionViews
 from priorities.score_evidence import ScoreEvidence
 
@@ -76,6 +77,11 @@ class Decision(FilterResults, DecisionViews):
         if self.host is not None:
             return ""
         return self.error if self.error is not None else self.fit_message()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the reasons does not see in them: refusing nodes that do not say how much they have."""
+        return () if self.explainer is None else tuple(unstated_notes(self.explainer.cache, self.reasons))
 
     def fit_message(self) -> str:
         """The release's text for a pod that no node fits."""

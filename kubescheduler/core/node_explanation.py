@@ -135,6 +135,11 @@ class Explainer:
         self._kept: dict[str, NodeExplanation] = {}
         self._thorough: Any = None
 
+    @property
+    def cache(self) -> ClusterCache:
+        """The cluster that was decided in."""
+        return self._cache
+
     def thorough(self) -> Any:
         """The decision with the scores that the release leaves out. Raises StaleDecisionError."""
         if self._thorough is None:

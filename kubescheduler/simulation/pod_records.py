@@ -67,6 +67,11 @@ class PodRecord:
         return attrs.evolve(self._failed, pod=self.pod).message
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the reasons does not see in them; see ``Decision.notes``."""
+        return () if self._text or self._failed is None else self._failed.notes
+
+    @property
     def reasons(self) -> Mapping[str, int]:
         """Reason → nodes that gave it in the last attempt."""
         if self._text or self._failed is None or self._failed.error is not None:

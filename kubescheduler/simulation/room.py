@@ -41,6 +41,11 @@ class Room:
         """Whether more might fit: no pod was refused."""
         return self.stopped is None and self.refused is None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the reasons does not see in them; see ``Decision.notes``."""
+        return () if self.stopped is None else self.stopped.notes
+
     def by_node(self) -> dict[str, tuple[int, list[str]]]:
         """Node → (how many went there, why the next one does not), by name."""
         if self.refused is not None:

@@ -73,6 +73,10 @@ class Report(SimulationViews):
         order = sorted(pods, key=lambda reason: (-pods[reason], -nodes[reason], reason))
         return [ReasonCount(reason, pods[reason], nodes[reason]) for reason in order]
 
+    def notes(self) -> list[str]:
+        """What a reader of the reasons does not see in them, each once."""
+        return list(dict.fromkeys(note for record in self.pending for note in record.notes))
+
     def waits(self) -> list[float]:
         """Seconds from arrival to placement of every pod that was placed, sorted."""
         return sorted(record.placed - record.arrived for record in self.pods if record.placed is not None)

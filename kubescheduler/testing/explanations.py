@@ -40,7 +40,7 @@ def why_not(decision: Decision, expected: str | None) -> list[str]:
 
 
 def _message(decision: Decision) -> list[str]:
-    return [decision.message.rstrip()] if decision.message else []
+    return [*([decision.message.rstrip()] if decision.message else []), *(f"! {note}" for note in decision.notes)]
 
 
 def _outscored(decision: Decision, expected: str, host: str) -> Iterator[str]:

@@ -220,3 +220,22 @@ def test_files_that_are_sent(tmp_path: Path) -> None:
     assert [run_case(good, contents), run_case(bad, contents)] == here
     assert run_case(again).row["error"] != ""
     assert run_case(again, contents).row["digest"] == here[0].row["digest"]
+
+
+def test_nodes_used_without_the_pods_of_nodes(tmp_path: Path) -> None:
+    """A node that has nothing but pods of a DaemonSet or static pods is not used; one of the workload's makes it so."""
+
+    def owned(name: str, node_name: str, kind: str) -> dict[str, object]:
+        owner = {"apiVersion": "v1", "kind": kind, "name": "o", "uid": "1", "controller": True}
+        made = pod(name, nodeName=node_name)
+        return {**made, "metadata": {**made["metadata"], "ownerReferences": [owner]}}
+
+    mirror = pod("static", nodeName="n3")
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "hash"}
+    daemons = [owned("d1", "n1", "DaemonSet"), owned("d2", "n2", "Node"), mirror]
+    nodes = [node(f"n{number}") for number in range(1, 5)]
+    row = run_case(one_case(write(tmp_path / "idle.json", *nodes, *daemons))).row
+    assert (row["nodes"], row["nodes_used"]) == (4, 0)
+    busy = owned("job", "n1", "ReplicaSet")
+    row = run_case(one_case(write(tmp_path / "busy.json", *nodes, *daemons, busy, pod("a")))).row
+    assert (row["nodes"], row["nodes_used"]) == (4, 2)
