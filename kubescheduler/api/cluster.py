@@ -17,6 +17,7 @@ from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from clusterstate.release_view import ReleaseView
 from kubescheduler.api import manifest_builders
+from kubescheduler.api.argument_checks import GATES, GATES_TEXT, checked_name, refuse, wrong_type
 from kubescheduler.api.asked_pods import PodAsking
 from kubescheduler.api.cluster_entries import Entries, Entry, key_of
 from kubescheduler.api.given_objects import (
@@ -62,6 +63,7 @@ class Cluster(WhatIf):
         validate: Judgement | None = None,
         gates: Mapping[str, bool] | str | None = None,
     ) -> None:
+        refuse(wrong_type("gates", gates, GATES, GATES_TEXT))
         self._release = release_named(release).name
         self._defaulting = defaulting
         self._strictness = strictness_of(validate).under(release_named(release).accepted_values(gates))
@@ -317,6 +319,7 @@ class Cluster(WhatIf):
     # --- inside ------------------------------------------------------------------------------
 
     def _find(self, kind: str, name: str) -> Entry | None:
+        checked_name(name, kind)
         found = self._entries.find((kind, name))
         return found if found is not None or "/" in name else self._entries.find((kind, f"default/{name}"))
 

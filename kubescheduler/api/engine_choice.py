@@ -12,11 +12,13 @@ import attrs
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
+from kubescheduler.api.argument_checks import GATES, GATES_TEXT, PATH, TEXT, WHOLE, refuse, shown_argument, wrong_type
 from kubescheduler.api.given_objects import is_text
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE
 from kubescheduler.framework.profiles.plugin_loading import load_factory, plugin_option
@@ -41,7 +43,16 @@ def engine_spec(  # noqa: PLR0913
     extenders: str = LIVE,
 ) -> EngineSpec:
     """The description of one scheduler; see ``Scheduler``. Raises ConfigError with every argument that is wrong."""
-    problems: list[str] = []
+    release_named(release)
+    problems = [
+        *wrong_type("provider", provider, TEXT, "the name of an algorithm provider"),
+        *wrong_type("policy_configmap", policy_configmap, PATH, "a file name"),
+        *wrong_type("gates", gates, GATES, GATES_TEXT),
+        *wrong_type("hard_pod_affinity_symmetric_weight", hard_pod_affinity_symmetric_weight, WHOLE, "a whole number"),
+        *wrong_type("percentage_of_nodes_to_score", percentage_of_nodes_to_score, WHOLE, "a whole number"),
+        *wrong_type("scheduler_name", scheduler_name, TEXT, "a name"),
+        *wrong_type("extenders", extenders, TEXT, "live, pass, record FILE or replay FILE"),
+    ]
     files: dict[str, Any] = {}
     for name, given, file_field, document_field in (
         ("policy", policy, "policy_file", "policy"),
@@ -98,9 +109,15 @@ def plugin_options(plugins: Any) -> Iterable[PluginOption]:
     Raises ConfigError.
     """
     if isinstance(plugins, Mapping):
-        return [plugin_option(name, factory) for name, factory in plugins.items()]
+        return [_named_plugin(name, factory) for name, factory in plugins.items()]
     several = isinstance(plugins, Iterable) and not isinstance(plugins, str) and not callable(plugins)
     return [_plugin(each) for each in (plugins if several else [plugins])]
+
+
+def _named_plugin(name: str, factory: Any) -> PluginOption:
+    if not callable(factory):
+        raise ConfigError(f"plugins: {name}: expected a class or a factory, found {shown_argument(factory)}")
+    return plugin_option(name, factory)
 
 
 def _plugin(given: Any) -> PluginOption:
@@ -115,9 +132,10 @@ def _plugin(given: Any) -> PluginOption:
 
 def tie_break_of(engine: Engine, name: str, seed: int | None) -> TieBreak:
     """Which of equal nodes is taken. Raises ConfigError for a name that is not known."""
+    refuse(wrong_type("seed", seed, WHOLE, "a whole number"))
     if name not in TIE_BREAKS:
         raise ConfigError(
-            f"tie_break: {name!r} is not known; known are {', '.join(TIE_BREAKS)}{nearest(name, TIE_BREAKS)}"
+            f"tie_break: {name!r} is not known; known are {', '.join(TIE_BREAKS)}{nearest(str(name), TIE_BREAKS)}"
         )
     if name == "first":
         return FirstByName()

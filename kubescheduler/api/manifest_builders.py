@@ -10,6 +10,7 @@ from typing import Any
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.nodetree import REGION, STABLE_REGION, STABLE_ZONE, ZONE
+from kubescheduler.api.argument_checks import refuse, wrong_type
 
 Amount = int | float | str
 """An amount as Kubernetes writes it: ``4``, ``"500m"``, ``"8Gi"``."""
@@ -50,6 +51,12 @@ def node(  # noqa: PLR0913
     {'taints': [{'key': 'dedicated', 'value': 'db', 'effect': 'NoSchedule'}]}
     """
     places = {ZONE: zone, STABLE_ZONE: zone, REGION: region, STABLE_REGION: region}
+    refuse(
+        [
+            *wrong_type("labels", labels, (Mapping,), "a dict"),
+            *wrong_type("taints", taints, (Iterable,), "texts like key=value:NoSchedule, or manifests"),
+        ]
+    )
     known = {HOSTNAME: name, **{key: place for key, place in places.items() if place}, **(labels or {})}
     given = [taint(each) for each in _several(taints)]
     return {
@@ -151,6 +158,12 @@ def as_annotation(name: str, entries: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _metadata(name: str, labels: Mapping[str, str] | None, annotations: Mapping[str, str] | None) -> dict[str, Any]:
+    refuse(
+        [
+            *wrong_type("labels", labels, (Mapping,), "a dict"),
+            *wrong_type("annotations", annotations, (Mapping,), "a dict"),
+        ]
+    )
     more = {"labels": dict(labels or {}), "annotations": dict(annotations or {})}
     return {"name": name, **{key: pairs for key, pairs in more.items() if pairs}}
 

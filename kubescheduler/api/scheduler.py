@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
-from clusterstate.manifests.fields import describe
 from clusterstate.objects import Pod
+from kubescheduler.api.argument_checks import checked_cluster, shown_argument
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
@@ -63,8 +63,7 @@ class Scheduler:
         scheduler_name: str | None = None,
         extenders: str = LIVE,
     ) -> None:
-        if not isinstance(cluster, Cluster):
-            raise ConfigError(f"cluster: expected a Cluster, found {describe(cluster)}; make one with Cluster(…)")
+        checked_cluster(cluster, Cluster)
         spec = engine_spec(
             cluster.release,
             provider=provider,
@@ -158,6 +157,9 @@ class Scheduler:
         >>> scheduler.pending()
         []
         """
+        if not isinstance(decision, Decision):
+            text = f"decision: expected a Decision, found {shown_argument(decision)}"
+            raise ConfigError(f"{text}; the method decide makes one")
         if decision.host is None:
             raise ClusterStateError(f"{named(decision.pod)} has no node to be bound to: {decision.message.rstrip()}")
         self._running.cache.assume_pod(decision.pod, decision.host)

@@ -14,6 +14,17 @@ from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from kubescheduler.api.argument_checks import (
+    GATES,
+    GATES_TEXT,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    checked_cluster,
+    refuse,
+    shown_argument,
+    wrong_type,
+)
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of
 from kubescheduler.api.engine_choice import described, gates_text
@@ -64,6 +75,13 @@ def compare(  # noqa: PLR0913
     >>> [outcome.host for outcome in found.pods[0].outcomes]
     ['b', 'a']
     """
+    checked_cluster(cluster, Cluster)
+    refuse(
+        [
+            *wrong_type("names", names, (list, tuple), "a list of names"),
+            *wrong_type("extenders", extenders, TEXT, "live, pass, record FILE or replay FILE"),
+        ]
+    )
     from kubescheduler.comparison.comparing import compare as run
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.engine.releases import daemons_among, newest
@@ -138,6 +156,11 @@ def simulate(
     """
     from kubescheduler.simulation.simulation import Simulation
 
+    checked_cluster(cluster, Cluster)
+    faults = wrong_type("grace", grace, NUMBER, "a number of seconds")
+    if listen is not None and not callable(listen):
+        faults.append(f"listen: expected a function, found {shown_argument(listen)}")
+    refuse(faults)
     found, notes = workload_of(cluster, workload, pending=pending)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -176,6 +199,9 @@ def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options:
     >>> room.count, room.stopped.message
     (6, '0/2 nodes are available: 2 Insufficient cpu.')
     """
+    checked_cluster(cluster, Cluster)
+    faults = wrong_type("limit", limit, WHOLE, "a whole number")
+    refuse(faults or ([f"limit: expected 1 or more, found {limit}"] if limit is not None and limit < 1 else []))
     from kubescheduler.simulation.room import room_of
 
     asked = cluster.to_place(pod, "pod")
@@ -212,6 +238,13 @@ def migrate(
     from kubescheduler.translate.migration import MigrationOptions, migrated
     from kubescheduler.translate.translating import provider_source, translate
 
+    refuse(
+        [
+            *wrong_type("policy", policy, (str, bytes, os.PathLike, Mapping), "a file name, a dict or text"),
+            *wrong_type("provider", provider, TEXT, "the name of an algorithm provider"),
+            *wrong_type("gates", gates, GATES, GATES_TEXT),
+        ]
+    )
     if (policy is None) == (provider is None):
         raise ConfigError("say what to translate: either a policy or provider=")
     weight = hard_pod_affinity_symmetric_weight

@@ -85,7 +85,7 @@ def compare(  # noqa: PLR0913
     if not news:
         problems.append("there is nothing to compare with: give one new configuration or more")
     if mode not in MODES:
-        problems.append(f"mode {mode} is not known; known are {', '.join(MODES)}{nearest(mode, MODES)}")
+        problems.append(f"mode {mode} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}")
     problems += faults_of_seeds(tie_break, seeds)
     columns = tuple(names or column_names(specs))
     if len(set(columns)) != len(specs):

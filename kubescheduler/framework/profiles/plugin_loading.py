@@ -79,7 +79,10 @@ def plugin_option(name: str, found: Any, source: str = "plugin") -> PluginOption
 
 def _factory(found: Callable[..., Any], source: str) -> PluginFactory:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(found).parameters.values()
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except ValueError:
+        raise ConfigError(f"{source}: a factory takes (args, handle) or nothing, and this is none") from None
     needed = sum(p.kind in positional and p.default is p.empty for p in parameters)
     most = sum(p.kind in positional for p in parameters)
     if needed <= 2 <= most or any(p.kind is p.VAR_POSITIONAL for p in parameters):
