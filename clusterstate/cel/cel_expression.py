@@ -49,10 +49,3 @@ def compile_program(source: str, variable: str, fields: Mapping[str, CelType]) -
     except RecursionError:
         raise NotEvaluatedError("it is too long or nested too deeply") from None
     return Program(term, slots, checked.kind(checked.root))
-
-
-def runtime_text(kind: CelType) -> str:
-    """A type as messages about the whole expression have it."""
-    if not kind.parameters:
-        return kind.name
-    return f"{kind.name}({', '.join(map(runtime_text, kind.parameters))})"

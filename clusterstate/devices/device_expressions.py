@@ -20,12 +20,12 @@ Condition = Callable[[str, Device], bool]
 @lru_cache(maxsize=1024)
 def compile_expression(source: str) -> Condition:
     """The expression, ready to be asked about devices. Raises CompileFault and NotEvaluatedError."""
-    from clusterstate.cel.cel_expression import compile_program, runtime_text
+    from clusterstate.cel.cel_expression import compile_program
     from clusterstate.cel.values import cel_types as types
     from clusterstate.devices.device_values import FIELDS, as_condition, subject_of
 
     program = compile_program(source, "device", FIELDS)
     if program.kind not in (types.BOOL, types.ANY):
-        shown = runtime_text(program.kind)
+        shown = types.full_name(program.kind)
         raise CompileFault(f"must evaluate to bool or the unknown type, not {shown}")
     return lambda driver, device: as_condition(program.evaluate(subject_of(driver, device)))

@@ -108,6 +108,8 @@ def _self_compared(position: int) -> Cost:
 
     def cost(values: Values, _result: Value) -> int:
         elements = values[position]
+        if type(elements) is not tuple:
+            return 1
         factor = 2 + _TEXT if elements and type(elements[0]) in (str, bytes) else 2.0
         return _allocated(len(elements) ** 2 * factor)
 
@@ -115,7 +117,8 @@ def _self_compared(position: int) -> Cost:
 
 
 def _flattened(values: Values, _result: Value) -> int:
-    return _allocated(size(values[0]) * float(values[1] if len(values) == 2 else 1))
+    depth = values[1] if len(values) == 2 else 1
+    return _allocated(size(values[0]) * float(depth)) if type(depth) is int else 1
 
 
 def _sets(times: int) -> Cost:

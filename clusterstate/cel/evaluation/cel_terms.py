@@ -10,6 +10,8 @@ from clusterstate.cel.functions.value_texts import shown
 from clusterstate.cel.values.cel_equality import equal
 from clusterstate.cel.values.cel_values import CelMap, Optional, Value
 
+_SIZED = (str, bytes, tuple)
+
 
 def constant(value: Value) -> Term:
     """A term of one value; it costs nothing."""
@@ -115,6 +117,8 @@ def call(function: KnownFunction, overload: str, terms: tuple[Term, ...]) -> Ter
             frame.charge(cost(values, None))
             raise
         frame.charge(cost(values, result))
+        if type(result) in _SIZED:
+            frame.count(len(result))
         return result
 
     return term

@@ -1,6 +1,7 @@
 """All functions of the environment that Kubernetes 1.36 gives to selectors of devices.
 
-Upstream: k8s.io/apiserver pkg/cel/environment/base.go. Functions of the authorizer are left out: nothing has its type.
+Upstream: k8s.io/apiserver pkg/cel/environment/base.go, and ``includes`` of k8s.io/dynamic-resource-allocation, which
+stored expressions have whatever the feature gates. Functions of the authorizer are left out: nothing has its type.
 """
 
 from __future__ import annotations

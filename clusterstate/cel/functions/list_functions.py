@@ -10,10 +10,14 @@ from clusterstate.cel.functions.cel_overloads import Act, Function, Overload
 from clusterstate.cel.functions.value_texts import shown
 from clusterstate.cel.values.cel_arithmetic import add, checked_size
 from clusterstate.cel.values.cel_equality import compare, contains, equal, is_comparable
-from clusterstate.cel.values.cel_values import CelMap, Duration, UInt, Value, type_name
+from clusterstate.cel.values.cel_types import full_name
+from clusterstate.cel.values.cel_values import CelMap, Duration, UInt, Value, type_of
 
 MOST_COST = 1_000_000
 """Of an evaluation: more elements than this cost more."""
+
+MOST_VALUES = 48
+"""Of an attribute of a device. Upstream: resource.k8s.io ResourceSliceMaxAttributeValuesPerDevice."""
 
 Values = tuple[Value, ...]
 
@@ -33,9 +37,11 @@ def _slice(values: Values, start: int, end: int) -> Values:
     return values[start:end]
 
 
-def _flatten(values: Value, depth: Value = 1) -> Values:
+def _flatten(values: Value, *depths: Value) -> Values:
+    depth = depths[0] if depths else 1
     if type(values) is not tuple or type(depth) is not int:
-        raise ValueFault(f"{NO_OVERLOAD}: {type_name(values)}.flatten()")
+        shown_types = [full_name(type_of(value)) for value in (values, *depths)]
+        raise ValueFault(f"{NO_OVERLOAD}: {shown_types[0]}.flatten({''.join(shown_types[1:])})")
     if depth < 0:
         raise ValueFault("level must be non-negative")
     found: list[Value] = []
@@ -134,6 +140,18 @@ def _is(value: Value, wanted: Value) -> bool:
         return False
 
 
+def _includes(target: Value, wanted: Value) -> bool:
+    """Whether an attribute is a value, or a list that has it."""
+    if type(target) is not tuple:
+        return _is(target, wanted)
+    for value in target[:MOST_VALUES]:
+        if _is(value, wanted):
+            return True
+    if len(target) > MOST_VALUES:
+        raise ValueFault(f"'includes' function cannot be applied to lists longer than {MOST_VALUES} values")
+    return False
+
+
 def _inserted(target: CelMap, *added: Value) -> CelMap:
     """The map with one more entry, or with those of another map."""
     found = CelMap()
@@ -197,6 +215,7 @@ def lists() -> tuple[Function, ...]:
         _each("min", "list_{0}_min_{0}", "list({0}).() -> {0}", _extreme("min", -1)),
         Function("indexOf", (Overload("list_a_index_of_int", "list(A).(A) -> int", _place),)),
         Function("lastIndexOf", (Overload("list_a_last_index_of_int", "list(A).(A) -> int", _last_place),)),
+        Function("includes", (Overload("dra_includes_dyn_dyn", "dyn.(dyn) -> bool", _includes),)),
         Function(
             "cel.@mapInsert",
             (

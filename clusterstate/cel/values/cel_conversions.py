@@ -171,7 +171,7 @@ def to_timestamp(value: Value) -> Timestamp:
         return Timestamp(value.nanoseconds)
     if type(value) is int:
         return checked_timestamp(value * 10**9)
-    found = parse_timestamp(value)
+    found = parse_timestamp(value) if type(value) is str else None
     if found is None:
         raise unconvertible(value, types.TIMESTAMP)
     return checked_timestamp(found)

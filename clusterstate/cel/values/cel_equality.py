@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from clusterstate.cel.cel_faults import NO_OVERLOAD, CostFault, ValueFault
+from clusterstate.cel.cel_faults import NO_OVERLOAD, NotEvaluatedError, ValueFault
 from clusterstate.cel.values.cel_types import CelType
 from clusterstate.cel.values.cel_values import CelMap, Duration, Optional, Timestamp, UInt, Value
 
@@ -27,7 +27,7 @@ class _Steps:
     def take(self) -> None:
         self.left -= 1
         if self.left < 0:
-            raise CostFault
+            raise NotEvaluatedError("a comparison would take too long")
 
 
 def is_number(value: Value) -> bool:

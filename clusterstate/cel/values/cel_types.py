@@ -55,6 +55,13 @@ CIDR = _simple("opaque", "net.CIDR")
 OPTIONAL_NAME = "optional_type"
 
 
+def full_name(kind: CelType) -> str:
+    """A type with its parameters, each by its name at run time, as messages about a whole expression have it."""
+    if not kind.parameters:
+        return kind.name
+    return f"{kind.name}({', '.join(map(full_name, kind.parameters))})"
+
+
 def list_of(element: CelType) -> CelType:
     """``list(element)``."""
     return CelType("list", "list", (element,))

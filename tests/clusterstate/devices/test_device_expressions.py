@@ -76,6 +76,8 @@ HERE = f'device.attributes["{DRIVER}"]'
         ('quantity("1500m").asApproximateFloat() == 1.5 && !isQuantity("x") && isSemver("1.2.3")', True),
         (f"{HERE}.firmware.major() == 1 && {HERE}.firmware.minor() == 10 && {HERE}.firmware.patch() == 0", True),
         ("dyn(1) == 1 && true == true", True),
+        (f'{HERE}.model.includes("a100") && !{HERE}.model.includes(7) && !{HERE}.firmware.includes("x")', True),
+        ('["a", "b"].includes("b") && ![1].includes("a") && lists.range(100).includes(47)', True),
     ],
 )
 def test_what_an_expression_comes_to(source: str, expected: bool) -> None:
@@ -94,6 +96,7 @@ def test_what_an_expression_comes_to(source: str, expected: bool) -> None:
         (f'{HERE}.model.isGreaterThan(quantity("1"))', "no such overload: isGreaterThan(string, kubernetes.Quantity)"),
         (f'{HERE}.firmware == "1.10.0"', "no such overload"),
         (f"{HERE}.cores / 0 == 1", "division by zero"),
+        ("lists.range(49).includes(48)", "'includes' function cannot be applied to lists longer than 48 values"),
         (f'{HERE}.model.substring(5) == ""', "index out of range: 5"),
         (f"{HERE}.cores ? true : false", "no such overload"),
         (f"device.attributes[{HERE}.cores].x", "no such key: x"),
@@ -125,7 +128,7 @@ def test_what_fails_for_a_device(source: str, fault: str) -> None:
             f"{HERE}.names.exists(x, x == 'a')",
             "expression of type 'any' cannot be range of a comprehension (must be list, map, or dynamic)",
         ),
-        (f'{HERE}.names.includes("a")', "undeclared reference to 'includes' (in container '')"),
+        (f"{HERE}.names.all(x)", "undeclared reference to 'all' (in container '')"),
         ('int("x") == 1', "program instantiation failed: type conversion error from 'string' to 'int'"),
     ],
     ids=lambda text: text.replace(HERE, "here")[:40],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.cel.cel_expression import compile_program, runtime_text
+from clusterstate.cel.cel_expression import compile_program
 from clusterstate.cel.cel_faults import CompileFault
+from clusterstate.cel.values.cel_types import full_name
 from tests.support.cel import FIELDS
 
 
@@ -37,7 +38,7 @@ from tests.support.cel import FIELDS
 )
 def test_types(source: str, kind: str) -> None:
     """The type of an expression follows from its parts."""
-    assert runtime_text(compile_program(source, "device", FIELDS).kind) == kind
+    assert full_name(compile_program(source, "device", FIELDS).kind) == kind
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,7 @@ def test_types(source: str, kind: str) -> None:
         ("[1].all(x, x)", "1:12: expected type 'bool' but found 'int'"),
         ("[1].all(x, y)", "1:12: undeclared reference to 'y' (in container '')"),
         ("duration('x')", "1:10: invalid duration argument"),
+        ("timestamp(null)", "1:11: invalid timestamp argument"),
         ("timestamp('2020-02-30T00:00:00Z')", "1:11: invalid timestamp argument"),
         ("'a'.matches('(')", "1:13: invalid matches argument"),
         (

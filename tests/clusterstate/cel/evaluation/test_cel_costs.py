@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.cel.cel_expression import compile_program
-from clusterstate.cel.cel_faults import CostFault
+from clusterstate.cel.cel_faults import CostFault, NotEvaluatedError
 from tests.support.cel import FIELDS, SUBJECT, cost, evaluate
 
 
@@ -61,3 +61,10 @@ def test_what_is_bound_is_worked_out_once() -> None:
     assert cost("cel.bind(x, device.driver, x == x && x == x)") == 2 + 4 + 2 * 2
     assert evaluate("cel.bind(x, device.any, true)") is True
     assert cost("cel.bind(x, device.any, true)") == 0
+
+
+def test_cheap_calls_that_make_much() -> None:
+    """What costs little but makes large values again and again is given up on."""
+    source = "cel.bind(big, lists.range(50000), lists.range(2000).all(x, '%s'.format([big]) != ''))"
+    with pytest.raises(NotEvaluatedError):
+        evaluate(source)

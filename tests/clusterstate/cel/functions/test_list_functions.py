@@ -55,6 +55,8 @@ def test_lists(source: str, expected: object) -> None:
         ("[1].slice(-1, 1)", "cannot slice(-1, 1), negative indexes not supported"),
         ("[1].slice(1, 0)", "cannot slice(1, 0), start index must be less than or equal to end index"),
         ("[1].slice(0, 2)", "cannot slice(0, 2), list is length 1"),
+        ("dyn(true).distinct()", "no such overload: distinct(bool)"),
+        ("[[1]].flatten(dyn('a'))", "no such overload: list(dyn).flatten(string)"),
         ("[1].flatten(-1)", "level must be non-negative"),
         ("[dyn(1), dyn('a')].sort()", "list elements must have the same type"),
         ("[dyn({})].sort()", "list elements must be comparable"),
