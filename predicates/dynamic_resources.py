@@ -27,7 +27,8 @@ from clusterstate.objects.resource import ResourceClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
-from predicates.refusal_evidence import Need, Refusal, Unmet, filter_evidence
+from predicates.evidence_texts import devices_text, requests_text, terms_text
+from predicates.refusal_evidence import Need, Refusal, Unmet, few, filter_evidence
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, NodeError, PreFiltered, Verdict, always
 
 IN_USE = "resourceclaim in use"
@@ -192,8 +193,7 @@ def explain_devices(rules: DeviceRules, pod: PodInfo, snapshot: Snapshot, reason
         return Unmet(tuple(Need("no claim of an earlier attempt", key, False) for key in left))
     demand = Demand.of(pod, claims, snapshot, rules.features)
     if reason == NOT_AVAILABLE:
-        usable = [(claim.key, not bool(unavailable_on(claim, snapshot, rules)[0])) for claim in demand.allocated]
-        return Unmet(tuple(Need(f"what claim {key} holds", "it" if good else "nothing", good) for key, good in usable))
+        return Unmet(tuple(_held_need(claim, snapshot, rules) for claim in demand.allocated))
     if reason == CANNOT_FIT:
         missing = {name: bool(attrs.evolve(demand, others=(name,)).missing(snapshot)[0]) for name in demand.others}
         return Unmet(tuple(Need(name, "none" if lacks else "some", not lacks) for name, lacks in missing.items()))
@@ -203,15 +203,31 @@ def explain_devices(rules: DeviceRules, pod: PodInfo, snapshot: Snapshot, reason
     return Unmet(tuple(_device_needs(demand, snapshot, rules)))
 
 
+def _held_need(claim: ResourceClaim, snapshot: Snapshot, rules: DeviceRules) -> Need:
+    """Whether the node can use what a claim holds, which may be elsewhere or not get ready."""
+    met = not bool(unavailable_on(claim, snapshot, rules)[0])
+    assert claim.allocation is not None
+    held = few(tuple(f"{d.driver}/{d.pool}/{d.device}" for d in claim.allocation.devices))
+    terms = claim.allocation.node_selector
+    where = "" if terms is None else f" at {terms_text(terms)}"
+    over = rules.features.binding and has_to_be_given_up(claim, rules.today(), rules.binding_timeout)
+    missing = "that they do not get ready" if over else "another node"
+    return Need(f"what claim {claim.key} holds ({held}{where})", "it" if met else missing, met)
+
+
 def _device_needs(demand: Demand, snapshot: Snapshot, rules: DeviceRules) -> Iterator[Need]:
     """By claim and by delegated resource whether its devices can be had alone, then whether all can be had together."""
-    parts = {f"devices for claim {c.key}": attrs.evolve(demand, claims=(c,), delegated=()) for c in demand.claims}
+    parts = {
+        f"devices for claim {c.key} ({requests_text(c)})": attrs.evolve(demand, claims=(c,), delegated=())
+        for c in demand.claims
+    }
     for name, device_class in demand.delegated:
-        parts[f"devices for {name}"] = attrs.evolve(demand, claims=(), delegated=((name, device_class),))
+        alone = attrs.evolve(demand, claims=(), delegated=((name, device_class),))
+        parts[f"devices for {name} of {device_class}"] = alone
     parts["devices for all of them"] = demand
     for wanted, part in parts.items():
         fits = bool(outcomes(part, snapshot, rules.timer).fits[0])
-        yield Need(wanted, "them" if fits else "too few", fits)
+        yield Need(wanted, "them" if fits else f"too few of {devices_text(snapshot)}", fits)
 
 
 def claims_given_up(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules) -> int:

@@ -16,7 +16,17 @@ from clusterstate.selectors.matching_1_4 import TermMatcher14, compile_term_1_4
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, near, used_keys
-from predicates.refusal_evidence import Need, Refusal, Unmet, few, pods_in_domain, predicate_evidence
+from predicates.evidence_texts import affinity_term_text
+from predicates.refusal_evidence import (
+    Need,
+    Refusal,
+    Unmet,
+    few,
+    label_of,
+    label_text,
+    pods_in_domain,
+    predicate_evidence,
+)
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 AFFINITY_NOT_MATCH_1_4 = "MatchInterPodAffinity"
@@ -152,15 +162,20 @@ def explain_affinity_1_4(pod: PodInfo, snapshot: Snapshot, failure_domains: Doma
         found = [name for key in keys for name in pods_in_domain(snapshot, key, matches)]
         return few(tuple(dict.fromkeys(found))) or "none"
 
+    def picks(term: PodAffinityTerm) -> str:
+        return affinity_term_text(term, pod.namespace)
+
+    def domain(term: PodAffinityTerm) -> str:
+        keys = (term.topology_key,) if term.topology_key else failure_domains
+        return " or ".join(f"{key}={label_text(label_of(snapshot, key))}" for key in keys)
+
     needs = [Need("no pod whose anti-affinity keeps it out", _keepers(pod, snapshot, failure_domains), True)]
     masks = [_kept_out(pod, snapshot, failure_domains)]
     for term in pod.required_affinity:
-        needs.append(
-            Need(f"a pod of its affinity in its {term.topology_key or 'failure domains'}", near_by(term), True)
-        )
+        needs.append(Need(f"a pod of its affinity ({picks(term)}) in {domain(term)}", near_by(term), True))
         masks.append(_too_far(pod, snapshot, term, failure_domains))
     for term in pod.required_anti_affinity:
-        wanted = f"no pod of its anti-affinity in its {term.topology_key or 'failure domains'}"
+        wanted = f"no pod of its anti-affinity ({picks(term)}) in {domain(term)}"
         needs.append(Need(wanted, near_by(term), True))
         masks.append(_too_near(pod, snapshot, term, failure_domains))
     met = [mask is None or not mask[0] for mask in masks]

@@ -13,6 +13,7 @@ from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, decide
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
+from predicates.evidence_texts import bound_text, delayed_need
 from predicates.refusal_evidence import Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
@@ -78,13 +79,12 @@ def explain_binding(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     if reason == NODE_CONFLICT:
         for claim in claims.bound:
             usable = not bool(bound_mismatch((claim,), snapshot)[0][0])
-            wanted = f"the node of volume {claim.volume_name} of claim {claim.metadata.name}"
-            needs.append(Need(wanted, "one of them" if usable else "another node", usable))
+            needs.append(Need(bound_text(claim, snapshot), "one of them" if usable else "another node", usable))
         return Unmet(tuple(needs))
     rows = np.ones(1, np.bool_)
     for entry in claims.delayed:
         good = not bool(decide((entry,), snapshot, rows, RULES_1_16).conflict[0])
-        needs.append(Need(f"a volume for claim {entry[0].metadata.name}", "one" if good else "none", good))
+        needs.append(delayed_need(entry, snapshot, RULES_1_16, met=good))
     together = not bool(decide(claims.delayed, snapshot, rows, RULES_1_16).conflict[0])
     needs.append(Need("volumes for all claims together", "them" if together else "too few", together))
     return Unmet(tuple(needs))

@@ -24,6 +24,7 @@ from clusterstate.volumes.csi_migration import (
     translated_affinity,
 )
 from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, all_claims
+from predicates.evidence_texts import bound_text, delayed_need
 from predicates.refusal_evidence import Need, Refusal, Unmet
 from predicates.types import GO_ON, PASS, NodeError, PreFiltered, Verdict
 
@@ -114,10 +115,7 @@ class VolumeBindingRule:
             found = decide(entries, snapshot, rows, self.rules)
             return bool((found.conflict if reason == BIND_CONFLICT else found.short)[0])
 
-        needs = [
-            Need(f"a volume for claim {entry[0].metadata.name}", "none" if fails(entry) else "one", not fails(entry))
-            for entry in claims.delayed
-        ]
+        needs = [delayed_need(entry, snapshot, self.rules, met=not fails(entry)) for entry in claims.delayed]
         together = not fails(*claims.delayed)
         needs.append(Need("volumes for all claims together", "them" if together else "too few", together))
         return Unmet(tuple(needs))
@@ -125,8 +123,7 @@ class VolumeBindingRule:
     def _bound_need(self, claim: PersistentVolumeClaim, snapshot: Snapshot) -> Need:
         conflict, _, _ = self._bound((claim,), snapshot)
         usable = not bool(conflict[0])
-        wanted = f"the node of volume {claim.volume_name} of claim {claim.metadata.name}"
-        return Need(wanted, "one of them" if usable else "another node", usable)
+        return Need(bound_text(claim, snapshot), "one of them" if usable else "another node", usable)
 
     def _bound(self, claims: tuple[PersistentVolumeClaim, ...], snapshot: Snapshot) -> tuple[Mask, Mask, Verdict]:
         """((n,) bool: a bound volume cannot be used there, (n,) bool: it does not exist, errors).
