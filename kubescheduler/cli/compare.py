@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.comparison.comparing import Cause
+    from kubescheduler.comparison.comparing import Cause, Comparison
     from kubescheduler.engine.engines import Engine
     from kubescheduler.engine.spec import EngineSpec
 
@@ -129,9 +129,7 @@ def compare(
     from clusterstate.errors import InputError
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.cli.progress import progress
     from kubescheduler.cli.terminal.screen import screen_of
-    from kubescheduler.comparison.comparing import compare as run
     from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
     _check_usage(cluster, pod_files, pending=pending)
@@ -143,14 +141,25 @@ def compare(
         inputs = attempt(problems, lambda: _inputs(cluster, pod_files, specs, not no_defaulting, validate))
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
-    objects, pods = inputs
-    asked: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
-    asked |= {"engines": [engine for _, engine in sides], "evidence": output in ("json", "yaml", "html")}
-    with progress("comparing", sys.stderr, smallest=MANY) as tell:
-        found = run(objects, pods[:limit], specs[0], specs[1:], progress=tell, **asked)
+    asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
+    found = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
     for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
     return 2 if found.errors else int(found.differs(tolerated))
+
+
+def _compared(
+    objects: Sequence[ClusterObject], pods: Sequence[Pod], sides: Sequence[tuple[EngineSpec, Engine]], **asked: Any
+) -> Comparison:
+    """The comparison, with a bar on a terminal if there are many pods. asked: see ``compare`` of comparing."""
+    import sys
+
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.comparison.comparing import compare as run
+
+    old, *new = (spec for spec, _ in sides)
+    with progress("comparing", sys.stderr, smallest=MANY) as tell:
+        return run(objects, pods, old, new, engines=[engine for _, engine in sides], progress=tell, **asked)
 
 
 def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: bool) -> None:

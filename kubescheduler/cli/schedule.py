@@ -84,13 +84,12 @@ def schedule(
     _check_usage(cluster, pod, pending=pending, explained_names=explaining is not None and output == "name")
 
     def read() -> Inputs:
-        keep, defaulting = save is not None, not no_defaulting
         return read_inputs(
             cluster,
             pod,
             pending=pending,
-            defaulting=defaulting,
-            keep_manifests=keep,
+            defaulting=not no_defaulting,
+            keep_manifests=save is not None,
             release=engine.release,
             validate=validate,
             gates=engine.gates,
@@ -109,8 +108,7 @@ def schedule(
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
     notes = engine.notes(configured)
-    exported = functools.partial(_exported, scheduler, configured, inputs, notes)
-    render = exported if output == "simulator" else None
+    render = functools.partial(_exported, scheduler, configured, inputs, notes) if output == "simulator" else None
     return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes)
 
 

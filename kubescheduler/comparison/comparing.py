@@ -72,24 +72,17 @@ def compare(  # noqa: PLR0913
     """Decides every pod by every configuration, and explains each that goes elsewhere.
 
     names: of the columns, the old one first; by default the releases, made unique. engines: of the configurations, in
-    the same order, if they are made already. preempt: a pod that fits nowhere
-    takes the place of lower ones: in a sequence they leave at once and it is decided anew, else they are only named.
-    tie_break: ``first`` by name; ``upstream``: besides that, so many runs as ``seeds`` (by default 10) in which all
-    draw among equal totals as their releases do, for the share of runs in which each pod goes elsewhere.
-    evidence: also what the scores of pods that go elsewhere were made of, which takes about as long as deciding them.
+    the same order, if they are made already. preempt: a pod that fits nowhere takes the place of lower ones: in a
+    sequence they leave at once and it is decided anew, else they are only named. tie_break: ``first`` by name;
+    ``upstream``: besides that, so many runs as ``seeds`` (by default 10) in which all draw among equal totals as their
+    releases do, for the share of runs in which each pod goes elsewhere. evidence: also what the scores of pods that go
+    elsewhere were made of, which takes about as long as deciding them.
     progress: called with (done, total). notice: called with what may be unexpected about a configuration.
     Raises ConfigError with every fault of every configuration.
     """
     specs = [old, *news]
-    problems: list[str] = []
-    if not news:
-        problems.append("there is nothing to compare with: give one new configuration or more")
-    if mode not in MODES:
-        problems.append(f"mode {mode} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}")
-    problems += faults_of_seeds(tie_break, seeds)
     columns = tuple(names or column_names(specs))
-    if len(set(columns)) != len(specs):
-        problems.append(f"{len(specs)} configurations need as many different names, found {', '.join(columns)}")
+    problems = [*_faults(specs, mode, columns), *faults_of_seeds(tie_break, seeds)]
     if engines is None:
         engines = _engines(specs, columns, problems, notice or no_notice)
     if problems:
@@ -127,6 +120,15 @@ def compare(  # noqa: PLR0913
 def _of_refusals(results: Iterable[PodComparison]) -> Iterable[str]:
     """What readers of the reasons do not see in them, each once."""
     return dict.fromkeys(note for pod in results for outcome in pod.outcomes for note in outcome.notes)
+
+
+def _faults(specs: Sequence[EngineSpec], mode: str, columns: Sequence[str]) -> Iterator[str]:
+    if len(specs) < 2:
+        yield "there is nothing to compare with: give one new configuration or more"
+    if mode not in MODES:
+        yield f"mode {mode} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}"
+    if len(set(columns)) != len(specs):
+        yield f"{len(specs)} configurations need as many different names, found {', '.join(columns)}"
 
 
 def _extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: Sequence[Engine]) -> Iterator[str]:
