@@ -11,7 +11,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_schema import KIND
-from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document
+from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
 from kubescheduler.sources.files import items_in
 from kubescheduler.translate.translation_model import Note, NoteKind
 from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flags_in
@@ -65,7 +65,7 @@ class MigrationInput:
         text = (manifest.get("data") or {}).get(key)
         if not isinstance(text, str):
             raise ConfigError(f'ConfigMap {name}: missing value at key "{key}"')
-        return Held(parse_document(text, f"{name}[{key}]"), f"ConfigMap {name}[{key}]")
+        return Held(parse_first_document(text, f"{name}[{key}]"), f"ConfigMap {name}[{key}]")
 
     def named(self, path: str) -> Held | None:
         """The document of a file of this name, in whatever folder, or under this key of a ConfigMap."""
@@ -168,7 +168,7 @@ def in_configmaps(found: MigrationInput) -> list[Held]:
 
 def _readable(text: Any, name: str) -> Mapping[str, Any] | None:
     try:
-        return parse_document(text, name) if isinstance(text, str) else None
+        return parse_first_document(text, name) if isinstance(text, str) else None
     except ConfigError:
         return None
 

@@ -84,9 +84,9 @@ def twice_problems(document: Mapping[str, Any]) -> tuple[str, ...]:
 def behind_notes(document: Mapping[str, Any]) -> tuple[str, ...]:
     """What is said of documents behind the one that is read. Upstream: the decoder of every release stops there."""
     behind = document.documents_behind() if isinstance(document, ParsedDocument) else ""
-    return (f"only the first document is read: {behind} {'are' if behind[:1].isdecimal() else 'is'} ignored",) * bool(
-        behind
-    )
+    if not behind:
+        return ()
+    return (f"only the first document is read: {behind} {'are' if behind.endswith('documents') else 'is'} ignored",)
 
 
 def set_twice(document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kubescheduler.config.component.format_1_20 import FORMAT_1_20
 from kubescheduler.config.component.format_1_36 import FORMAT_1_36, FORMAT_V1BETA
 from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.go_decoding import GoDecoder, show_path
-from kubescheduler.config.policy.unread_keys import twice_problems, unknown_problem
+from kubescheduler.config.policy.unread_keys import behind_notes, twice_problems, unknown_problem
 from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile, SchedulerConfig
@@ -47,7 +47,7 @@ def upgraded(document: Mapping[str, Any], name: str, *, keep_emphasis: bool = Fa
     which the releases of its version refuse it, and for a document that cannot be said in v1.
     """
     version = str(document.get("apiVersion"))
-    notes: list[Note] = []
+    notes = [Note(NoteKind.CHECK, name, text) for text in behind_notes(document)]
     if version == V1ALPHA2:
         document = _without_unknown(document, notes)
     try:

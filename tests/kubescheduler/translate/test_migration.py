@@ -181,6 +181,17 @@ def test_a_configmap_with_either_kind() -> None:
         moved(configmap("d", notes="none"))
 
 
+def test_several_documents_under_a_key() -> None:
+    """A scheduler that mounts the key reads the first of them; a note says that there are more."""
+    beta = yaml.safe_dump(configuration("v1beta3", percentageOfNodesToScore=30)) + "---\nkind: Other\n"
+    found = moved(configmap("settings", config__yaml=beta))
+    assert found.plain()["percentageOfNodesToScore"] == 30
+    assert told(found, "settings[config.yaml]") == ["check"]
+    policy = yaml.safe_dump(json.loads(POLICY)) + "---\nkind: Other\n"
+    (note,) = (note for note in moved(configmap("p", policy__cfg=policy)).notes if "first document" in note.text)
+    assert note.text == "only the first document is read: 1 more document is ignored"
+
+
 @pytest.mark.parametrize("shell", [False, True], ids=["command", "shell"])
 def test_a_manifest_and_its_flags(shell: bool) -> None:
     """The flags say what is translated and how the process runs; each gets a note, and the new command line is said."""
