@@ -94,18 +94,9 @@ def compare(  # noqa: PLR0913
     releases = [spec.release for spec in specs]
     seen = cluster.for_release(newest(releases).name, newest_gates(specs))
     asked = PodsToPlace(seen.pending()) if pods is None else seen.to_place(pods, daemons=daemons_among(releases))
-    found = run(
-        joined(without(seen, asked.pods), asked.objects),
-        asked.pods,
-        specs[0],
-        specs[1:],
-        mode=mode,
-        preempt=preempt,
-        names=names,
-        tie_break=tie_break,
-        seeds=seeds,
-        evidence=evidence,
-    )
+    how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds}
+    objects = joined(without(seen, asked.pods), asked.objects)
+    found = run(objects, asked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
     return attrs.evolve(found, notes=(*asked.notes, *asked.controllers, *found.notes))
 
 

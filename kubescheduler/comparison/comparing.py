@@ -76,7 +76,7 @@ def compare(  # noqa: PLR0913
     sequence they leave at once and it is decided anew, else they are only named. tie_break: ``first`` by name;
     ``upstream``: besides that, so many runs as ``seeds`` (by default 10) in which all draw among equal totals as their
     releases do, for the share of runs in which each pod goes elsewhere. evidence: also what the scores of pods that go
-    elsewhere were made of, which takes about as long as deciding them.
+    elsewhere were made of, which takes about half as long as comparing them.
     progress: called with (done, total). notice: called with what may be unexpected about a configuration.
     Raises ConfigError with every fault of every configuration.
     """
@@ -91,12 +91,10 @@ def compare(  # noqa: PLR0913
     runs = runs_to_draw(tie_break, seeds)
     count = Counted(progress or no_progress, len(pods) * (1 + runs))
     run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt, evidence=evidence)
-    owners = workloads_of(pods, cluster)
-    compared = tuple(
-        attrs.evolve(found, workload=owner) for found, owner in zip(run.pods(pods, count.one_more), owners, strict=True)
-    )
+    compared = run.pods(pods, count.one_more)
+    owned = tuple(map(_owned, compared, workloads_of(pods, cluster)))
     drawing = Drawing(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
-    results, draws = drawn(drawing, pods, compared, runs, count.one_more)
+    results, draws = drawn(drawing, pods, owned, runs, count.one_more)
     view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(
         names=columns,
@@ -129,6 +127,10 @@ def _faults(specs: Sequence[EngineSpec], mode: str, columns: Sequence[str]) -> I
         yield f"mode {mode} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}"
     if len(set(columns)) != len(specs):
         yield f"{len(specs)} configurations need as many different names, found {', '.join(columns)}"
+
+
+def _owned(found: PodComparison, workload: str) -> PodComparison:
+    return attrs.evolve(found, workload=workload)
 
 
 def _extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: Sequence[Engine]) -> Iterator[str]:
