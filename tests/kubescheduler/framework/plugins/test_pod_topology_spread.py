@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import LabelSelector, ObjectMeta, Service, TopologySpreadConstraint
-from clusterstate.topology.spread_constraints import HOSTNAME
+from clusterstate.topology.spread_constraints import HOSTNAME, spread_rules_1_36
+from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.pod_topology_spread import (
     PodTopologySpreadArgs,
@@ -110,3 +112,14 @@ def test_without_the_gate_nothing_is_the_default() -> None:
         handle = SimpleNamespace(feature_gates={"DefaultPodTopologySpread": gate})
         scoring: Any = pod_topology_spread_1_20(None, handle).scoring
         assert scoring.settle(info, cluster.snapshot, np.zeros(1, np.int64)).tolist() == expected
+
+
+def test_no_pod_of_the_default_profile_can_share_a_ranking() -> None:
+    """Where there are default constraints 1.36's plugin signs no pod, so opportunistic batching never begins."""
+    spec = EngineSpec("1.36")
+    config = spec.component_config(lambda _: None)
+    args = [dict(profile.plugin_config)["PodTopologySpread"] for profile in config.profiles]
+    assert [spread_rules_1_36(one.default_constraints, one.defaulting_type).defaults != () for one in args] == [True]
+    cache = ClusterCache(spec.release_view())
+    points = spec.engine(lambda _: None).scheduler(cache).points(make_pod(scheduler_name="default-scheduler"))
+    assert all("PodTopologySpread" in points[name] for name in ("preFilter", "filter", "preScore", "score"))
