@@ -118,9 +118,8 @@ class GenericScheduler:
             if thorough:
                 idle = tuple((predicate.name, predicate.check(info, snapshot)) for predicate in self.algorithm.idle)
             if extenders:
-                filtered.feasible, traces = filter_with_extenders(
-                    pod, extenders, SnapshotRows(snapshot), filtered.feasible
-                )
+                places = SnapshotRows(snapshot)
+                filtered.feasible, traces = filter_with_extenders(pod, extenders, places, filtered.feasible)
                 refused = _refused(traces)
                 filtered.everywhere = False
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
