@@ -15,6 +15,7 @@ from clusterstate.manifests.decode_pods import PodDecoder
 from clusterstate.manifests.documents import Item, Manifest, parse_json, split
 from clusterstate.manifests.fields import Fields, describe
 from clusterstate.manifests.schema.known_fields import unknown_fields
+from clusterstate.manifests.schema.known_shapes import has_only_known
 from clusterstate.manifests.strictness import LENIENT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod
 
@@ -59,7 +60,8 @@ class Decoder:
         self._prepare = prepare
         self._strictness = strictness
         self._pods = PodDecoder(prepare)
-        self._pods_pass = None if strictness.written == "ignore" else self._is_known_throughout
+        self._pods_pass = None if strictness == LENIENT else self._is_known_throughout
+        self._judges_stored = strictness.stored != "ignore"
         self.warnings: list[str] = []
         """What was found in manifests that are judged with ``warn``, and notes of items; with file and path."""
 
@@ -76,9 +78,7 @@ class Decoder:
         kind = _kind(item)
         keep = keep_manifest or self._keep_manifests
         if kind.name == "Pod":
-            pod = None
-            if self._strictness.stored == "ignore":
-                pod = self._pods.decode(item.content, self._pods_pass)
+            pod = self._pods.decode(item.content, self._pods_pass, every=self._judges_stored)
             if pod is not None:
                 if keep or not pod.node_name:
                     return attrs.evolve(pod, manifest=self._prepared(_manifest(item, kind)))
@@ -86,7 +86,9 @@ class Decoder:
         return self._decode(item, kind, keep)
 
     def _is_known_throughout(self, content: Manifest | msgspec.Raw) -> bool:
-        """Whether a pod without a uid has only fields that pods have; one that a server has stored is not judged."""
+        """Whether a pod has only fields that pods have, if it is judged at all."""
+        if isinstance(content, msgspec.Raw) and has_only_known("Pod", content):
+            return True
         manifest = parse_json("", content) if isinstance(content, msgspec.Raw) else content
         return self._strictness.of(manifest) == "ignore" or not unknown_fields(
             "Pod", manifest, self._strictness.accepted

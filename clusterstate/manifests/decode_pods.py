@@ -65,11 +65,15 @@ class PodDecoder:
         self._shared: dict[Any, Any] = {}
 
     def decode(
-        self, content: Manifest | msgspec.Raw, passes: Callable[[Manifest | msgspec.Raw], bool] | None = None
+        self,
+        content: Manifest | msgspec.Raw,
+        passes: Callable[[Manifest | msgspec.Raw], bool] | None = None,
+        *,
+        every: bool = False,
     ) -> Pod | None:
         """A pod without its manifest; None when anything is unusual about it, and the long way has to look.
 
-        passes: asked about a pod without a uid, which no server has stored; False is unusual.
+        passes: asked about a pod without a uid, which no server has stored, or about every pod; False is unusual.
         """
         try:
             if isinstance(content, msgspec.Raw):
@@ -85,7 +89,7 @@ class PodDecoder:
             return None
         if spec is None or grants is FAULTY or claims is None or not _is_named(seen.metadata):
             return None
-        if passes is not None and not seen.metadata.uid and not passes(content):
+        if passes is not None and (every or not seen.metadata.uid) and not passes(content):
             return None
         return Pod(
             metadata=self._metadata(seen.metadata),

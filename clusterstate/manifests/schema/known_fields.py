@@ -21,7 +21,8 @@ from clusterstate.manifests.schema.known_pods import PODS
 from clusterstate.manifests.schema.known_volumes import VOLUMES
 from clusterstate.manifests.strictness import AcceptedValues
 
-_TYPE_META = ("apiVersion", "kind")
+TYPE_META = ("apiVersion", "kind")
+"""Fields of every kind."""
 _ALL: AcceptedValues = {}
 
 
@@ -67,7 +68,7 @@ def unknown_fields(kind: str, manifest: Mapping[Any, Any], accepted: AcceptedVal
     """
     if kind not in known_types():
         return []
-    given = {key: value for key, value in manifest.items() if key not in _TYPE_META}
+    given = {key: value for key, value in manifest.items() if key not in TYPE_META}
     return list(_in_object(given, kind, "", accepted))
 
 
