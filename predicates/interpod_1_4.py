@@ -73,7 +73,9 @@ def _kept_out(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> Mas
                 return 0
             return sum(compile_term_1_4(term, info.namespace)(pod) for term in terms)
 
-        hit = near(snapshot, ("kept out 1.4", key, pod.namespace, pod.labels), weight, key, failure_domains)
+        hit = near(
+            snapshot, ("kept out 1.4", key, pod.namespace, pod.labels), weight, pod.picked_by, key, failure_domains
+        )
         if hit is not None:
             out = hit if out is None else out | hit
     return out
@@ -133,7 +135,8 @@ def _too_near(pod: PodInfo, snapshot: Snapshot, term: PodAffinityTerm, failure_d
     if matches.error or not whole.has_node.all():
         test = matches.reaches if matches.error else matches
         rule: Hashable = ("picked 1.4, by row", pod.namespace, term)
-        there = whole.counts(snapshot.tally(rule, None, lambda info: int(test(info))))
+        reach = None if matches.error else matches.labels.marks
+        there = whole.counts(snapshot.tally(rule, None, lambda info: int(test(info)), reach))
         if (there if matches.error else there[~whole.has_node]).any():
             return np.ones(len(snapshot), np.bool_)
     return _near_picked(pod, snapshot, term, matches, failure_domains)
@@ -147,7 +150,8 @@ def _near_picked(
     def weight(info: PodInfo) -> int:
         return int(matches(info))
 
-    return near(snapshot, ("picked 1.4", pod.namespace, term), weight, term.topology_key, failure_domains)
+    rule = ("picked 1.4", pod.namespace, term)
+    return near(snapshot, rule, weight, matches.labels.marks, term.topology_key, failure_domains)
 
 
 # --- evidence ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, Reach, any_of
 from clusterstate.selectors.matching_1_4 import compile_term_1_4
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
@@ -38,7 +38,7 @@ def affinity_sums_1_4(hard_weight: int, failure_domains: Domains, pod: PodInfo, 
     rule = ("affinity sums 1.4", hard_weight, pod.namespace, pod.labels, tuple(signed))
     out: IntArray | None = None
     for key in _keys(pod, snapshot, sorts):
-        sums = sums_near(snapshot, (rule, key), _weight(pod, hard_weight, key), key, failure_domains)
+        sums = sums_near(snapshot, (rule, key), _weight(pod, hard_weight, key), _reach(pod, key), key, failure_domains)
         if sums is not None:
             out = sums if out is None else out + sums
     return constant_row(0, len(snapshot)) if out is None else out
@@ -76,12 +76,19 @@ def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
     return weight
 
 
+def _reach(pod: PodInfo, key: str) -> Reach:
+    """Of which classes ``_weight`` may be other than 0."""
+    liked = (compile_term_1_4(term, pod.namespace).labels.marks for term, _ in _signed(pod) if term.topology_key == key)
+    return any_of(pod.picked_by, *liked)
+
+
 # --- errors --------------------------------------------------------------------------------
 
 
 def _error(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> str | None:
     """The text of an error that upstream meets on a running pod, None when it meets none."""
-    own = [compile_term_1_4(term, pod.namespace) for term, _ in _signed(pod)]
+    compiled = [(term, compile_term_1_4(term, pod.namespace)) for term, _ in _signed(pod)]
+    own = {term: matches for term, matches in compiled if matches.error is not None}
     everyone = pod.has_pod_affinity
     if not everyone and not any_use(snapshot, HARD, SOFT) and snapshot.whole().has_node.all():
         return None
@@ -91,7 +98,7 @@ def _error(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> str | None:
             return None
         if everyone and (text := affinity_error(info.spec)):
             return text
-        tried = (matches.error for matches in own if matches.errs(info))
+        tried = (matches.error for matches in own.values() if matches.errs(info))
         backs = (compile_term_1_4(term, info.namespace) for term, _ in _back(info, hard_weight))
         return next(chain(tried, (back.error for back in backs if back.errs(pod))), None)
 
@@ -104,7 +111,7 @@ def _error(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> str | None:
         astray = np.flatnonzero(~whole.has_node & (there > 0))
         if astray.size:
             return f"node '{whole.names[int(astray[0])]}' not found"
-    rule = ("faults 1.4", hard_weight, pod.namespace, everyone, tuple(_signed(pod)))
+    rule = ("faults 1.4", hard_weight, pod.namespace, everyone, tuple(own))
     tally = snapshot.tally(rule, None, lambda info: int(fault(info) is not None))
     if not snapshot.domain_sums(tally).any():
         return None

@@ -18,7 +18,7 @@ from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, domain_tally, 
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray, Mask
-    from clusterstate.podinfo import PodInfo
+    from clusterstate.podinfo import PodInfo, Reach
     from clusterstate.snapshot import Snapshot
     from clusterstate.tally import Weight
 
@@ -66,14 +66,16 @@ def topology_codes(snapshot: Snapshot, key: str) -> IntArray:
     return codes if empty is None else np.where(codes == empty, ABSENT, codes)
 
 
-def near(snapshot: Snapshot, rule: Hashable, weight: Weight, key: str, failure_domains: Iterable[str]) -> Mask | None:
+def near(
+    snapshot: Snapshot, rule: Hashable, weight: Weight, reach: Reach, key: str, failure_domains: Iterable[str]
+) -> Mask | None:
     """(n,) bool: the rows that share the topology of ``key`` with a pod that ``weight`` counts.
 
-    None: it counts no pod anywhere. ``rule`` is all that ``weight`` depends on.
+    None: it counts no pod anywhere. ``rule`` is all that ``weight`` depends on. reach: see ``Snapshot.tally``.
     """
     out: Mask | None = None
     for domain in (key,) if key else failure_domains:
-        sums = snapshot.domain_sums(domain_tally(snapshot, rule, domain, weight))
+        sums = snapshot.domain_sums(domain_tally(snapshot, rule, domain, weight, reach))
         if not sums.any():
             return None
         occupied = sums > 0
@@ -84,16 +86,17 @@ def near(snapshot: Snapshot, rule: Hashable, weight: Weight, key: str, failure_d
 
 
 def sums_near(
-    snapshot: Snapshot, rule: Hashable, weight: Weight, key: str, failure_domains: Iterable[str]
+    snapshot: Snapshot, rule: Hashable, weight: Weight, reach: Reach, key: str, failure_domains: Iterable[str]
 ) -> IntArray | None:
     """(n,) int64: Σ ``weight`` of the pods that share the topology of ``key`` with each row; None: 0 everywhere.
 
-    Under an empty key a pod counts once for a row, however many failure domains they share.
+    Under an empty key a pod counts once for a row, however many failure domains they share. reach: see
+    ``Snapshot.tally``.
     """
     if not key:
-        amounts = snapshot.whole().counts(snapshot.tally((rule, None), None, weight))
+        amounts = snapshot.whole().counts(snapshot.tally((rule, None), None, weight, reach))
         return _sums_near_any(snapshot, amounts, tuple(failure_domains)) if amounts.any() else None
-    sums = snapshot.domain_sums(domain_tally(snapshot, rule, key, weight))
+    sums = snapshot.domain_sums(domain_tally(snapshot, rule, key, weight, reach))
     if not sums.any():
         return None
     if sums[ABSENT]:
