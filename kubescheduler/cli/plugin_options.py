@@ -133,7 +133,7 @@ def _attempt(source: str, action: Callable[[], None], problems: list[str]) -> No
     except InputError as error:
         problems += (f"{source}{problem}" for problem in error.problems)
     except Exception as error:  # whatever a stranger's code raises
-        problems.append(f"{source}{type(error).__name__}: {error}{_place(error)}")
+        problems.append(f"{source}{error_text(error)}{_place(error)}")
 
 
 def _function(name: str) -> Callable[[], Any]:

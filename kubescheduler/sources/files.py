@@ -106,10 +106,15 @@ def read_bytes(stream: IO[bytes]) -> bytes:
 
 
 def _at_most(stream: IO[bytes], most: int) -> bytes:
-    """So many bytes of a stream or fewer, with memory for those there are, not for those there might be."""
+    """So many bytes of a stream or fewer, with memory for those there are, not for those there might be.
+
+    Raises TooLongError for what is long and no text.
+    """
     first = stream.read(min(most, _PIECE))
     if len(first) < _PIECE:
         return first
+    if b"\0" in first and not first.startswith(_GZIP):  # as from a device without an end
+        raise TooLongError("this is no text: it has NUL characters")
     out = io.BytesIO(first)
     out.seek(0, io.SEEK_END)
     while out.tell() < most and (part := stream.read(min(_PIECE, most - out.tell()))):
@@ -118,7 +123,7 @@ def _at_most(stream: IO[bytes], most: int) -> bytes:
 
 
 class TooLongError(ValueError):
-    """A file is longer than the limit."""
+    """A file is longer than the limit, or has no end."""
 
 
 def _reason(path: str, error: Exception) -> str:
