@@ -12,6 +12,9 @@ import attrs
 
 from clusterstate.errors import InputError, KubeSchedulerError
 
+RAISED = (Exception, SystemExit, GeneratorExit)
+"""Whatever a stranger's code raises, but for the interrupts of somebody at the keyboard."""
+
 
 class CustomCodeError(InputError):
     """A predicate, priority or plugin of a user's own raised an exception, or answered what it must not.
@@ -42,10 +45,10 @@ class CustomCall:
         Raises CustomCodeError for whatever it raises, but for errors of this project's, which are passed on.
         """
         try:
-            return self.function(*arguments)
+            return _closed(self.function(*arguments))
         except KubeSchedulerError:
             raise
-        except Exception as error:  # whatever a stranger's code raises
+        except RAISED as error:
             if not self.foreign:
                 raise
             place = raised_at(error, self.function)
@@ -69,7 +72,14 @@ def described(answer: object) -> str:
     return f"{text[:60]}…" if len(text) > 60 else text
 
 
-def exception_text(error: Exception) -> str:
+def _closed(answer: Any) -> Any:
+    """The answer; what an ``async`` function returns is refused by its caller, and not awaited."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+    return answer
+
+
+def exception_text(error: BaseException) -> str:
     """An exception of a stranger's code as errors show it."""
     try:
         text = str(error)
@@ -84,7 +94,7 @@ def defined_at(function: Callable[..., Any]) -> str:
     return "" if code is None else f"{code.co_filename}, line {code.co_firstlineno}: "
 
 
-def raised_at(error: Exception, function: Callable[..., Any]) -> str:
+def raised_at(error: BaseException, function: Callable[..., Any]) -> str:
     """``file.py, line 7: ``, the line of the function's own file in which it was raised, as deep as that goes."""
     code = _code(function)
     frames = traceback.extract_tb(error.__traceback__)[1:]

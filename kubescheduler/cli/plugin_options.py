@@ -12,6 +12,7 @@ from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from algorithmprovider.custom_code import RAISED, exception_text
 from clusterstate.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _makes_a_plugin(name: str) -> bool:
         return True
     try:
         found = getattr(importlib.import_module(module_name), attribute, None)
-    except Exception:  # whatever a stranger's code raises is told when the module is loaded
+    except RAISED:  # what a module raises is said when the module is loaded
         return False
     return isinstance(found, type) or (callable(found) and _needs_arguments(found))
 
@@ -132,8 +133,8 @@ def _attempt(source: str, action: Callable[[], None], problems: list[str]) -> No
         action()
     except InputError as error:
         problems += (f"{source}{problem}" for problem in error.problems)
-    except Exception as error:  # whatever a stranger's code raises
-        problems.append(f"{source}{error_text(error)}{_place(error)}")
+    except RAISED as error:
+        problems.append(f"{source}{exception_text(error)}{_place(error)}")
 
 
 def _function(name: str) -> Callable[[], Any]:

@@ -169,11 +169,14 @@ def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:
     import os
 
     from clusterstate.errors import InputError
+    from kubescheduler.sources.files import is_special
     from kubescheduler.sweep.case_files import manifests
 
-    if problems := [
-        f"--pods {path}: no such file or folder; check the path" for path in paths if not os.path.exists(path)
-    ]:
+    problems = [f"--pods {path}: no such file or folder; check the path" for path in paths if not os.path.exists(path)]
+    problems += [
+        f"--pods {path}: this is no regular file, and a sweep reads it often" for path in paths if is_special(path)
+    ]
+    if problems:
         raise InputError(problems)
     return tuple(name for path in paths for name in manifests(path))
 

@@ -79,6 +79,7 @@ class AnswerRecord:
 
     def read(self) -> None:
         """Reads the whole file. Raises InputError if it is not there or no record."""
+        self._check()
         try:
             with self._lock, self.path.open("rb") as file:
                 self._take(file)
@@ -90,15 +91,21 @@ class AnswerRecord:
         """The file, made if need be, while nobody else writes to it; what others wrote is known then."""
         import fcntl
 
+        self._check()
         with self._lock:
             try:
-                file = self.path.open("a+b")
+                file = self.path.open("a+b", buffering=0)
             except OSError as error:
                 raise InputError(f"--extenders {self.path}: cannot be written: {error.strerror}") from error
             with file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 self._take(file)
                 yield file
+
+    def _check(self) -> None:
+        """Raises InputError for what is there and no regular file."""
+        if self.path.exists() and not self.path.is_file():
+            raise InputError(f"--extenders {self.path}: this is no regular file")
 
     def _take(self, file: IO[bytes]) -> None:
         """Reads the lines that were not read yet."""
@@ -112,9 +119,16 @@ class AnswerRecord:
         self._read = file.tell()
 
     def add(self, found: RecordedAnswer, file: IO[bytes]) -> None:
-        """Writes one more line."""
-        file.write(msgspec.json.encode(found) + b"\n")
-        file.flush()
+        """Writes one more line, or nothing. Raises InputError if it cannot be written."""
+        try:
+            line = msgspec.json.encode(found) + b"\n"
+            while line:
+                line = line[file.write(line) :]
+        except OSError as error:
+            file.truncate(self._read)
+            if not self._read:
+                self.path.unlink()
+            raise InputError(f"--extenders {self.path}: cannot be written: {error.strerror}") from error
         self._read = file.tell()
         self.known[found.key] = found
 

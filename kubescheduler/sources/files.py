@@ -29,6 +29,11 @@ _PIECE = 1 << 24
 _BOM = b"\xef\xbb\xbf"
 
 
+def is_special(path: str | Path) -> bool:
+    """Whether there is a pipe, a device or a socket; it cannot be read twice, and perhaps has no end."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 def check_place(option: str, target: Path) -> None:
     """Raises InputError when no file can be written there. option: as it was given, for the text."""
     if target.is_dir():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import attrs
 
-from kubescheduler.sources.files import COMPRESSED, EXTENSIONS
+from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, is_special
 
 Contents = Mapping[str, bytes]
 """A file's name as the user gave it → its bytes, compressed."""
@@ -28,7 +28,11 @@ def manifests(path: str) -> tuple[str, ...]:
     if not folder.is_dir():
         return (path,)
     hidden = {below for below in folder.rglob(".*") if below.is_dir()}
-    found = (file for file in folder.rglob("*") if is_manifest(file) and not hidden.intersection(file.parents))
+    found = (
+        file
+        for file in folder.rglob("*")
+        if is_manifest(file) and not is_special(file) and not hidden.intersection(file.parents)
+    )
     return tuple(sorted(map(str, found)))
 
 

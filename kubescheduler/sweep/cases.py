@@ -15,6 +15,7 @@ from clusterstate.errors import InputError
 from clusterstate.manifests.strictness import Judgement
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, REPLAY
+from kubescheduler.sources.files import is_special
 from kubescheduler.sources.limits import exceeded, limit
 from kubescheduler.sweep.case_files import digest_of, is_manifest, manifests
 
@@ -162,6 +163,8 @@ def find_snapshots(arguments: Iterable[str], *, whole_folders: bool = False) -> 
                 if not below:
                     problems.append(f"{name}: no snapshots in this folder; they end in {MANIFEST_ENDINGS}")
                 names += below
+            elif is_special(name):
+                problems.append(f"{name}: this is no regular file, and a snapshot is read more than once")
             else:
                 names.append(name)
     if problems:

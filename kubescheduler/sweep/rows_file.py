@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from clusterstate.errors import InputError
-from kubescheduler.sources.files import check_place
+from kubescheduler.sources.files import check_place, is_special
 from kubescheduler.sources.whole_file import whole_file, write_whole
 from kubescheduler.sweep.rows import CASE, Column, Row, from_cells, to_cells
 
@@ -59,6 +59,8 @@ def check_output(path: str) -> None:
             f"--out {path}: Parquet needs pyarrow; pip install 'kubescheduler[sweep]', or let the name end in {CSV}"
         )
     check_place(f"--out {path}", target)
+    if is_special(target):
+        raise InputError(f"--out {path}: this is no regular file")
 
 
 def ordered(rows: dict[str, Row], order: Iterable[str]) -> list[Row]:
@@ -103,20 +105,36 @@ class CsvRows:
         self._write(to_cells(row, self._columns))
 
     def _write(self, cells: Sequence[str]) -> None:
-        with open(self._path, "a", encoding="utf-8", newline="") as file:
-            file.write(_line(cells))
+        before = os.path.getsize(self._path)
+        try:
+            with open(self._path, "a", encoding="utf-8", newline="") as file:
+                file.write(_line(cells))
+        except OSError as error:
+            os.truncate(self._path, before)
+            if not before:
+                os.unlink(self._path)
+            raise _unwritable(self._name, error) from error
 
     def finish(self, order: Iterable[str]) -> None:
         """Puts the rows in order, see ``ordered``, at once or not at all."""
         lines = [[column.name for column in self._columns]]
         lines += (to_cells(row, self._columns) for row in ordered(self.rows, order))
-        write_whole(self._path, "".join(map(_line, lines)))
+        try:
+            write_whole(self._path, "".join(map(_line, lines)))
+        except OSError as error:
+            raise _unwritable(self._name, error) from error
         self._unlock()
 
     def discard(self) -> None:
         """Removes the file."""
         Path(self._path).unlink()
         self._unlock()
+
+
+def _unwritable(name: str, error: OSError) -> InputError:
+    return InputError(
+        f"--out {name}: cannot be written: {error.strerror or error}; run the same command again to go on"
+    )
 
 
 def _locked(path: str, name: str) -> int:
@@ -189,6 +207,9 @@ class ParquetRows:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
         names = [column.name for column in self._columns]
         rows = [{name: row.get(name) for name in names} for row in ordered(self.rows, order)]
-        with whole_file(self._path) as file:
-            parquet.write_table(arrow.Table.from_pylist(rows, schema=self._schema()), file)
+        try:
+            with whole_file(self._path) as file:
+                parquet.write_table(arrow.Table.from_pylist(rows, schema=self._schema()), file)
+        except OSError as error:
+            raise _unwritable(self._path, error) from error
         self._journal.discard()

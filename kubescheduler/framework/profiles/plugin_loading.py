@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, DecodeError
 from kubescheduler.framework.contract.handle import Handle
@@ -49,8 +50,8 @@ def entry_point_plugins() -> list[PluginOption]:
             options.append(plugin_option(entry.name, entry.load(), source))
         except ConfigError as error:
             problems += error.problems
-        except Exception as error:  # whatever a stranger's code raises
-            problems.append(f"{source}: {type(error).__name__}: {error}")
+        except RAISED as error:
+            problems.append(f"{source}: {exception_text(error)}")
     if problems:
         raise ConfigError(problems)
     return options

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from algorithmprovider.custom_code import exception_text, raised_at
+from algorithmprovider.custom_code import RAISED, exception_text, raised_at
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError, InputError, KubeSchedulerError
 from kubescheduler.framework.contract.observer import Watch
@@ -146,7 +146,7 @@ def _made(name: str, factory: PluginFactory, args: Any, handle: FrameworkHandle,
         raise _initializing(name, error.problems) from error
     except KubeSchedulerError as error:
         raise _initializing(name, (str(error),)) from error
-    except Exception as error:  # whatever a stranger's code raises
+    except RAISED as error:
         text = f"{raised_at(error, factory)}{exception_text(error)}"
         raise _initializing(name, (text,)) from error
 
