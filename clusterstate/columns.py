@@ -242,12 +242,14 @@ class Columns:
         return pod
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
+        """Adds a pod to its node or takes it away. Sums past 64 bits go round, as Go's do."""
         requested = self.requested.data
-        for index, value in info.used:
-            requested[index, row] += sign * value
         cpu, memory = info.usage.nonzero
-        self.nonzero.data[0, row] += sign * cpu
-        self.nonzero.data[1, row] += sign * memory
+        with np.errstate(over="ignore"):
+            for index, value in info.used:
+                requested[index, row] += sign * value
+            self.nonzero.data[0, row] += sign * cpu
+            self.nonzero.data[1, row] += sign * memory
         self.pod_count.data[row] += sign
         for tally, weight in info.tallies:
             tally.add(row, sign * weight)

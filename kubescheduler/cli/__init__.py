@@ -242,7 +242,9 @@ def run(args: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and error.code != 1:  # 1: so click ends when nobody reads its help
+            raise
         _discard_output()
         return EXIT_BROKEN_PIPE
     except Exception as error:  # nothing else may end with status 1, which says that some pod fits nowhere

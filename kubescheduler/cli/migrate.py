@@ -148,11 +148,17 @@ def _text(policy: str) -> str:
 
     from clusterstate.errors import ConfigError
     from kubescheduler.config.config_text import read_text
+    from kubescheduler.sources.files import TooLongError, read_bytes
 
     if policy != "-":
         return read_text(Path(policy))
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
+        text = read_bytes(sys.stdin.buffer).decode("utf-8-sig")
+        if not text.strip():
+            raise ConfigError("standard input: there is nothing in it")
+        return text
+    except TooLongError as error:
+        raise ConfigError(f"standard input: {error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"standard input: byte {error.start} is not UTF-8") from error
 

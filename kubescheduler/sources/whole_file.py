@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -19,7 +20,10 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
     A link stays one, and what it leads to is replaced. Raises OSError when it cannot be written, or is no regular file.
     """
-    target = Path(path).resolve()
+    try:
+        target = Path(path).resolve()
+    except RuntimeError as error:  # a link that leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
     mode = _mode(target)
     part = target.with_name(f"{target.name[:200]}.{os.getpid()}{PART}")
     try:

@@ -1,0 +1,143 @@
+"""The command line in a process that stops at a chosen place, so that a test can disturb it there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+
+ROOT = Path(__file__).parents[2]
+
+_SITE = '''\
+"""Stops where STOP_AT says: a module that is imported, or FILE:FUNCTION that is called for the TIMES-th time."""
+
+import os
+import sys
+
+stop_at, left = os.environ.get("STOP_AT", ""), int(os.environ.get("TIMES", "1"))
+size = os.environ.get("FILE_SIZE")
+if size:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+
+
+def stop():
+    global left
+    left -= 1
+    if not left:
+        sys.setprofile(None)
+        os.write(int(os.environ["REACHED"]), b"x")
+        os.read(int(os.environ["RELEASE"]), 1)
+
+
+class Importing:
+    def find_spec(self, name, path=None, target=None):
+        if name == stop_at:
+            stop()
+
+
+def called(frame, event, _):
+    if event == "call" and frame.f_code.co_name == function and frame.f_code.co_filename.endswith(file):
+        stop()
+
+
+if os.environ.get("REACHED") and "multiprocessing-fork" not in " ".join(sys.orig_argv):
+    file, colon, function = stop_at.partition(":")
+    if colon:
+        sys.setprofile(called)
+    else:
+        sys.meta_path.insert(0, Importing())
+'''
+
+
+@attrs.frozen
+class Stopped:
+    """A process that waits at its place."""
+
+    process: subprocess.Popen[bytes]
+    _release: int
+
+    def send(self, number: signal.Signals) -> tuple[int, str, str]:
+        """Sends a signal to the process and those that it started, as a terminal does; status, output and errors."""
+        os.killpg(self.process.pid, number)
+        return self.end()
+
+    def go_on(self) -> tuple[int, str, str]:
+        """Lets it go on."""
+        os.write(self._release, b"x")
+        return self.end()
+
+    def end(self) -> tuple[int, str, str]:
+        """What it leaves behind: status, output, errors."""
+        out, err = self.process.communicate(timeout=120)
+        return self.process.returncode, out.decode(), err.decode()
+
+
+def _environment(folder: Path, **more: str) -> dict[str, str]:
+    """Of a process that begins with the module above, which is written to a hidden folder."""
+    site = folder / ".site"
+    site.mkdir(exist_ok=True)
+    (site / "sitecustomize.py").write_text(_SITE)
+    plain = {"PATH": "", "PYTHONWARNINGS": "error", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**plain, "PYTHONPATH": f"{site}:{ROOT}", **more}
+
+
+@contextmanager
+def stopped(folder: Path, place: str, *arguments: str, times: int = 1) -> Iterator[Stopped]:
+    """Runs a command line in ``folder`` until it reaches a place; the block has it waiting there.
+
+    place: a module, at the beginning of its import; or ``file.py:function``, at its ``times``-th call.
+    """
+    reached_read, reached_write = os.pipe()
+    release_read, release_write = os.pipe()
+    environment = _environment(
+        folder, STOP_AT=place, TIMES=str(times), REACHED=str(reached_write), RELEASE=str(release_read)
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "kubescheduler", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        pass_fds=(reached_write, release_read),
+        start_new_session=True,
+    ) as process:
+        os.close(reached_write)
+        os.close(release_read)
+        try:
+            if os.read(reached_read, 1) != b"x":
+                raise AssertionError(f"{place} was not reached: {process.communicate()}")
+            yield Stopped(process, release_write)
+        finally:
+            process.kill()
+            os.close(reached_read)
+            os.close(release_write)
+
+
+def with_file_size(folder: Path, size: int, *arguments: str, **streams: object) -> tuple[int, str, str]:
+    """Runs a command line whose files cannot be longer than ``size`` bytes: status, output and errors."""
+    return finished(folder, arguments, {"FILE_SIZE": str(size)}, **streams)
+
+
+def finished(
+    folder: Path, arguments: Sequence[str], environment: Mapping[str, str] | None = None, **streams: object
+) -> tuple[int, str, str]:
+    """Runs a command line to its end; streams: as subprocess takes them. Status, output and errors."""
+    given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    done = subprocess.run(
+        [sys.executable, "-m", "kubescheduler", *arguments],
+        cwd=folder,
+        env=_environment(folder, **(environment or {})),
+        timeout=120,
+        check=False,
+        **given,  # type: ignore[call-overload]
+    )
+    return done.returncode, (done.stdout or b"").decode(), (done.stderr or b"").decode()
