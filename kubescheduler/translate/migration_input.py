@@ -10,6 +10,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
+from clusterstate.manifests.fields import describe
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
 from kubescheduler.sources.files import items_in
@@ -63,7 +64,7 @@ class MigrationInput:
         manifest = self.configmaps.get(name)
         if manifest is None:
             return None
-        text = (manifest.get("data") or {}).get(key)
+        text = _object_at(manifest.get("data"), f"ConfigMap {name}: data").get(key)
         if not isinstance(text, str):
             raise ConfigError(f'ConfigMap {name}: missing value at key "{key}"')
         return Held(parse_first_document(text, f"{name}[{key}]"), f"ConfigMap {name}[{key}]")
@@ -75,7 +76,7 @@ class MigrationInput:
             if PurePosixPath(held.name).name == base:
                 return held
         for name, manifest in self.configmaps.items():
-            if base in (manifest.get("data") or {}):
+            if base in _object_at(manifest.get("data"), f"ConfigMap {name}: data"):
                 return self.in_configmap(name, base)
         return None
 
@@ -90,7 +91,7 @@ def pool(texts: Iterable[tuple[str, str]]) -> MigrationInput:
             if document.get("kind") in ("ConfigMap", *WORKLOADS):
                 check_shape(document, name)
             if document.get("kind") == "ConfigMap":
-                configmaps[str((document.get("metadata") or {}).get("name") or name)] = document
+                configmaps[_named(document, name)] = document
             elif document.get("kind") in WORKLOADS:
                 processes += _processes(document)
             elif document.get("kind") in KINDS or "kind" not in document:
@@ -122,33 +123,65 @@ def _several(text: str) -> bool:
 # --- manifests -----------------------------------------------------------------------------
 
 
+def _object_at(value: Any, where: str) -> Mapping[str, Any]:
+    """The object there, an empty one for nothing. Raises ConfigError for anything else."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ConfigError(f"{where}: must be an object, not {describe(value)}")
+    return value or {}
+
+
+def _objects_at(value: Any, where: str) -> list[Mapping[str, Any]]:
+    return [_object_at(item, f"{where}[{at}]") for at, item in enumerate(_list_at(value, where))]
+
+
+def _list_at(value: Any, where: str) -> list[Any]:
+    if value is not None and not isinstance(value, list):
+        raise ConfigError(f"{where}: must be a list, not {describe(value)}")
+    return value or []
+
+
+def _named(manifest: Mapping[str, Any], default: str) -> str:
+    where = f"{default or manifest.get('kind')}: metadata"
+    name = _object_at(manifest.get("metadata"), where).get("name")
+    return str(name or default)
+
+
 def _processes(manifest: Mapping[str, Any]) -> Iterator[Process]:
-    """The containers of a workload that run kube-scheduler."""
-    spec = manifest.get("spec") or {}
-    pod = spec if manifest.get("kind") == "Pod" else (spec.get("template") or {}).get("spec") or {}
-    volumes = {volume.get("name"): volume.get("configMap") for volume in pod.get("volumes") or ()}
-    who = f"{manifest.get('kind')} {(manifest.get('metadata') or {}).get('name', '')}".strip()
-    for container in pod.get("containers") or ():
-        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    """The containers of a workload that run kube-scheduler. Raises ConfigError for what is no workload inside."""
+    who = f"{manifest.get('kind')} {_named(manifest, '')}".strip()
+    pod, where = _object_at(manifest.get("spec"), f"{who}: spec"), f"{who}: spec"
+    if manifest.get("kind") != "Pod":
+        for key in ("template", "spec"):
+            where = f"{where}.{key}"
+            pod = _object_at(pod.get(key), where)
+    volumes = {str(each.get("name")): each for each in _objects_at(pod.get("volumes"), f"{where}.volumes")}
+    for at, container in enumerate(_objects_at(pod.get("containers"), f"{where}.containers")):
+        place = f"{where}.containers[{at}]"
+        command = _list_at(container.get("command"), f"{place}.command")
+        words = [*command, *_list_at(container.get("args"), f"{place}.args")]
         image = str(container.get("image", "")).rpartition("/")[2]
-        if not container.get("command") and image.startswith("kube-scheduler"):
+        if not command and image.startswith("kube-scheduler"):
             words.insert(0, "kube-scheduler")
         flags = flags_in(words)
         if flags is not None:
-            yield Process(who, flags, dict(_mounts(container, volumes)))
+            yield Process(who, flags, dict(_mounts(container, volumes, place)))
 
 
 def _mounts(
-    container: Mapping[str, Any], volumes: Mapping[Any, Any]
+    container: Mapping[str, Any], volumes: Mapping[str, Mapping[str, Any]], where: str
 ) -> Iterator[tuple[str, tuple[str, dict[str, str]]]]:
-    for mount in container.get("volumeMounts") or ():
-        configmap = volumes.get(mount.get("name"))
-        if isinstance(configmap, Mapping):
-            paths = {item["path"]: item["key"] for item in configmap.get("items") or ()}
-            place = str(mount.get("mountPath"))
-            if sub := mount.get("subPath"):
-                paths[PurePosixPath(place).name] = paths.get(sub, sub)
-            yield place, (str(configmap.get("name")), paths)
+    for mount in _objects_at(container.get("volumeMounts"), f"{where}.volumeMounts"):
+        volume = volumes.get(str(mount.get("name")), {})
+        if volume.get("configMap") is None:
+            continue
+        name = f"{where}: volume {mount.get('name')}: configMap"
+        configmap = _object_at(volume["configMap"], name)
+        items = _objects_at(configmap.get("items"), f"{name}.items")
+        paths = {str(item.get("path")): str(item.get("key")) for item in items}
+        place = str(mount.get("mountPath"))
+        if sub := mount.get("subPath"):
+            paths[PurePosixPath(place).name] = paths.get(str(sub), str(sub))
+        yield place, (str(configmap.get("name")), paths)
 
 
 # --- the one that is meant -----------------------------------------------------------------
@@ -158,9 +191,7 @@ def in_configmaps(found: MigrationInput) -> list[Held]:
     """The policies and configurations in ConfigMaps, the key of policies first."""
     held: list[Held] = []
     for name, manifest in found.configmaps.items():
-        data = manifest.get("data") or {}
-        if not isinstance(data, Mapping):
-            raise ConfigError(f"{name}: data: expected keys with texts")
+        data = _object_at(manifest.get("data"), f"ConfigMap {name}: data")
         for key in sorted(data, key=lambda key: key != POLICY_KEY):
             document = _readable(data[key], f"{name}[{key}]")
             if key == POLICY_KEY or (document is not None and document.get("kind") in KINDS):

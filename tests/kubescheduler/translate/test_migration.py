@@ -278,3 +278,28 @@ def test_every_kind_of_note_is_used() -> None:
     """Notes say how well something came across."""
     kinds = {note.kind for note in moved(configuration("v1beta1")).notes}
     assert {NoteKind.CHECK, NoteKind.LOST, NoteKind.APPROXIMATE} <= kinds
+
+
+def container(**keys: Any) -> dict[str, Any]:
+    """A Pod with one container."""
+    return {"kind": "Pod", "metadata": {"name": "s"}, "spec": {"containers": [{"image": "kube-scheduler", **keys}]}}
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({"kind": "Deployment", "spec": "x"}, 'Deployment: spec: must be an object, not "x"'),
+        ({"kind": "Deployment", "spec": {"template": []}}, "spec.template: must be an object, not a list"),
+        ({"kind": "Pod", "spec": {"volumes": ["x"]}}, r"spec.volumes\[0\]: must be an object"),
+        ({"kind": "Pod", "metadata": "x"}, "metadata: must be an object"),
+        (container(command="kube-scheduler"), r"Pod s: spec.containers\[0\].command: must be a list"),
+        (container(args={}), r"containers\[0\].args: must be a list"),
+        (container(volumeMounts=[5]), r"volumeMounts\[0\]: must be an object, not 5"),
+        ({"kind": "ConfigMap", "metadata": {"name": "c"}, "data": []}, "ConfigMap c: data: must be an object"),
+    ],
+    ids=["spec", "template", "volumes", "metadata", "command", "args", "mounts", "data"],
+)
+def test_malformed_manifests(document: dict[str, Any], text: str) -> None:
+    """What is no manifest inside is an error with its path."""
+    with pytest.raises(ConfigError, match=text):
+        moved(document)
