@@ -115,16 +115,27 @@ def _at_most(stream: IO[bytes], most: int) -> bytes:
 
     Raises TooLongError for what is long and no text.
     """
-    first = stream.read(min(most, _PIECE))
-    if len(first) < _PIECE:
+    piece = min(most, max(_PIECE, _length(stream) + 1))
+    first = stream.read(piece)
+    if len(first) < min(most, _PIECE):
         return first
-    if b"\0" in first and not first.startswith(_GZIP):  # as from a device without an end
+    if b"\0" in first[:_PIECE] and not first.startswith(_GZIP):  # as from a device without an end
         raise TooLongError("this is no text: it has NUL characters")
+    if len(first) < piece:
+        return first
     out = io.BytesIO(first)
     out.seek(0, io.SEEK_END)
     while out.tell() < most and (part := stream.read(min(_PIECE, most - out.tell()))):
         out.write(part)
     return out.getvalue()
+
+
+def _length(stream: IO[bytes]) -> int:
+    """The bytes of a regular file, read at once then; 0 for a stream of unknown length."""
+    try:
+        return os.fstat(stream.fileno()).st_size
+    except (OSError, ValueError, AttributeError):
+        return 0
 
 
 class TooLongError(ValueError):
