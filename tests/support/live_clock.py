@@ -1,8 +1,11 @@
-"""A clock of the live scheduler that stands still until it is moved."""
+"""Clocks of the live scheduler that do not keep tests waiting."""
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
+
+from kubescheduler.live.contract.wall_clock import SystemClock
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -25,3 +28,10 @@ class StoodClock:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.moment += seconds
+
+
+class HastyClock(SystemClock):
+    """The machine's clocks; who sleeps by it sleeps a hundredth of the time."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 100)

@@ -1,0 +1,35 @@
+"""An API server and a client of it, for tests of the live scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.token_bucket import Limits
+from tests.support.apiserver import ApiServer
+
+
+@pytest.fixture
+def io() -> Iterator[IoThread]:
+    """The thread of the server, and of the client."""
+    with IoThread() as thread:
+        yield thread
+
+
+@pytest.fixture
+def server(io: IoThread) -> Iterator[ApiServer]:
+    """An empty API server."""
+    with ApiServer(io) as server:
+        yield server
+
+
+@pytest.fixture
+def api(io: IoThread, server: ApiServer) -> Iterator[ApiClient]:
+    """A client without limits."""
+    client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
+    yield client
+    io.wait(client.close())

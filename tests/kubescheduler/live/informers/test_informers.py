@@ -1,0 +1,217 @@
+"""Lists and watches against a server: everything arrives, once and in order, whatever breaks."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from kubescheduler.live.informers.inbox import Inbox
+from kubescheduler.live.informers.informer_rules import RULES_1_16, RULES_1_20, RULES_1_36, InformerRules
+from kubescheduler.live.informers.informers import Informers
+from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.server_access import ServerAccess
+from tests.support.apiserver import ApiServer
+from tests.support.live_clock import HastyClock
+
+PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
+SECONDS = 30.0
+"""Until a test gives up."""
+
+RULES = pytest.mark.parametrize(
+    "rules",
+    [pytest.param(RULES_1_16, id="1.16"), pytest.param(RULES_1_20, id="1.20"), pytest.param(RULES_1_36, id="1.36")],
+)
+
+
+def a_pod(name: str, **status: Any) -> dict[str, Any]:
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": spec, "status": status}
+
+
+class Reading:
+    """Running informers, and what they have delivered."""
+
+    def __init__(self, api: ApiClient, io: IoThread, rules: InformerRules) -> None:
+        self.inbox = Inbox()
+        self.troubles: list[str] = []
+        self.informers = Informers(
+            api, io, rules, self.inbox.put, trouble=self.troubles.append, clock=HastyClock(), rng=random.Random(1)
+        )
+        self.known: dict[tuple[str, str], str] = {}
+        """(kind, name) → uid, as the changes say."""
+        self.order: list[str] = []
+        """What happened to pods."""
+
+    def take(self) -> None:
+        for change in self.inbox.take():
+            obj = change.new or change.old
+            key = (change.kind, obj.metadata.name)
+            if change.new is None:
+                assert self.known.pop(key, None) is not None, f"{key} went twice"
+            else:
+                self.known[key] = obj.metadata.uid
+            if change.kind == "Pod":
+                sign = "-" if change.new is None else ("+" if change.old is None else "=")
+                self.order.append(sign + obj.metadata.name)
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Takes changes until something holds."""
+        for _ in range(int(SECONDS * 100)):
+            self.take()
+            if holds():
+                return
+            self.inbox.wait(0.01)
+        raise AssertionError(f"it never came to hold: {self.known} {self.troubles}")
+
+    @property
+    def pods(self) -> set[str]:
+        return {name for kind, name in self.known if kind == "Pod"}
+
+
+@contextmanager
+def reading(api: ApiClient, io: IoThread, rules: InformerRules) -> Iterator[Reading]:
+    found = Reading(api, io, rules)
+    found.informers.start()
+    try:
+        assert found.informers.synced.wait(SECONDS)
+        yield found
+    finally:
+        found.informers.stop()
+
+
+@RULES
+def test_everything_arrives(io: IoThread, api: ApiClient, server: ApiServer, rules: InformerRules) -> None:
+    """What is there at the start, what comes, changes and goes; ended pods are not there."""
+    server.storage.create(PODS, "default", a_pod("a"))
+    server.storage.create(PODS, "default", a_pod("done", phase="Succeeded"))
+    with reading(api, io, rules) as found:
+        found.take()
+        assert found.order == ["+a"]
+        server.storage.create(PODS, "default", a_pod("b"))
+        server.storage.change(PODS, "default", "b", lambda pod: pod["spec"].update(nodeName="n"))
+        server.storage.change(PODS, "default", "b", lambda pod: pod["status"].update(phase="Failed"))
+        server.storage.delete(PODS, "default", "a")
+        found.until(lambda: found.order == ["+a", "+b", "=b", "-b", "-a"])
+    assert found.troubles == []
+
+
+def test_requests_of_1_36(io: IoThread, api: ApiClient, server: ApiServer) -> None:
+    """One stream a kind that tells everything first, and goes on."""
+    with reading(api, io, RULES_1_36):
+        pass
+    asked = [one.path for one in server.asked if one.path.startswith(f"{PODS}?")]
+    selector = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
+    assert len(asked) == 1
+    head, _, tail = asked[0].partition("&timeout=")
+    assert head == (
+        f"{PODS}?allowWatchBookmarks=true&{selector}&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"
+    )
+    assert tail.endswith("&watch=true")
+    assert len({one.path.partition("?")[0] for one in server.asked}) == len(RULES_1_36.kinds)
+
+
+def test_requests_of_1_16(io: IoThread, api: ApiClient, server: ApiServer) -> None:
+    """A list from the server's cache, then a watch; groups that are gone are found where they are today."""
+    with reading(api, io, RULES_1_16) as found:
+        server.storage.create(PODS, "default", a_pod("a"))
+        found.until(lambda: found.pods == {"a"})
+    asked = [one.path for one in server.asked if one.path.startswith(f"{PODS}?")]
+    selector = "fieldSelector=status.phase%21%3DFailed%2Cstatus.phase%21%3DSucceeded"
+    assert asked[0] == f"{PODS}?{selector}&limit=500&resourceVersion=0"
+    assert asked[1].startswith(f"{PODS}?allowWatchBookmarks=true&{selector}&resourceVersion=0&timeoutSeconds=")
+
+
+def test_groups_that_are_gone(io: IoThread) -> None:
+    """1.16's beta groups are not on a server of today."""
+    groups = ("v1", "apps/v1", "storage.k8s.io/v1", "policy/v1")
+    with ApiServer(io, groups=groups) as server:
+        api = ApiClient(ServerAccess(server.url))
+        with reading(api, io, RULES_1_16):
+            asked = {one.path.partition("?")[0] for one in server.asked}
+        io.wait(api.close())
+    assert {"/apis/policy/v1beta1/poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets"} <= asked
+
+
+@RULES
+def test_cut_streams(io: IoThread, api: ApiClient, server: ApiServer, rules: InformerRules) -> None:
+    """Streams that break again and again lose nothing and tell nothing twice."""
+    with reading(api, io, rules) as found:
+        for number in range(30):
+            server.storage.create(PODS, "default", a_pod(f"p{number}"))
+            if number % 3 == 0:
+                server.cut()
+            if number % 5 == 4:
+                server.storage.delete(PODS, "default", f"p{number - 2}")
+        left = {f"p{number}" for number in range(30) if number % 5 != 2}
+        found.until(lambda: found.pods == left)
+
+
+@RULES
+def test_an_expired_version(io: IoThread, api: ApiClient, server: ApiServer, rules: InformerRules) -> None:
+    """410: everything is read anew; what went meanwhile is found to be gone."""
+    server.storage.create(PODS, "default", a_pod("a"))
+    server.storage.create(PODS, "default", a_pod("b"))
+    with reading(api, io, rules) as found:
+        server.faults.append(refuses(503))
+        server.cut()
+        server.storage.delete(PODS, "default", "a")
+        server.storage.create(PODS, "default", a_pod("c"))
+        server.storage.compact()
+        server.faults.clear()
+        found.until(lambda: found.pods == {"b", "c"})
+
+
+@RULES
+def test_a_server_that_restarts(io: IoThread, api: ApiClient, server: ApiServer, rules: InformerRules) -> None:
+    """Refused connections are tried again; what is known is kept."""
+    server.storage.create(PODS, "default", a_pod("a"))
+    with reading(api, io, rules) as found:
+        port = int(server.url.rpartition(":")[2])
+        server.stop()
+        server.storage.create(PODS, "default", a_pod("b"))
+        server.start(port)
+        found.until(lambda: found.pods == {"a", "b"})
+        assert "-a" not in found.order
+
+
+def test_a_server_without_watch_list(io: IoThread, api: ApiClient, server: ApiServer) -> None:
+    """1.36 lists page by page where streams are refused."""
+    for number in range(1200):
+        server.storage.create(PODS, "default", a_pod(f"p{number}"))
+
+    async def no_stream(request: web.Request) -> web.Response | None:
+        return web.Response(status=400) if "sendInitialEvents" in request.query else None
+
+    server.faults.append(no_stream)
+    with reading(api, io, RULES_1_36) as found:
+        found.take()
+        assert len(found.pods) == 1200
+        server.storage.create(PODS, "default", a_pod("new"))
+        found.until(lambda: "new" in found.pods)
+
+
+@RULES
+def test_an_unreadable_object(io: IoThread, api: ApiClient, server: ApiServer, rules: InformerRules) -> None:
+    """One object that cannot be read is reported, and the others are read all the same."""
+    server.storage.create(NODES, "", {"metadata": {"name": "bad"}, "status": {"allocatable": {"cpu": "much"}}})
+    server.storage.create(NODES, "", {"metadata": {"name": "good"}})
+    with reading(api, io, rules) as found:
+        found.take()
+        assert ("Node", "good") in found.known
+        assert ("Node", "bad") not in found.known
+        assert any("bad" in text and "cpu" in text for text in found.troubles)
+
+
+def refuses(code: int) -> Callable[[web.Request], Any]:
+    """A fault: every request is refused."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=code)
+
+    return answer

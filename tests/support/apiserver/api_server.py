@@ -1,0 +1,301 @@
+"""The server: routes, streams, and faults on request."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import attrs
+from aiohttp import web
+
+from kubescheduler.live.transport.io_thread import IoThread
+from tests.support.apiserver.patching import merged
+from tests.support.apiserver.selecting import selects
+from tests.support.apiserver.storage import Document, StatusError, Storage
+
+PATH = re.compile(
+    r"(?P<group>/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/(?P<namespace>[^/]+)(?=/))?/(?P<plural>[^/]+)"
+    r"(?:/(?P<name>[^/]+))?(?:/(?P<part>[^/]+))?"
+)
+KINDS = {
+    "pods": "Pod",
+    "nodes": "Node",
+    "namespaces": "Namespace",
+    "leases": "Lease",
+    "events": "Event",
+    "endpoints": "Endpoints",
+    "configmaps": "ConfigMap",
+    "poddisruptionbudgets": "PodDisruptionBudget",
+}
+"""Plural → kind, where something depends on it."""
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
+
+
+@attrs.frozen(eq=False)
+class Asked:
+    """One request."""
+
+    method: str
+    path: str
+    """With its query."""
+    body: Any
+    user_agent: str
+
+
+class ApiServer:
+    """Serves a Storage on a port of the loopback interface. Everything but the constructor is for any thread."""
+
+    def __init__(self, io: IoThread, *, groups: tuple[str, ...] | None = None) -> None:
+        """groups: the API groups with their versions that are there; None: all."""
+        self.storage = Storage()
+        self.asked: list[Asked] = []
+        """Every request, in order."""
+        self.faults: list[Answer] = []
+        """Each may answer instead of the server, or return None."""
+        self.tokens: dict[str, Document] = {}
+        """Token → the user that a TokenReview finds."""
+        self.allowed: set[tuple[str, str]] = set()
+        """(user, path) that a SubjectAccessReview allows."""
+        self._io = io
+        self._groups = groups
+        self._streams: set[asyncio.Task[Any]] = set()
+        self._runner: web.AppRunner | None = None
+        self._changed: asyncio.Event | None = None
+        self.url = ""
+        """Where it listens."""
+
+    # --- starting and ending -------------------------------------------------------------------
+
+    def start(self, port: int = 0) -> None:
+        """Listens; on the same port again after ``stop`` when that is given."""
+        self._io.wait(self._start(port))
+
+    def stop(self) -> None:
+        """Ends all connections at once."""
+        self._io.wait(self._stop())
+
+    def cut(self) -> None:
+        """Cuts all watches, without a word."""
+        self._io.wait(self._cut())
+
+    def __enter__(self) -> ApiServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    async def _start(self, port: int) -> None:
+        self._changed = asyncio.Event()
+        self.storage.listeners = [self._notify]
+        app = web.Application(client_max_size=1 << 30)
+        app.router.add_route("*", "/{tail:.*}", self._answer)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.01)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True).start()
+        self.url = "http://{}:{}".format(*self._runner.addresses[0])
+
+    async def _stop(self) -> None:
+        await self._cut()
+        assert self._runner is not None
+        await self._runner.cleanup()
+
+    async def _cut(self) -> None:
+        for task in list(self._streams):
+            task.cancel()
+        await asyncio.gather(*self._streams, return_exceptions=True)
+
+    def _notify(self) -> None:
+        loop = self._io.loop
+        loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        assert self._changed is not None
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # --- requests ------------------------------------------------------------------------------
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        text = await request.text()
+        body = json.loads(text) if text else None
+        self.asked.append(Asked(request.method, request.raw_path, body, request.headers.get("User-Agent", "")))
+        for fault in list(self.faults):
+            answer = await fault(request)
+            if answer is not None:
+                return answer
+        try:
+            return await self._served(request, body)
+        except StatusError as error:
+            return web.json_response(error.document, status=error.code)
+
+    async def _served(self, request: web.Request, body: Any) -> web.StreamResponse:
+        if request.path.count("/") < 4 and request.path.startswith("/apis/"):
+            if not self._has(request.path):
+                raise StatusError(404, "NotFound", "the server could not find the requested resource")
+            return web.json_response({"kind": "APIResourceList", "groupVersion": request.path[6:], "resources": []})
+        match = PATH.fullmatch(request.path)
+        if match is None or not self._has(match["group"]):
+            raise StatusError(404, "NotFound", "the server could not find the requested resource")
+        if match["plural"] in ("tokenreviews", "subjectaccessreviews"):
+            return web.json_response(self._reviewed(match["plural"], body), status=201)
+        path, namespace = f"{match['group']}/{match['plural']}", match["namespace"] or ""
+        if not match["name"]:
+            return await self._collection(request, path, namespace, body)
+        return self._object(request, path, namespace, match["name"], match["part"] or "", body)
+
+    def _has(self, group: str) -> bool:
+        return self._groups is None or group.removeprefix("/apis/").removeprefix("/api/") in self._groups
+
+    def _reviewed(self, plural: str, body: Document) -> Document:
+        if plural == "tokenreviews":
+            user = self.tokens.get(body["spec"]["token"])
+            status: Document = {"authenticated": user is not None, "user": user or {}}
+            return {**body, "status": status if user else {**status, "error": "invalid bearer token"}}
+        spec = body["spec"]
+        path = spec.get("nonResourceAttributes", {}).get("path", "")
+        return {**body, "status": {"allowed": (spec.get("user", ""), path) in self.allowed}}
+
+    async def _collection(self, request: web.Request, path: str, namespace: str, body: Any) -> web.StreamResponse:
+        if request.method == "POST":
+            return web.json_response(self.storage.create(path, namespace, body), status=201)
+        if request.query.get("watch") == "true":
+            return await self._watch(request, path, namespace)
+        kind = KINDS.get(path.rpartition("/")[2], "Object")
+        selected = selects(request.query.get("fieldSelector", ""))
+        items = [obj for obj in self.storage.all(path, namespace) if selected(obj)]
+        metadata = {"resourceVersion": str(self.storage.version)}
+        if request.query.get("resourceVersion") != "0" and "limit" in request.query:
+            start, limit = int(request.query.get("continue", "0")), int(request.query["limit"])
+            if len(items) > start + limit:
+                metadata["continue"] = str(start + limit)
+            items = items[start : start + limit]
+        return web.json_response({"kind": f"{kind}List", "apiVersion": "v1", "metadata": metadata, "items": items})
+
+    def _object(
+        self, request: web.Request, path: str, namespace: str, name: str, part: str, body: Any
+    ) -> web.StreamResponse:
+        storage = self.storage
+        match request.method, part:
+            case "GET", "":
+                return web.json_response(storage.get(path, namespace, name))
+            case "POST", "binding":
+                self._bind(path, namespace, name, body)
+                return web.json_response({"kind": "Status", "apiVersion": "v1", "status": "Success"}, status=201)
+            case "PUT", ("" | "status"):
+                return web.json_response(storage.replace(path, namespace, name, body))
+            case "PATCH", ("" | "status"):
+
+                def edit(obj: Document) -> None:
+                    obj.update(merged(obj, body))
+
+                return web.json_response(storage.change(path, namespace, name, edit))
+            case "DELETE", "":
+                return web.json_response(self._deleted(path, namespace, name, body))
+        raise StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def _bind(self, path: str, namespace: str, name: str, body: Document) -> None:
+        """As the server does: refuses pods that are bound or gated, and says in the status that it is scheduled."""
+        pod = self.storage.get(path, namespace, name)
+        taken = pod["spec"].get("nodeName")
+        text = f'Operation cannot be fulfilled on pods/binding "{name}": '
+        if taken:
+            raise StatusError(409, "Conflict", f'{text}pod {name} is already assigned to node "{taken}"')
+        if pod["spec"].get("schedulingGates"):
+            raise StatusError(409, "Conflict", f"{text}pod {name} has non-empty .spec.schedulingGates")
+        said = (body.get("metadata") or {}).get("uid")
+        if said and said != pod["metadata"]["uid"]:
+            raise StatusError(409, "Conflict", f"{text}the UID in the precondition does not match the UID in record")
+
+        def edit(obj: Document) -> None:
+            obj["spec"]["nodeName"] = body["target"]["name"]
+            status = obj.setdefault("status", {})
+            status.pop("nominatedNodeName", None)
+            done = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            others = [one for one in status.get("conditions", []) if one["type"] != "PodScheduled"]
+            status["conditions"] = [*others, done]
+
+        self.storage.change(path, namespace, name, edit)
+
+    def _deleted(self, path: str, namespace: str, name: str, body: Document | None) -> Document:
+        """A pod on a node is asked to leave; anything else, and a pod that is to go at once, is gone."""
+        obj = self.storage.get(path, namespace, name)
+        at_once = (body or {}).get("gracePeriodSeconds") == 0
+        if not path.endswith("/pods") or at_once or not obj["spec"].get("nodeName"):
+            return self.storage.delete(path, namespace, name)
+
+        def edit(pod: Document) -> None:
+            pod["metadata"].setdefault("deletionTimestamp", "2026-01-01T00:00:30Z")
+
+        return self.storage.change(path, namespace, name, edit)
+
+    # --- streams -------------------------------------------------------------------------------
+
+    async def _watch(self, request: web.Request, path: str, namespace: str) -> web.StreamResponse:
+        said = request.query.get("resourceVersion", "")
+        version = int(said) if said else self.storage.version
+        initial = request.query.get("sendInitialEvents") == "true"
+        if not initial and version < self.storage.oldest:
+            raise StatusError(410, "Expired", f"too old resource version: {version} ({self.storage.oldest})")
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        task = asyncio.ensure_future(self._stream(response, request, path, namespace, version, initial))
+        self._streams.add(task)
+        try:
+            await task
+        except (asyncio.CancelledError, ConnectionError):
+            if request.transport is not None:
+                request.transport.abort()
+        finally:
+            self._streams.discard(task)
+        return response
+
+    async def _stream(
+        self, response: web.StreamResponse, request: web.Request, path: str, namespace: str, version: int, initial: bool
+    ) -> None:
+        selected = selects(request.query.get("fieldSelector", ""))
+
+        def wanted(obj: Document | None) -> bool:
+            return selected(obj) and (not namespace or (obj or {})["metadata"].get("namespace") == namespace)
+
+        if initial:
+            version = self.storage.version
+            for obj in self.storage.all(path, namespace):
+                if wanted(obj):
+                    await _send(response, "ADDED", obj)
+            annotations = {"k8s.io/initial-events-end": "true"}
+            await _send(response, "BOOKMARK", _bookmark(version, annotations=annotations))
+        seconds = float(request.query.get("timeoutSeconds", "300"))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while True:
+                    changed = self._changed
+                    assert changed is not None
+                    version = await self._send_since(response, path, version, wanted)
+                    await changed.wait()
+
+    async def _send_since(
+        self, response: web.StreamResponse, path: str, version: int, wanted: Callable[[Document | None], bool]
+    ) -> int:
+        """What happened after a version, as one who sees only selected objects is told of it."""
+        newest, happened = self.storage.since(version, path)
+        for one in happened:
+            gone = one.type == "DELETED"
+            was, is_ = wanted(one.before), not gone and wanted(one.after)
+            if was or is_:
+                type_ = "DELETED" if not is_ else ("MODIFIED" if was else "ADDED")
+                await _send(response, type_, one.after)
+        return newest
+
+
+def _bookmark(version: int, **metadata: Any) -> Document:
+    return {"metadata": {"resourceVersion": str(version), **metadata}}
+
+
+async def _send(response: web.StreamResponse, type_: str, obj: Document | None) -> None:
+    await response.write(json.dumps({"type": type_, "object": obj}).encode() + b"\n")
