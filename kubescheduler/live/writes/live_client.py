@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
 import msgspec
 
 from clusterstate.manifests.encode import encode_object
@@ -100,6 +101,8 @@ class LiveClient:
 
     async def _write_tried(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the last try failed."""
+        if self._rules.reads_first:
+            pod = attrs.evolve(pod, manifest=(await self._api.request("GET", _path(pod))).document())
         write = self._rules.status(pod, status, self._now())
         if write is None:
             return

@@ -29,6 +29,8 @@ class WriteRules:
 
     status: Callable[[Pod, Mapping[str, Any], str], StatusWrite | None]
     """Of (pod, members of its status, now): the request; None: nothing changes."""
+    reads_first: bool
+    """Whether a status is written onto the pod as the server has it now."""
     binding_metadata: Mapping[str, Any]
     """What stands in a Binding's metadata besides name, namespace and uid."""
     retry_pauses: tuple[float, ...]
@@ -67,6 +69,6 @@ def passing(error: ApiError) -> bool:
     return error.code in (409, 500, 503) or error.refused
 
 
-RULES_1_16 = WriteRules(put_1_16, {"creationTimestamp": None}, (), never)
-RULES_1_20 = WriteRules(patch_1_20, {"creationTimestamp": None}, (), never)
-RULES_1_36 = WriteRules(patch_1_36, {}, (0.01, 0.05, 0.25), passing)
+RULES_1_16 = WriteRules(put_1_16, True, {"creationTimestamp": None}, (), never)
+RULES_1_20 = WriteRules(patch_1_20, False, {"creationTimestamp": None}, (), never)
+RULES_1_36 = WriteRules(patch_1_36, False, {}, (0.01, 0.05, 0.25), passing)

@@ -7,12 +7,11 @@ import functools
 import threading
 import uuid
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import attrs
 
-P = ParamSpec("P")
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 Document = dict[str, Any]
 Key = tuple[str, str]
@@ -46,15 +45,15 @@ class Happening:
     after: Document | None
 
 
-def locked(method: Callable[Concatenate[Storage, P], T]) -> Callable[Concatenate[Storage, P], T]:
-    """A method that one thread is in at a time."""
+def locked(method: F) -> F:
+    """A method of Storage that one thread is in at a time."""
 
     @functools.wraps(method)
-    def alone(self: Storage, *args: P.args, **kwargs: P.kwargs) -> T:
+    def alone(self: Storage, *args: Any, **kwargs: Any) -> Any:
         with self.lock:
             return method(self, *args, **kwargs)
 
-    return alone
+    return cast(F, alone)
 
 
 class Storage:
