@@ -19,7 +19,7 @@ from kubescheduler.framework.contract.clocks import Timekeeper
 from kubescheduler.framework.contract.handle import Client, EventRecorder
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.running.framework_services import Services
-from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.stored_objects import StoredObjects
 

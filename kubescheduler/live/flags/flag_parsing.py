@@ -18,7 +18,7 @@ FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 WHOLE = re.compile(r"[+-]?\d+")
 
 
-class Kind(enum.Enum):
+class FlagKind(enum.Enum):
     """What a flag's value is; the name as help prints it."""
 
     BOOL = ""
@@ -35,7 +35,7 @@ class Flag:
     """One flag."""
 
     name: str
-    kind: Kind
+    kind: FlagKind
     default: Any
     """Durations are nanoseconds, several texts a tuple, pairs a mapping."""
     help: str
@@ -87,7 +87,7 @@ def parse_flags(table: Iterable[Flag], arguments: Sequence[str]) -> FlagValues:
         if text is None:
             text = _next(flag, word, left)
         value = _value(flag, text)
-        again = flag.name in given and flag.kind in (Kind.TEXTS, Kind.PAIRS)
+        again = flag.name in given and flag.kind in (FlagKind.TEXTS, FlagKind.PAIRS)
         values[flag.name] = _joined(values[flag.name], value) if again else value
         given[flag.name] = None
     return FlagValues(values, frozenset(given), tuple(rest))
@@ -114,7 +114,7 @@ def _letter(letter: str) -> str:
 
 def _next(flag: Flag, word: str, left: list[str]) -> str:
     """The value of a flag that has none behind an equals sign."""
-    if flag.kind is Kind.BOOL:
+    if flag.kind is FlagKind.BOOL:
         return "true"
     if not left:
         raise FlagError(
@@ -176,14 +176,14 @@ def _pairs(text: str) -> dict[str, bool]:
     return found
 
 
-_READ: dict[Kind, Callable[[str], Any]] = {
-    Kind.BOOL: _bool,
-    Kind.TEXT: str,
-    Kind.INT: _int,
-    Kind.FLOAT: _float,
-    Kind.DURATION: parse_duration,
-    Kind.TEXTS: _texts,
-    Kind.PAIRS: _pairs,
+_READ: dict[FlagKind, Callable[[str], Any]] = {
+    FlagKind.BOOL: _bool,
+    FlagKind.TEXT: str,
+    FlagKind.INT: _int,
+    FlagKind.FLOAT: _float,
+    FlagKind.DURATION: parse_duration,
+    FlagKind.TEXTS: _texts,
+    FlagKind.PAIRS: _pairs,
 }
 
 
@@ -200,9 +200,9 @@ def flag_help(table: Iterable[Flag]) -> str:
 def _default(flag: Flag) -> str:
     if not flag.default:
         return ""
-    value = format_duration(flag.default) if flag.kind is Kind.DURATION else flag.default
+    value = format_duration(flag.default) if flag.kind is FlagKind.DURATION else flag.default
     if isinstance(value, tuple):
         value = f"[{','.join(value)}]"
-    if flag.kind is Kind.TEXT:
+    if flag.kind is FlagKind.TEXT:
         value = go_quote(value)
     return f" (default {str(value).lower() if isinstance(value, bool) else value})"

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescheduler.live.flags.flag_parsing import Flag, Kind
+from kubescheduler.live.flags.flag_parsing import Flag, FlagKind
 
 SECOND = 1_000_000_000
 
-T, B, N, F, D, S, P = Kind.TEXT, Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.DURATION, Kind.TEXTS, Kind.PAIRS
+T, B, N, F = FlagKind.TEXT, FlagKind.BOOL, FlagKind.INT, FlagKind.FLOAT
+D, S, P = FlagKind.DURATION, FlagKind.TEXTS, FlagKind.PAIRS
+    FlagKind.TEXT,
+    FlagKind.BOOL,
+    FlagKind.INT,
+    FlagKind.FLOAT,
+    FlagKind.DURATION,
+    FlagKind.TEXTS,
+    FlagKind.PAIRS,
+)
 
 
-def old(name: str, kind: Kind, default: Any, text: str) -> Flag:
+def old(name: str, kind: FlagKind, default: Any, text: str) -> Flag:
     """A flag that the configuration file replaces."""
     return Flag(name, kind, default, f"DEPRECATED: {text}", deprecated=True)
 

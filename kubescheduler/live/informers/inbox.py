@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.contract.object_change import ObjectChange
 
 
 class Inbox:

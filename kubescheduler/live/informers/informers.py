@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from clusterstate.manifests.decode import Decoder, Prepare
-from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.raw_objects import RawObjects

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import attrs
 import msgspec
 
-from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.informers.informer_kinds import InformerKind
 from kubescheduler.live.informers.informer_rules import InformerRules

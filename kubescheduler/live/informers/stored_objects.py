@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from clusterstate.objects import ClusterObject
-from kubescheduler.live.contract.changes import ObjectChange
+from kubescheduler.live.contract.object_change import ObjectChange
 
 Key = tuple[str, str]
 """(namespace, name)."""

@@ -13,7 +13,7 @@ from kubescheduler.engine.v1alpha1_engine import component_of_flags, read_compon
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.live.flags.flag_parsing import FlagValues
-from kubescheduler.live.process.process_settings import ProcessSettings, server_settings
+from kubescheduler.live.process.live_settings import LiveSettings, server_settings
 from kubescheduler.live.process.release_live import LiveRelease
 
 ELECTION = {
@@ -61,12 +61,12 @@ def engine_spec(
 
 def process_settings(
     release: LiveRelease, spec: EngineSpec, flags: FlagValues, context: str | None, notice: Callable[[str], None]
-) -> ProcessSettings:
+) -> LiveSettings:
     """Everything that a process is started with. Raises ConfigError with every problem."""
     engine = spec.engine(notice)
     connection, election, preempts = (_of_legacy if spec.record.framework is None else _of_framework)(spec, flags)
     server = server_settings(connection, flags["master"], context)
-    return ProcessSettings(release, engine, server, election, preempts)
+    return LiveSettings(release, engine, server, election, preempts)
 
 
 def _of_legacy(spec: EngineSpec, flags: FlagValues) -> tuple[ClientConnection, LeaderElection, bool]:

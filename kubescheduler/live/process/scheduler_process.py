@@ -26,7 +26,7 @@ from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.leadership.election_rules import ElectionTiming
 from kubescheduler.live.leadership.elector import ElectionListener, LeaderElector
 from kubescheduler.live.leadership.resource_locks import ResourceLock, resource_lock
-from kubescheduler.live.process.process_settings import ProcessSettings
+from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
@@ -59,7 +59,7 @@ class SchedulerProcess:
     """
 
     def __init__(
-        self, settings: ProcessSettings, says: Says, *, clock: WallClock | None = None, rng: random.Random | None = None
+        self, settings: LiveSettings, says: Says, *, clock: WallClock | None = None, rng: random.Random | None = None
     ) -> None:
         self._settings = settings
         self._says = says

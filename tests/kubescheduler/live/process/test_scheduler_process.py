@@ -12,7 +12,7 @@ import pytest
 
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.process.process_settings import ProcessSettings, ServerSettings
+from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.release_live import LIVE, live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from tests.support.apiserver import ApiServer
@@ -88,7 +88,7 @@ def running(server: ApiServer, release: str, **election: Any) -> Iterator[Cluste
     log: list[str] = []
     engine = EngineSpec(release=release).engine(log.append)
     lock = {"resource_lock": next(iter(live_release(release).locks))}
-    settings = ProcessSettings(
+    settings = LiveSettings(
         live_release(release),
         engine,
         ServerSettings(master=server.url, qps=0),

@@ -26,7 +26,7 @@ class ServerSettings:
 
 
 @attrs.frozen(eq=False)
-class ProcessSettings:
+class LiveSettings:
     """A process that is ready to start."""
 
     release: LiveRelease
