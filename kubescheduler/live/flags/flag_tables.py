@@ -10,14 +10,6 @@ SECOND = 1_000_000_000
 
 T, B, N, F = FlagKind.TEXT, FlagKind.BOOL, FlagKind.INT, FlagKind.FLOAT
 D, S, P = FlagKind.DURATION, FlagKind.TEXTS, FlagKind.PAIRS
-    FlagKind.TEXT,
-    FlagKind.BOOL,
-    FlagKind.INT,
-    FlagKind.FLOAT,
-    FlagKind.DURATION,
-    FlagKind.TEXTS,
-    FlagKind.PAIRS,
-)
 
 
 def old(name: str, kind: FlagKind, default: Any, text: str) -> Flag:
