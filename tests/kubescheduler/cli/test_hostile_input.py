@@ -17,7 +17,7 @@ from benchmarks.fuzz_inputs import readers
 from kubescheduler.sources.foreign_text import one_line, shown
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, Outcome, Run, in_a_process
 
-READERS = [one for one in readers() if not one.name.startswith("custom")]
+READERS = readers()
 CASES = 2_000
 
 
