@@ -266,6 +266,8 @@ def _usage_problem(error: click.UsageError) -> str:
     """click's message; where a settings file is to blame, with the place in it."""
     from click.core import ParameterSource
 
+    if isinstance(error, click.NoSuchOption) and error.option_name in [o for p in cli.params for o in p.opts]:
+        return f"{error.option_name} stands before the command: kubescheduler {error.option_name} … COMMAND"
     context, param = error.ctx, getattr(error, "param", None)
     if context is None or param is None or context.get_parameter_source(param.name) != ParameterSource.DEFAULT_MAP:
         return error.format_message()

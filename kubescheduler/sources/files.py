@@ -46,7 +46,9 @@ def read_items(paths: Sequence[str], stdin: IO[bytes] | None) -> tuple[list[Item
     """Every object of every path, in order, and every fault met on the way."""
     items: list[Item] = []
     problems: list[str] = []
-    for path in paths:
+    twice = {path for path in paths if paths.count(path) > 1}
+    problems += [f"{path}: it is given more than once; leave out all but one" for path in sorted(twice)]
+    for path in dict.fromkeys(paths):
         try:
             for source, data in _contents(path, stdin, problems):
                 items += items_in(source, data, problems)

@@ -177,6 +177,13 @@ KINDS: dict[str, Case] = {
     "an unknown option": Case(
         (*SCHEDULE, "--policy-config-fil", "x"), (("--policy-config-fil", "--policy-config-file"),)
     ),
+    "an option of all commands behind one": Case(
+        (*SCHEDULE, "--max", "depth=5"), (("--max stands before the command: kubescheduler --max … COMMAND",),)
+    ),
+    "a file that is given twice": Case(
+        ("schedule", "cluster.yaml", "cluster.yaml", "--pod", "pod.yaml"),
+        (("cluster.yaml: it is given more than once; leave out all but one",),),
+    ),
     "an unknown command": Case(("shedule",), (("'shedule'", "did you mean schedule?"),)),
     "no cluster": Case(("schedule",), (("CLUSTER",),)),
     "a wrong choice": Case((*SCHEDULE, "-o", "jsn"), (("--output", "'jsn'", "did you mean json?"),)),
