@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.columns import Columns
+from clusterstate.errors import DecodeError
 from clusterstate.growable import Growable, IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
@@ -20,8 +21,14 @@ NOBODY = 0
 
 
 def started(pod: Pod) -> float:
-    """status.startTime in seconds since the epoch; NOW when it is absent."""
-    return NOW if pod.start_time is None else datetime.fromisoformat(pod.start_time).timestamp()
+    """status.startTime in seconds since the epoch; NOW when it is absent. Raises DecodeError for what is no time."""
+    if pod.start_time is None:
+        return NOW
+    try:
+        return datetime.fromisoformat(pod.start_time).timestamp()
+    except (ValueError, OverflowError) as error:
+        text = f'Pod {pod.key}: status.startTime: must be a time as 2020-01-31T12:00:00Z, not "{pod.start_time}"'
+        raise DecodeError(text) from error
 
 
 def by_importance(pods: Sequence[Pod]) -> list[Pod]:

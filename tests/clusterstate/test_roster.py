@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.objects import Pod
+from clusterstate.errors import DecodeError
+from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.roster import NOBODY, NOW, Roster, by_importance, started
 from tests.support.build import cache_of, make_node, make_pod, resources
 
@@ -155,3 +156,10 @@ def test_law_of_refreshing(steps: list[tuple[str, int, int, bool]]) -> None:
         assert (made.codes[places:] == NOBODY).all()
         kinds = [tuple((likeness == row).tolist()) for likeness in (made.likeness,) for row in likeness]
         assert kinds == [tuple((fresh.likeness == row).tolist()) for row in fresh.likeness]
+
+
+@pytest.mark.parametrize("text", ["1e400", "", "yesterday", "2020-13-01T00:00:00Z"])
+def test_a_start_that_is_no_time(text: str) -> None:
+    """It is a fault of the pod, in words."""
+    with pytest.raises(DecodeError, match=r"status\.startTime: must be a time"):
+        started(Pod(ObjectMeta("p", "x"), start_time=text))
