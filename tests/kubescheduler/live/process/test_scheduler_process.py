@@ -2,109 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import attrs
 import pytest
 
-from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
-from kubescheduler.live.process.release_live import LIVE, live_release
-from kubescheduler.live.process.scheduler_process import SchedulerProcess
+from kubescheduler.live.process.release_live import LIVE
 from tests.support.apiserver import ApiServer
-from tests.support.apiserver.storage import Document, StatusError
-
-PODS, NODES, LEASES = "/api/v1/pods", "/api/v1/nodes", "/apis/coordination.k8s.io/v1/leases"
-SECONDS = 60.0
-"""Until a test gives up."""
-
-
-def a_node(name: str, cpu: str = "4") -> Document:
-    room = {"cpu": cpu, "memory": "32Gi", "pods": "110"}
-    return {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}, "status": {"allocatable": room}}
-
-
-def a_pod(name: str, cpu: str = "100m", **spec: Any) -> Document:
-    container = {"name": "c", "image": "pause:3", "resources": {"requests": {"cpu": cpu}}}
-    whole = {"schedulerName": "default-scheduler", "priority": 0, "containers": [container], **spec}
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"name": name},
-        "spec": whole,
-        "status": {"phase": "Pending"},
-    }
-
-
-class Cluster:
-    """A server with a scheduler beside it."""
-
-    def __init__(self, server: ApiServer, process: SchedulerProcess, log: list[str]) -> None:
-        self.server, self.process, self.log = server, process, log
-        self._changed = threading.Condition()
-        server.storage.listeners.append(self._notify)
-
-    def _notify(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-
-    def make(self, path: str, *objects: Document) -> None:
-        for obj in objects:
-            self.server.storage.create(path, "" if path == NODES else "default", obj)
-
-    def pod(self, name: str) -> Document:
-        return self.server.storage.get(PODS, "default", name)
-
-    def until(self, holds: Callable[[], bool]) -> None:
-        with self._changed:
-            assert self._changed.wait_for(lambda: _holds(holds), SECONDS), self.log
-
-    def is_bound(self, *names: str) -> bool:
-        return all(self.pod(name)["spec"].get("nodeName") for name in names)
-
-    def condition(self, name: str) -> Document:
-        conditions = self.pod(name).get("status", {}).get("conditions", [])
-        return next((one for one in conditions if one["type"] == "PodScheduled"), {})
-
-    def events(self, reason: str) -> list[Document]:
-        paths = ("/apis/events.k8s.io/v1/events", "/apis/events.k8s.io/v1beta1/events", "/api/v1/events")
-        return [event for path in paths for event in self.server.storage.all(path) if event["reason"] == reason]
-
-
-def _holds(holds: Callable[[], bool]) -> bool:
-    try:
-        return holds()
-    except StatusError:
-        return False
-
-
-@contextmanager
-def running(server: ApiServer, release: str, **election: Any) -> Iterator[Cluster]:
-    """A process that runs until the end of the block, and then ends with status 0."""
-    log: list[str] = []
-    engine = EngineSpec(release=release).engine(log.append)
-    lock = {"resource_lock": next(iter(live_release(release).locks))}
-    settings = LiveSettings(
-        live_release(release),
-        engine,
-        ServerSettings(master=server.url, qps=0),
-        attrs.evolve(LeaderElection(leader_elect=bool(election)), **{**lock, **election}),
-    )
-    process = SchedulerProcess(settings, log.append)
-    statuses: list[int] = []
-    thread = threading.Thread(target=lambda: statuses.append(process.run()))
-    thread.start()
-    try:
-        yield Cluster(server, process, log)
-    finally:
-        process.stop()
-        thread.join(SECONDS)
-    assert statuses == [0], log
-
+from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
 
 RELEASES = pytest.mark.parametrize("release", list(LIVE))
 
