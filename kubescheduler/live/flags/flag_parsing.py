@@ -28,6 +28,8 @@ class FlagKind(enum.Enum):
     DURATION = "duration"
     TEXTS = "strings"
     PAIRS = "mapStringBool"
+    EACH = "namedCertKey"
+    """One text a use of the flag, commas and all."""
 
 
 @attrs.frozen
@@ -87,7 +89,7 @@ def parse_flags(table: Iterable[Flag], arguments: Sequence[str]) -> FlagValues:
         if text is None:
             text = _next(flag, word, left)
         value = _value(flag, text)
-        again = flag.name in given and flag.kind in (FlagKind.TEXTS, FlagKind.PAIRS)
+        again = flag.name in given and flag.kind in (FlagKind.TEXTS, FlagKind.PAIRS, FlagKind.EACH)
         values[flag.name] = _joined(values[flag.name], value) if again else value
         given[flag.name] = None
     return FlagValues(values, frozenset(given), tuple(rest))
@@ -162,6 +164,10 @@ def _texts(text: str) -> tuple[str, ...]:
     return tuple(text.split(",")) if text else ()
 
 
+def _each(text: str) -> tuple[str, ...]:
+    return (text,)
+
+
 def _pairs(text: str) -> dict[str, bool]:
     found = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
@@ -184,7 +190,25 @@ _READ: dict[FlagKind, Callable[[str], Any]] = {
     FlagKind.DURATION: parse_duration,
     FlagKind.TEXTS: _texts,
     FlagKind.PAIRS: _pairs,
+    FlagKind.EACH: _each,
 }
+
+
+_SHOWN: dict[FlagKind, Callable[[Any], str]] = {
+    FlagKind.BOOL: lambda value: "true" if value else "false",
+    FlagKind.TEXT: str,
+    FlagKind.INT: str,
+    FlagKind.FLOAT: lambda value: f"{value:g}",
+    FlagKind.DURATION: format_duration,
+    FlagKind.TEXTS: lambda value: f"[{','.join(value)}]",
+    FlagKind.PAIRS: lambda value: ",".join(f"{key}={str(on).lower()}" for key, on in sorted(value.items())),
+    FlagKind.EACH: lambda value: f"[{';'.join(value)}]",
+}
+
+
+def shown_value(flag: Flag, value: Any) -> str:
+    """A value as pflag prints it: durations as Go does, several texts between brackets."""
+    return _SHOWN[flag.kind](value)
 
 
 def flag_help(table: Iterable[Flag]) -> str:

@@ -9,7 +9,7 @@ from kubescheduler.live.flags.flag_parsing import Flag, FlagKind
 SECOND = 1_000_000_000
 
 T, B, N, F = FlagKind.TEXT, FlagKind.BOOL, FlagKind.INT, FlagKind.FLOAT
-D, S, P = FlagKind.DURATION, FlagKind.TEXTS, FlagKind.PAIRS
+D, S, P, E = FlagKind.DURATION, FlagKind.TEXTS, FlagKind.PAIRS, FlagKind.EACH
 
 
 def old(name: str, kind: FlagKind, default: Any, text: str) -> Flag:
@@ -59,7 +59,7 @@ def serving(*always_allowed: str) -> tuple[Flag, ...]:
         Flag("tls-private-key-file", T, "", "File containing the private key matching --tls-cert-file."),
         Flag("tls-cipher-suites", S, (), "Comma-separated list of cipher suites for the server."),
         Flag("tls-min-version", T, "", "Minimum TLS version supported."),
-        Flag("tls-sni-cert-key", S, (), "A pair of x509 certificate and private key file paths."),
+        Flag("tls-sni-cert-key", E, (), "A pair of x509 certificate and private key file paths."),
         Flag("http2-max-streams-per-connection", N, 0, "The limit that the server gives to clients."),
         Flag("authentication-kubeconfig", T, "", "kubeconfig with rights to create tokenreviews."),
         Flag("authorization-kubeconfig", T, "", "kubeconfig with rights to create subjectaccessreviews."),

@@ -57,6 +57,10 @@ class LeaderElector:
         """Whether the record last seen is ours."""
         return self._seen.holder == self._identity
 
+    def is_overdue(self, seconds: float) -> bool:
+        """Whether it leads, but has not renewed its lock, so many seconds after that ended. Upstream: Check."""
+        return self.is_leader and self._clock.monotonic() - self._seen_at > self._timing.lease + seconds
+
     def stop(self) -> None:
         """Ends ``run``: on the I/O thread."""
         self._stopping.set()

@@ -7,6 +7,7 @@ import attrs
 from kubescheduler.engine.engines import Engine
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
 from kubescheduler.live.process.release_live import LiveRelease
+from kubescheduler.live.serving.serving_settings import ServingSettings
 
 
 @attrs.frozen
@@ -36,6 +37,8 @@ class LiveSettings:
     election: LeaderElection
     preempts: bool = True
     """Whether pods may take the place of lower ones."""
+    serving: ServingSettings | None = None
+    """What is served; None: nothing."""
 
 
 def server_settings(connection: ClientConnection, master: str, context: str | None = None) -> ServerSettings:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
+from kubescheduler.config.component import component_document
+from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.v1alpha1_engine import component_of_flags, read_component
@@ -15,6 +17,7 @@ from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.live.flags.flag_parsing import FlagValues
 from kubescheduler.live.process.live_settings import LiveSettings, server_settings
 from kubescheduler.live.process.release_live import LiveRelease
+from kubescheduler.live.serving.serving_settings import insecure_ports, serving_settings
 
 ELECTION = {
     "leader-elect": "leader_elect",
@@ -33,6 +36,8 @@ CONNECTION = {
     "kube-api-burst": "burst",
 }
 """Flag → the field of ClientConnection."""
+PROFILING = {"profiling": "enable_profiling", "contention-profiling": "enable_contention_profiling"}
+"""Flag → the field of the configuration."""
 ENGINE = {
     "algorithm-provider": "provider",
     "policy-config-file": "policy_file",
@@ -59,34 +64,81 @@ def engine_spec(
     )
 
 
+@attrs.frozen(eq=False)
+class _Configured:
+    """What a configuration, its file or the flags in its place, says of the process."""
+
+    connection: ClientConnection
+    election: LeaderElection
+    preempts: bool
+    document: Mapping[str, Any]
+    """All of it, in its own API version."""
+    profiling: bool
+    addresses: tuple[str, str] | None
+    """Where health and metrics are served without TLS; None in 1.36."""
+
+
 def process_settings(
     release: LiveRelease, spec: EngineSpec, flags: FlagValues, context: str | None, notice: Callable[[str], None]
 ) -> LiveSettings:
     """Everything that a process is started with. Raises ConfigError with every problem."""
     engine = spec.engine(notice)
-    connection, election, preempts = (_of_legacy if spec.record.framework is None else _of_framework)(spec, flags)
-    server = server_settings(connection, flags["master"], context)
-    return LiveSettings(release, engine, server, election, preempts)
+    found = (_of_legacy if spec.record.framework is None else _of_framework)(spec, flags)
+    server = server_settings(found.connection, flags["master"], context)
+    insecure = () if found.addresses is None else insecure_ports(*found.addresses)
+    serving = serving_settings(release.flags, flags, found.document, insecure, profiling=found.profiling)
+    return LiveSettings(release, engine, server, found.election, found.preempts, serving)
 
 
-def _of_legacy(spec: EngineSpec, flags: FlagValues) -> tuple[ClientConnection, LeaderElection, bool]:
+def _of_legacy(spec: EngineSpec, flags: FlagValues) -> _Configured:
     """With a file, the file alone counts (1.16)."""
     config = read_component(spec)
-    if config is not None:
-        return config.client_connection, config.leader_election, not config.disable_preemption
-    config = component_of_flags(spec)
-    return _with(config.client_connection, CONNECTION, flags), _with(config.leader_election, ELECTION, flags), True
+    if config is None:
+        config = _filled(component_of_flags(spec), flags)
+        config = attrs.evolve(config, **_addresses(flags))
+    return _Configured(
+        config.client_connection,
+        config.leader_election,
+        not config.disable_preemption,
+        v1alpha1_document(config),
+        config.enable_profiling,
+        (config.healthz_bind_address, config.metrics_bind_address),
+    )
 
 
-def _of_framework(spec: EngineSpec, flags: FlagValues) -> tuple[ClientConnection, LeaderElection, bool]:
+def _of_framework(spec: EngineSpec, flags: FlagValues) -> _Configured:
     """With a file, flags of the election still count in 1.36, and those of the connection in none."""
     config = spec.component_config(lambda _: None)
-    connection, election = config.client_connection, config.leader_election
+    legacy = spec.record.reads_policies
     if spec.config_file is None:
-        return _with(connection, CONNECTION, flags), _with(election, ELECTION, flags), True
-    if spec.record.reads_policies:
-        return connection, election, True
-    return connection, _with(election, ELECTION, flags), True
+        config = _filled(config, flags)
+        config = attrs.evolve(config, **(_addresses(flags) if legacy else {}))
+    elif not legacy:
+        config = attrs.evolve(config, leader_election=_with(config.leader_election, ELECTION, flags))
+    return _Configured(
+        config.client_connection,
+        config.leader_election,
+        True,
+        component_document(config, spec.record.framework_rules.component),
+        config.enable_profiling,
+        (config.healthz_bind_address, config.metrics_bind_address) if legacy else None,
+    )
+
+
+def _filled(config: Any, flags: FlagValues) -> Any:
+    """The defaults with what the command line says."""
+    return attrs.evolve(
+        _with(config, PROFILING, flags),
+        client_connection=_with(config.client_connection, CONNECTION, flags),
+        leader_election=_with(config.leader_election, ELECTION, flags),
+    )
+
+
+def _addresses(flags: FlagValues) -> dict[str, str]:
+    """Without a file, health and metrics are served at one address; none where the port is 0."""
+    host, port = flags["address"], flags["port"]
+    text = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return dict.fromkeys(("healthz_bind_address", "metrics_bind_address"), text if port else "")
 
 
 def _with(record: Any, fields: dict[str, str], flags: FlagValues) -> Any:

@@ -16,6 +16,8 @@ from kubescheduler.live.leadership.election_rules import ElectionRules
 from kubescheduler.live.leadership.resource_locks import LockKind
 from kubescheduler.live.recording import event_rules
 from kubescheduler.live.recording.event_rules import EventRules
+from kubescheduler.live.serving import serving_rules
+from kubescheduler.live.serving.serving_rules import ServingRules
 from kubescheduler.live.writes import write_rules
 from kubescheduler.live.writes.write_rules import WriteRules
 
@@ -36,6 +38,7 @@ class LiveRelease:
     """``resourceLock`` → the objects."""
     lock_timeout: float
     """Seconds of a request for the lock, as a part of the renew deadline."""
+    serving: ServingRules
     flags: tuple[Flag, ...]
     """Of its command line."""
 
@@ -50,6 +53,7 @@ LIVE: dict[str, LiveRelease] = {
         election=election_rules.RULES_1_16,
         locks=resource_locks.KINDS,
         lock_timeout=1.0,
+        serving=serving_rules.RULES_1_16,
         flags=FLAGS_1_16,
     ),
     "1.20": LiveRelease(
@@ -61,6 +65,7 @@ LIVE: dict[str, LiveRelease] = {
         election=election_rules.RULES_1_20,
         locks=resource_locks.KINDS_1_20,
         lock_timeout=1.0,
+        serving=serving_rules.RULES_1_20,
         flags=FLAGS_1_20,
     ),
     "1.36": LiveRelease(
@@ -72,6 +77,7 @@ LIVE: dict[str, LiveRelease] = {
         election=election_rules.RULES_1_36,
         locks={"leases": resource_locks.KINDS["leases"]},
         lock_timeout=0.5,
+        serving=serving_rules.RULES_1_36,
         flags=FLAGS_1_36,
     ),
 }

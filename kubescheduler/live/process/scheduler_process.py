@@ -27,7 +27,10 @@ from kubescheduler.live.leadership.election_rules import ElectionTiming
 from kubescheduler.live.leadership.elector import ElectionListener, LeaderElector
 from kubescheduler.live.leadership.resource_locks import ResourceLock, resource_lock
 from kubescheduler.live.process.live_settings import LiveSettings
+from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
+from kubescheduler.live.serving.scheduler_servers import SchedulerServers
+from kubescheduler.live.serving.serving_settings import ServingSettings
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
@@ -73,6 +76,8 @@ class SchedulerProcess:
         self._lost = threading.Event()
         self._elector: LeaderElector | None = None
         self._election: Any = None
+        self.servers: SchedulerServers | None = None
+        """None: nothing is served, or ``run`` was not called."""
         self.identity = f"{socket.gethostname()}_{uuid.uuid4()}"
         """Of the candidate."""
         self.inbox = Inbox()
@@ -101,6 +106,9 @@ class SchedulerProcess:
         """Everything up to the informers."""
         settings = self._settings
         self.access: ServerAccess = self._io.wait(self._found_server())
+        if settings.serving is not None:
+            self.servers = self._servers(settings.serving)
+            self._io.wait(self.servers.prepare())
         main, events = self._client("/scheduler"), self._client("/scheduler")
         release = settings.release
         self.events = EventBroadcaster(
@@ -113,6 +121,8 @@ class SchedulerProcess:
             rng=self._rng,
         )
         self.events.start(core=not self._io.wait(self._has_events(main)))
+        if self.servers is not None:
+            self._io.wait(self.servers.start())
         self.informers = Informers(
             main,
             self._io,
@@ -148,6 +158,8 @@ class SchedulerProcess:
         if self._elector is not None:
             self._io.call(self._elector.stop)
             self._election.result()
+        if self.servers is not None:
+            self._io.wait(self.servers.stop())
         for client in self._clients:
             self._io.wait(client.close())
         self._io.close()
@@ -170,6 +182,18 @@ class SchedulerProcess:
         client = ApiClient(self.access, options, observer=self._rest, clock=self._clock)
         self._clients.append(client)
         return client
+
+    def _servers(self, serving: ServingSettings) -> SchedulerServers:
+        process = ServedProcess(
+            is_overdue=lambda seconds: self._elector is not None and self._elector.is_overdue(seconds),
+            is_stopping=self._stopping.is_set,
+            has_read=lambda: hasattr(self, "scheduler") and self.scheduler.caught_up.is_set(),
+            says=self._says,
+            keep=self._clients.append,
+            clock=self._clock,
+            rng=self._rng,
+        )
+        return process_servers(self._settings, serving, process)
 
     async def _has_events(self, client: ApiClient) -> bool:
         """Whether the server has the release's own API of events; one that does not answer has not."""

@@ -1,0 +1,71 @@
+"""What stands before every page: who asks, and may they. Upstream: buildHandlerChain of cmd/kube-scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from clusterstate.api_names import go_quote
+from kubescheduler.live.serving.authenticator import Authenticator
+from kubescheduler.live.serving.authorizer import Authorizer
+from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, forbidden_text, internal_error
+from kubescheduler.live.serving.user_info import AuthenticationError
+from kubescheduler.live.transport.api_answers import ApiError
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+Refused = Callable[[int, str, str, HttpRequest], HttpAnswer]
+"""Of (code, message, reason, request): the answer, see ``refused_1_36``."""
+
+
+class Guard(Protocol):
+    """Says who may pass."""
+
+    async def refusal(
+        self, request: HttpRequest, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]
+    ) -> HttpAnswer | None:
+        """The answer to one who may not; None for one who may. chain: the client's certificates, if it has any."""
+        ...
+
+
+class OpenGuard:
+    """Everybody may: the insecure port."""
+
+    async def refusal(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        chain: Sequence[Certificate],  # noqa: ARG002
+        headers: Iterable[tuple[str, str]],  # noqa: ARG002
+    ) -> HttpAnswer | None:
+        """Nobody is refused."""
+        return None
+
+
+class DelegatingGuard:
+    """The API server says who somebody is, and what they may: the secure port."""
+
+    def __init__(
+        self, authenticator: Authenticator, authorizer: Authorizer, refused: Refused, says: Callable[[str], None]
+    ) -> None:
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._refused = refused
+        self._says = says
+
+    async def refusal(
+        self, request: HttpRequest, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]
+    ) -> HttpAnswer | None:
+        """401 for a credential that is not taken, 403 for a user without rights, 500 when nobody can say."""
+        try:
+            user = await self._authenticator.authenticate(chain, headers)
+        except AuthenticationError as error:
+            self._says(f'"Unable to authenticate the request" err={go_quote(str(error))}')
+            return self._refused(401, "Unauthorized", "Unauthorized", request)
+        verb = request.method.lower()
+        try:
+            if await self._authorizer.allowed(user, verb, request.path):
+                return None
+        except ApiError as error:
+            return internal_error(request.target, str(error))
+        return self._refused(403, forbidden_text(user.name, verb, request.path), "Forbidden", request)

@@ -1,0 +1,232 @@
+"""The servers of one scheduler: made in the set-up, started before the informers, ended last."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import ConfigError
+from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.serving.authentication_config import Data, read_once
+from kubescheduler.live.serving.authenticator import Authenticator
+from kubescheduler.live.serving.authorizer import AccessReviews, Authorizer
+from kubescheduler.live.serving.client_trust import TrustKeeper
+from kubescheduler.live.serving.configuration_pages import configz_page
+from kubescheduler.live.serving.debugging_pages import Verbosity
+from kubescheduler.live.serving.guard import DelegatingGuard, OpenGuard
+from kubescheduler.live.serving.http_answers import HttpAnswer
+from kubescheduler.live.serving.http_server import HttpServer, listening_socket, shown_address
+from kubescheduler.live.serving.review_client import ReviewClient
+from kubescheduler.live.serving.routes import MetricsSources, Routes
+from kubescheduler.live.serving.self_signed import PemPair, self_signed
+from kubescheduler.live.serving.serving_rules import ProcessChecks, ServingRules
+from kubescheduler.live.serving.serving_settings import ServingSettings
+from kubescheduler.live.serving.status_pages import COMPONENT, StatusPages
+from kubescheduler.live.serving.tls_contexts import TlsContexts, keep_pair, kept_pair
+from kubescheduler.live.serving.tls_settings import TlsSettings
+from kubescheduler.live.serving.token_authenticator import TokenAuthenticator
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.server_access import ServerAccess
+
+RELOAD = 60.0
+"""Seconds between looks at the files of certificates."""
+NO_AUTHORIZATION = "No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens won't work."
+Watch = Callable[[ApiClient, Callable[[Data], None]], Coroutine[Any, Any, None]]
+"""Reads the ConfigMap of clients' authorities and reports each of its versions, until it is cancelled."""
+
+
+@attrs.frozen(eq=False)
+class ServedParts:
+    """What the pages show, and what the servers need of the process."""
+
+    release: str
+    """1.36."""
+    checks: ProcessChecks
+    metrics: MetricsSources
+    client: Callable[[ServerAccess], ApiClient]
+    """Makes a client for reviews; the maker closes it."""
+    watch: Watch
+    says: Callable[[str], None]
+    """Writes a line of the log."""
+    clock: WallClock
+    rng: random.Random
+    verbosity: Verbosity = attrs.field(factory=Verbosity)
+
+
+class SchedulerServers:
+    """All servers of one process; every method is for the I/O thread."""
+
+    def __init__(self, settings: ServingSettings, rules: ServingRules, parts: ServedParts) -> None:
+        self._settings = settings
+        self._rules = rules
+        self._parts = parts
+        self._started = parts.clock.now()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._background: list[Coroutine[Any, Any, None]] = []
+        self.secure: HttpServer | None = None
+        """None: there is no secure port, or ``prepare`` was not called."""
+        self.insecure: list[HttpServer] = []
+
+    async def prepare(self) -> None:
+        """Opens the ports, and reads what has to be known before anybody is answered.
+
+        Raises ConfigError when a port is taken, or files cannot be used.
+        """
+        settings = self._settings
+        if settings.port:
+            self.secure = await self._secure_server()
+        for one in settings.insecure:
+            listener = listening_socket(one.address, one.port)
+            routes = self._routes(health=one.health, metrics=one.metrics)
+            self.insecure.append(HttpServer(listener, routes, OpenGuard(), **self._logging()))
+
+    async def start(self) -> None:
+        """Answers from now on."""
+        for server in self.insecure:
+            await server.start()
+            self._parts.says(f"Serving healthz insecurely on {shown_address(server.listener)}")
+        if self.secure is not None:
+            await self.secure.start()
+            self._parts.says(f"Serving securely on {shown_address(self.secure.listener)}")
+        self._tasks = [asyncio.create_task(work) for work in self._background]
+        self._background = []
+
+    async def stop(self) -> None:
+        """Answers nobody any more, and closes the ports."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for work in self._background:
+            work.close()
+        for server in (*self.insecure, *(() if self.secure is None else (self.secure,))):
+            await server.stop()
+
+    def _logging(self) -> dict[str, Any]:
+        return {"verbosity": self._parts.verbosity, "says": self._parts.says}
+
+    # --- pages -------------------------------------------------------------------------------------
+
+    def _routes(self, *, health: bool = True, metrics: bool = True) -> Routes:
+        rules, parts, settings = self._rules, self._parts, self._settings
+        routes = Routes()
+        if health:
+            routes.add_health(rules.health(parts.checks))
+        if metrics:
+            routes.add_metrics(parts.metrics, self._metrics_form(), rules.metrics_pages)
+            routes.add("/configz", configz_page(rules.configz(settings.configuration)))
+        if settings.profiling:
+            routes.add_debugging(parts.verbosity if rules.sets_verbosity else None)
+        if rules.status_pages:
+            pages = StatusPages(parts.release, settings.flags, parts.clock, self._started)
+            routes.add("/statusz", pages.statusz)
+            routes.add("/flagz", pages.flagz)
+        return routes
+
+    def _metrics_form(self) -> HttpAnswer:
+        start = {"Process-Start-Time-Unix": str(int(self._started.timestamp()))} if self._rules.metrics_start else {}
+        return HttpAnswer(200, b"", self._rules.metrics_type, start, compressible=True)
+
+    # --- the secure port ---------------------------------------------------------------------------
+
+    async def _secure_server(self) -> HttpServer:
+        settings = self._settings
+        listener = listening_socket(settings.address, settings.port, shares_port=settings.shares_port)
+        try:
+            tls = await self._contexts()
+            guard = await self._guard(tls)
+        except BaseException:
+            listener.close()
+            raise
+        return HttpServer(listener, self._routes(), guard, tls=tls, **self._logging())
+
+    async def _contexts(self) -> TlsContexts:
+        """With the certificate that is given, or was kept, or is made now."""
+        tls, address = self._settings.tls, self._settings.address
+        if tls.files is None and tls.folder:
+            tls = attrs.evolve(tls, files=kept_pair(tls.folder, COMPONENT))
+        if tls.files is not None:
+            return TlsContexts(tls)
+        pair = await asyncio.to_thread(self_signed, address, self._parts.clock.now())
+        return self._kept(tls, pair)
+
+    def _kept(self, tls: TlsSettings, pair: PemPair) -> TlsContexts:
+        if not tls.folder:
+            self._parts.says("Generated self-signed cert in-memory")
+            return TlsContexts(tls, pair)
+        files = keep_pair(tls.folder, COMPONENT, pair)
+        self._parts.says(f"Generated self-signed cert ({files.certificate}, {files.key})")
+        return TlsContexts(attrs.evolve(tls, files=files))
+
+    async def _guard(self, tls: TlsContexts) -> DelegatingGuard:
+        settings, rules, parts = self._settings.access, self._rules, self._parts
+        client = await self._client(settings.authentication_kubeconfig)
+        trust = await self._trust(client, tls)
+        tokens = None
+        if client is not None:
+            reviews = ReviewClient(client, rules.token_reviews, parts.clock, parts.rng)
+            tokens = TokenAuthenticator(reviews, settings.token_seconds, parts.clock)
+        authenticator = Authenticator(lambda: trust.trust, tokens, parts.clock, credential_id=rules.credential_id)
+        return DelegatingGuard(authenticator, await self._authorizer(), rules.refused, parts.says)
+
+    async def _trust(self, client: ApiClient | None, tls: TlsContexts) -> TrustKeeper:
+        """By whose word clients are believed: what files and the ConfigMap say, kept up to date."""
+        settings, parts = self._settings.access.trust, self._parts
+        keeper = TrustKeeper(settings, parts.says)
+        if settings.looks_up and client is None:
+            keeper.cannot_look_up()
+        elif settings.looks_up and client is not None:
+            try:
+                keeper.take(await read_once(client))
+            except ApiError as error:
+                keeper.failed(error)
+            if self._rules.watches_trust:
+                self._background.append(parts.watch(client, keeper.take))
+        tls.trust(keeper.pem)
+        keeper.changed = self._trusting(tls)
+        self._background.append(self._reload(keeper, tls))
+        return keeper
+
+    def _trusting(self, tls: TlsContexts) -> Callable[[bytes], None]:
+        def trust(authorities: bytes) -> None:
+            try:
+                tls.trust(authorities)
+            except ConfigError as error:
+                self._parts.says(str(error))
+
+        return trust
+
+    async def _reload(self, keeper: TrustKeeper, tls: TlsContexts) -> None:
+        """Reads files anew once a minute: certificates are renewed while a process runs."""
+        while True:
+            await self._parts.clock.sleep(RELOAD)
+            keeper.reload()
+            try:
+                tls.reload()
+            except ConfigError as error:
+                self._parts.says(str(error))
+
+    async def _authorizer(self) -> Authorizer:
+        settings, rules, parts = self._settings.access, self._rules, self._parts
+        client = await self._client(settings.authorization_kubeconfig)
+        if client is None:
+            parts.says(NO_AUTHORIZATION)
+            return Authorizer(settings.always_allowed, None)
+        reviews = ReviewClient(client, rules.access_reviews, parts.clock, parts.rng)
+        access = AccessReviews(
+            reviews, settings.allowed_seconds, settings.denied_seconds, rules.remembered, parts.clock
+        )
+        return Authorizer(settings.always_allowed, access)
+
+    async def _client(self, kubeconfig: str) -> ApiClient | None:
+        """For a kubeconfig, or in a cluster; None outside of one."""
+        if kubeconfig:
+            return self._parts.client(await ServerAccess.from_kubeconfig(kubeconfig))
+        try:
+            return self._parts.client(await ServerAccess.in_cluster())
+        except ConfigError:
+            return None

@@ -1,0 +1,192 @@
+"""What flags say of the servers, checked with upstream's texts."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from clusterstate.api_names import go_quote
+from clusterstate.errors import ConfigError
+from kubescheduler.live.flags.flag_parsing import Flag, FlagValues, shown_value
+from kubescheduler.live.serving.certificate_authenticators import RequestHeaders
+from kubescheduler.live.serving.client_trust import TrustSettings
+from kubescheduler.live.serving.tls_settings import (
+    CertificateFiles,
+    TlsSettings,
+    cipher_names,
+    least_version,
+    named_files,
+)
+
+SECOND = 1_000_000_000
+HIGHEST_PORT = 65535
+
+
+@attrs.frozen
+class InsecurePort:
+    """A port without TLS, on which everybody may ask for everything (1.16, 1.20)."""
+
+    address: str
+    port: int
+    health: bool = True
+    """Whether it has health checks."""
+    metrics: bool = True
+    """Whether it has metrics and the configuration."""
+
+
+@attrs.frozen
+class AccessSettings:
+    """How the API server is asked who somebody is, and what they may."""
+
+    authentication_kubeconfig: str = ""
+    """Empty: as the service account of the pod, or nobody can be asked."""
+    authorization_kubeconfig: str = ""
+    trust: TrustSettings = attrs.field(factory=TrustSettings)
+    always_allowed: tuple[str, ...] = ("/healthz",)
+    """Paths that need no rights."""
+    token_seconds: float = 10.0
+    """For how long a token's review counts."""
+    allowed_seconds: float = 10.0
+    denied_seconds: float = 10.0
+    """For how long an access review counts."""
+
+
+@attrs.frozen(eq=False)
+class ServingSettings:
+    """Everything that a process serves."""
+
+    address: str = "0.0.0.0"
+    """Of the secure port."""
+    port: int = 10259
+    """0: no secure port."""
+    shares_port: bool = False
+    """Whether other processes may listen on it, too."""
+    tls: TlsSettings = attrs.field(factory=TlsSettings)
+    access: AccessSettings = attrs.field(factory=AccessSettings)
+    insecure: tuple[InsecurePort, ...] = ()
+    flags: Mapping[str, str] = attrs.field(factory=dict)
+    """Flag → its value as text."""
+    configuration: Mapping[str, Any] = attrs.field(factory=dict)
+    """The completed configuration, in its own API version."""
+    profiling: bool = True
+    """Whether /debug is there."""
+
+
+def serving_settings(
+    table: Sequence[Flag],
+    flags: FlagValues,
+    configuration: Mapping[str, Any],
+    insecure: Sequence[InsecurePort],
+    *,
+    profiling: bool,
+) -> ServingSettings:
+    """Reads and checks the flags of a release. Raises ConfigError with every problem."""
+    found: dict[str, Any] = {}
+    problems = list(_port_problems(flags))
+    readers: dict[str, Callable[[FlagValues], Any]] = {"address": _address, "tls": _tls, "access": _access}
+    for field, read in readers.items():
+        try:
+            found[field] = read(flags)
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return ServingSettings(
+        port=flags["secure-port"],
+        shares_port=bool(flags.values.get("permit-port-sharing")),
+        insecure=tuple(insecure),
+        flags={flag.name: shown_value(flag, flags[flag.name]) for flag in table},
+        configuration=configuration,
+        profiling=profiling,
+        **found,
+    )
+
+
+def insecure_ports(health: str, metrics: str) -> tuple[InsecurePort, ...]:
+    """Of the addresses, as ``host:port``, for health checks and for metrics; port 0 is off. Raises ConfigError."""
+    if health == metrics:
+        found = [InsecurePort(*_place(health))]
+    else:
+        found = [InsecurePort(*_place(health), metrics=False), InsecurePort(*_place(metrics), health=False)]
+    return tuple(one for one in found if one.port)
+
+
+def _place(text: str) -> tuple[str, int]:
+    """Of ``host:port``; neither: (nothing, 0)."""
+    if not text:
+        return "", 0
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "0.0.0.0"
+    if not port.isdecimal():
+        raise ConfigError(f"address {text}: invalid port")
+    _checked_address(host, f"{go_quote(text)} is an invalid address")
+    return host, int(port)
+
+
+def _port_problems(flags: FlagValues) -> list[str]:
+    port, found = flags["secure-port"], []
+    if port < 0:
+        found.append(f"--secure-port {port} must be between 0 and 65535, inclusive. 0 for turning off secure port")
+    if port > HIGHEST_PORT:
+        found.append(f"--secure-port {port} must be between 1 and 65535, inclusive. It cannot be turned off with 0")
+    if "port" in flags.values and not 0 <= flags["port"] <= HIGHEST_PORT:
+        found.append(
+            f"--port {flags['port']} must be between 0 and 65535, inclusive. 0 for turning off insecure (HTTP) port"
+        )
+    return found
+
+
+def _checked_address(text: str, problem: str) -> str:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        raise ConfigError(problem) from None
+    return text
+
+
+def _address(flags: FlagValues) -> str:
+    if "address" in flags.values:
+        _checked_address(flags["address"], f"--address {flags['address']} is an invalid IP address")
+    text = flags["bind-address"]
+    return _checked_address(
+        text, f'invalid argument {go_quote(text)} for "--bind-address" flag: failed to parse IP: {go_quote(text)}'
+    )
+
+
+def _tls(flags: FlagValues) -> TlsSettings:
+    certificate, key = flags["tls-cert-file"], flags["tls-private-key-file"]
+    return TlsSettings(
+        CertificateFiles(certificate, key) if certificate or key else None,
+        flags["cert-dir"],
+        tuple(named_files(text) for text in flags["tls-sni-cert-key"]),
+        least_version(flags["tls-min-version"]),
+        cipher_names(flags["tls-cipher-suites"]),
+    )
+
+
+def _access(flags: FlagValues) -> AccessSettings:
+    proxies = RequestHeaders(
+        allowed_names=flags["requestheader-allowed-names"],
+        username_headers=flags["requestheader-username-headers"],
+        group_headers=flags["requestheader-group-headers"],
+        extra_prefixes=flags["requestheader-extra-headers-prefix"],
+        uid_headers=flags.values.get("requestheader-uid-headers", ()),
+    )
+    return AccessSettings(
+        flags["authentication-kubeconfig"],
+        flags["authorization-kubeconfig"],
+        TrustSettings(
+            flags["client-ca-file"],
+            flags["requestheader-client-ca-file"],
+            proxies,
+            flags["authentication-skip-lookup"],
+            flags["authentication-tolerate-lookup-failure"],
+        ),
+        flags["authorization-always-allow-paths"],
+        flags["authentication-token-webhook-cache-ttl"] / SECOND,
+        flags["authorization-webhook-cache-authorized-ttl"] / SECOND,
+        flags["authorization-webhook-cache-unauthorized-ttl"] / SECOND,
+    )
