@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "migrate": "kubescheduler.cli.migrate",
     "explain": "kubescheduler.cli.explaining.explain_command",
     "run": "kubescheduler.cli.running.run_command",
+    "snapshot": "kubescheduler.cli.running.snapshot_command",
     "registry": "kubescheduler.cli.registry_command",
     "completion": "kubescheduler.cli.completion",
 }
@@ -133,8 +134,9 @@ def _shapes(settings: Mapping[str, Mapping[str, Any]], options: Mapping[str, Map
 def _running_code(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Settings that run code, in a file that nobody named: it may have come with a cluster's files."""
     return [
-        f"plugin: this runs code, and the file was only found in this folder; to allow it: --settings {SETTINGS}"
-        for _ in [name for name, given in settings.items() if given.get("plugin")][:1]
+        f"{option}: this runs code, and the file was only found in this folder; to allow it: --settings {SETTINGS}"
+        for option in ("plugin", "kubeconfig")
+        if any(given.get(option) for given in settings.values())
     ]
 
 

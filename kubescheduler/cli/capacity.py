@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
+from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.common_options import VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
+    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.terminal.screen import Screen
     from kubescheduler.engine.engines import PodScheduler
     from kubescheduler.simulation.room import Room
@@ -28,7 +30,7 @@ FEW_NODES = 3
 @click.command(
     cls=GroupedCommand, epilog="Exit status: 0 at least one more of each fits, 1 none of some, 2 wrong input or usage."
 )
-@click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
+@cluster_options
 @pod_files_option(
     "pod_files",
     "--pod",
@@ -56,7 +58,7 @@ FEW_NODES = 3
     help="wide has a line for each node.",
 )
 def capacity(
-    cluster: tuple[str, ...],
+    cluster: tuple[ClusterPlace, ...],
     pod_files: tuple[str, ...],
     limit: int,
     engine: EngineOptions,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.cli.common_options import EXTENDERS, FILE, PLUGIN, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.common_options import EXTENDERS, PLUGIN, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 from kubescheduler.cli.terminal.known_names import specs
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import ClusterObject, Pod
+    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.comparison.comparing import Cause, Comparison
     from kubescheduler.engine.engines import Engine
     from kubescheduler.engine.spec import EngineSpec
@@ -34,7 +36,7 @@ SPEC = "KEY=VALUE,…"
     epilog="Exit status: 0 nothing differs but for tolerated causes, 1 something does, 2 wrong input or usage, or an "
     "error kept a pod from being compared.",
 )
-@click.argument("cluster", nargs=-1, required=True, type=FILE)
+@cluster_options
 @pod_files_option(
     "pod_files", "--pods", "Pods to compare: manifests, controllers with a pod template, or a .csv trace."
 )
@@ -88,7 +90,7 @@ SPEC = "KEY=VALUE,…"
     help="wide says why in a sentence; json and yaml have every priority's part.",
 )
 def compare(
-    cluster: tuple[str, ...],
+    cluster: tuple[ClusterPlace, ...],
     pod_files: tuple[str, ...],
     pending: bool,
     limit: int | None,
@@ -162,7 +164,7 @@ def _compared(
         return run(objects, pods, old, new, engines=[engine for _, engine in sides], progress=tell, **asked)
 
 
-def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: bool) -> None:
+def _check_usage(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], *, pending: bool) -> None:
     if bool(pod_files) == pending:
         raise click.UsageError("say which pods to compare: either --pods FILE or --pending")
     if (*cluster, *pod_files).count("-") > 1:
@@ -220,7 +222,7 @@ def causes(text: str) -> frozenset[Cause]:
 
 
 def _inputs(
-    cluster: tuple[str, ...],
+    cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
     specs: Sequence[EngineSpec],
     defaulting: bool,

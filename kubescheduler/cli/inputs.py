@@ -16,6 +16,7 @@ from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, str
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
+from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace, ServerCluster
 from kubescheduler.cli.progress import progress
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 
@@ -38,7 +39,7 @@ class Inputs:
 
 
 def read_inputs(
-    cluster: Sequence[str],
+    cluster: Sequence[ClusterPlace],
     pod_files: Sequence[str],
     *,
     pending: bool,
@@ -78,7 +79,7 @@ def notes_on_cluster(cluster: Cluster) -> tuple[str, ...]:
 
 
 def read_shown(
-    paths: Sequence[str],
+    places: Sequence[ClusterPlace],
     release: str,
     defaulting: bool,
     *,
@@ -86,10 +87,11 @@ def read_shown(
     validate: Judgement | None = None,
     gates: Mapping[str, bool] | None = None,
 ) -> Cluster:
-    """A cluster, with a progress bar on a terminal. Raises DecodeError with every fault."""
+    """A cluster, with a progress bar on a terminal. Raises InputError with every fault."""
+    opened = [place.open() if isinstance(place, ServerCluster) else place for place in places]
     with progress("reading", sys.stderr, smallest=LONG) as tell:
         return Cluster.read(
-            *paths,
+            *opened,
             release=release,
             stdin=sys.stdin.buffer,
             defaulting=defaulting,

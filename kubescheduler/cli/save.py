@@ -23,14 +23,16 @@ COMPRESSED = ".gz"
 FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
 
-def check_target(path: str | None) -> None:
+def check_target(path: str | None, option: str = "--save") -> None:
     """Raises InputError if no cluster can be written there."""
     if path is None:
         return
     target = Path(path)
     if _format(target) is None:
-        raise InputError(f"--save {path}: the name says no format; let it end in {', '.join(FORMATS)}, or that and .gz")
-    check_place(f"--save {path}", target)
+        raise InputError(
+            f"{option} {path}: the name says no format; let it end in {', '.join(FORMATS)}, or that and .gz"
+        )
+    check_place(f"{option} {path}", target)
 
 
 def save_cluster(
@@ -41,16 +43,19 @@ def save_cluster(
     hosts: namespace/name of a pod that was scheduled → its node, None if there was none. The file appears whole or not
     at all, with the mode of what was there. Raises InputError when it cannot be written.
     """
+    save_list(path, {"apiVersion": "v1", "kind": "List"}, _manifests(cluster, pods, hosts))
+
+
+def save_list(path: str, head: Mapping[str, Any], items: Iterable[Any], option: str = "--save") -> None:
+    """Writes a List in the format that the name says; head: what it says besides its items. Raises InputError."""
     target = Path(path)
-    document = list_document(
-        {"apiVersion": "v1", "kind": "List"}, _manifests(cluster, pods, hosts), _format(target) or "json"
-    )
+    document = list_document(head, items, _format(target) or "json")
     try:
         with whole_file(target) as file, _packed(file, target) as out:
             for piece in document:
                 out.write(piece.encode("utf-8", "replace"))
     except OSError as error:
-        raise InputError(f"--save {path}: cannot be written: {error.strerror}") from error
+        raise InputError(f"{option} {path}: cannot be written: {error.strerror}") from error
 
 
 @contextmanager

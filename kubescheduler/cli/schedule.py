@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubescheduler.cli.cluster_access.cluster_options import cluster_options
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.explaining.explaining import Explaining, explain_options
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
+    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.core.decision import Decision
     from kubescheduler.engine.engines import Engine, PodScheduler
@@ -30,7 +32,7 @@ MANY = 200
     short_help="Decide where pods go, and say why.",
     epilog="Exit status: 0 every pod has a node, 1 some pod has none, 2 wrong input or usage.",
 )
-@click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
+@cluster_options
 @pod_files_option("pod", "--pod", "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.")
 @click.option("--pending", is_flag=True, help="Schedule every pending pod of the cluster, in queue order.")
 @engine_options
@@ -51,7 +53,7 @@ MANY = 200
     "--save", metavar="FILE", type=FILE, help="Write the cluster with the pods bound (.json, .yaml, .gz of them)."
 )
 def schedule(
-    cluster: tuple[str, ...],
+    cluster: tuple[ClusterPlace, ...],
     pod: tuple[str, ...],
     pending: bool,
     engine: EngineOptions,
@@ -193,7 +195,9 @@ def _run(
     return 0 if None not in hosts.values() else 1
 
 
-def _check_usage(cluster: Sequence[str], pod_files: Sequence[str], *, pending: bool, explained_names: bool) -> None:
+def _check_usage(
+    cluster: Sequence[ClusterPlace], pod_files: Sequence[str], *, pending: bool, explained_names: bool
+) -> None:
     if bool(pod_files) == pending:
         raise click.UsageError("say which pods to schedule: either --pod FILE or --pending")
     if (*cluster, *pod_files).count("-") > 1:

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubescheduler.cli.cluster_access.cluster_options import cluster_options
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededArgument, NeededOption, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
+    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.engine.engines import Engine, PodScheduler
     from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.workload import Workload
@@ -24,7 +26,7 @@ LONG = 2000
 @click.command(
     cls=GroupedCommand, epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage."
 )
-@click.argument("cluster", cls=NeededArgument, nargs=-1, required=True, type=FILE)
+@cluster_options
 @pod_files_option("workload_files", "--workload", "What comes.", cls=NeededOption, required=True)
 @click.option("--pending", is_flag=True, help="The cluster's pending pods come too, at the start.")
 @click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
@@ -50,7 +52,7 @@ LONG = 2000
 )
 @click.option("--plot", metavar="FILE", type=FILE, help="Draw utilisation over time (.svg, or .png with matplotlib).")
 def simulate(
-    cluster: tuple[str, ...],
+    cluster: tuple[ClusterPlace, ...],
     workload_files: tuple[str, ...],
     pending: bool,
     preempt: bool,
@@ -145,7 +147,7 @@ def _print_event(event: RunEvent) -> None:
 
 
 def _inputs(
-    cluster: tuple[str, ...],
+    cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
     pending: bool,
     defaulting: bool,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from kubescheduler.cli.cluster_access.cluster_options import cluster_options
 from kubescheduler.cli.common_options import EXTENDERS, FILE, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 from kubescheduler.cli.terminal.known_names import specs
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterstate.manifests.strictness import Judgement
+    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.sweep.cases import Case, Configuration
     from kubescheduler.sweep.rows_file import Rows
     from kubescheduler.sweep.sweeping import Runner, SweepSummary
@@ -30,7 +33,7 @@ SHOWN = 5
     short_help="Run many clusters with many configurations.",
     epilog="Exit status: 0 every case has its row, 2 some row has an error, or wrong input or usage.",
 )
-@click.argument("snapshots", nargs=-1, required=True, type=FILE)
+@partial(cluster_options, name="snapshots")
 @click.option(
     "--config-spec",
     "--spec",
@@ -77,7 +80,7 @@ SHOWN = 5
 )
 @click.option("--scheduler", metavar="tcp://HOST:PORT", help="Run on this dask.distributed cluster instead.")
 def sweep(
-    snapshots: tuple[str, ...],
+    snapshots: tuple[ClusterPlace, ...],
     config_specs: tuple[str, ...],
     grid_files: tuple[str, ...],
     extenders: str,
@@ -97,7 +100,8 @@ def sweep(
     """Schedule the pods of SNAPSHOTS with every configuration and seed, one row for each case.
 
     SNAPSHOTS are files, globs, and folders, in which every file and every folder is a snapshot. A case that is in the
-    output already is not run again, so a sweep that was stopped goes on with the same command.
+    output already is not run again, so a sweep that was stopped goes on with the same command. With --kubeconfig the
+    one snapshot is the cluster as it is now, saved beside the rows; a sweep that goes on takes what is saved there.
 
     \b
     Examples:
@@ -117,7 +121,7 @@ def sweep(
     if scheduler is not None and workers is not None:
         raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
     problems: list[str] = []
-    found = attempt(problems, lambda: find_snapshots(snapshots, whole_folders=whole_folders))
+    found = attempt(problems, lambda: find_snapshots(_files_of(snapshots, out), whole_folders=whole_folders))
     configurations = attempt(problems, lambda: _configurations(config_specs, grid_files, extenders))
     numbers = attempt(problems, lambda: () if seeds is None else parse_seeds(seeds))
     pods = attempt(problems, lambda: _pod_files(pod_files))
@@ -132,6 +136,25 @@ def sweep(
     rows = open_rows(out, columns_of(placements=placements, timings=timings))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
     return _report(summary, out)
+
+
+def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
+    """Names of files; of a server's cluster one that is saved now, unless it was saved before. Raises InputError."""
+    import os
+
+    from kubescheduler.cli.cluster_access.saving_clusters import save_server_cluster
+    from kubescheduler.cli.save import check_target
+
+    names: list[str] = []
+    for place in places:
+        if isinstance(place, str):
+            names.append(place)
+            continue
+        names.append(f"{out}.cluster.json.gz")
+        check_target(names[-1], "--out")
+        if not os.path.exists(names[-1]):
+            save_server_cluster(place, names[-1], "--out")
+    return names
 
 
 def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) -> list[Configuration]:

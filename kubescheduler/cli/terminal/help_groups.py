@@ -28,6 +28,8 @@ OPTION_GROUPS = (
         "What is decided",
         (("pod", "--pod web.yaml"), ("pod_files", "--pods web.yaml"), ("workload_files", "--workload jobs.yaml")),
         (
+            "kubeconfig",
+            "context",
             "pod",
             "pod_files",
             "pending",
@@ -93,7 +95,7 @@ COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "kubescheduler compare cluster.yaml --pods pod.yaml --new release=1.36",
         ("compare", "sweep", "migrate"),
     ),
-    ("Run in a cluster", "kubescheduler run --release 1.36 -- --help", ("run",)),
+    ("Run in a cluster", "kubescheduler run --release 1.36 -- --help", ("run", "snapshot")),
     ("Look up", "kubescheduler explain NodeResourcesFit", ("explain", "registry", "completion")),
 )
 """(title, example, commands)."""

@@ -1,0 +1,1 @@
+"""Clusters that a command line names: by files, or by a kubeconfig."""

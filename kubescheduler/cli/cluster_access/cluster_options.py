@@ -1,0 +1,66 @@
+"""The argument CLUSTER, and the options that take its place."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace, ServerCluster
+from kubescheduler.cli.common_options import FILE
+from kubescheduler.cli.engine_options import NeededArgument
+
+KUBECONFIG = click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    type=FILE,
+    is_eager=True,
+    help="Read the cluster from its API server.  [default with --context: as kubectl finds it]",
+)
+CONTEXT = click.option(
+    "--context", metavar="NAME", is_eager=True, help="The context of the kubeconfig.  [default: its current one]"
+)
+
+
+class ClusterArgument(NeededArgument):
+    """Files of a cluster, which nobody has to name who names a server."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The names that were given; none where a server takes their place."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter:
+            if not any(isinstance(ctx.params.get(name), str) for name in ("kubeconfig", "context")):
+                raise
+            return ()
+
+
+def cluster_options(command: Callable[..., int], name: str = "cluster") -> Callable[..., int]:
+    """Gives a command the argument ``name``: where its cluster is, a ServerCluster or names of files."""
+
+    @functools.wraps(command)
+    def called(*, kubeconfig: str | None, context: str | None, **given: Any) -> int:
+        given[name] = _places(given[name], kubeconfig, context, name.upper())
+        return command(**given)
+
+    decorated: Callable[..., int] = called
+    argument = click.argument(name, cls=ClusterArgument, nargs=-1, required=True, type=FILE)
+    for option in (CONTEXT, KUBECONFIG, argument):
+        decorated = option(decorated)
+    return decorated
+
+
+def _places(
+    files: tuple[str, ...], kubeconfig: str | None, context: str | None, argument: str
+) -> tuple[ClusterPlace, ...]:
+    """Files that are named go before a kubeconfig that only a settings file names. Raises UsageError for both."""
+    if not files:
+        return () if kubeconfig is None and context is None else (ServerCluster(kubeconfig or "", context),)
+    current = click.get_current_context()
+    for name in ("kubeconfig", "context"):
+        if current.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"say where the cluster is: either {argument} or --{name}")
+    return files

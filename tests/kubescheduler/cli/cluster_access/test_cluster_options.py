@@ -1,0 +1,107 @@
+"""Every command that takes CLUSTER reads one from its API server instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kubescheduler.cli.conftest import Run
+from tests.support.apiserver import ApiServer
+from tests.support.served_clusters import a_node, a_pod, kubeconfig, serving
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[ApiServer]:
+    """Nodes s1 and s2, and a pod that waits; ./kubeconfig leads there."""
+    with serving(a_node("s1"), a_node("s2", cpu="8"), pods=(a_pod("web"),)) as server:
+        kubeconfig(folder, server.url)
+        yield server
+
+
+COMMANDS = pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("schedule", "--pending", "-o", "name"), id="schedule"),
+        pytest.param(("simulate", "--workload", "pod.yaml", "-o", "csv"), id="simulate"),
+        pytest.param(("capacity", "--pod", "pod.yaml"), id="capacity"),
+        pytest.param(("compare", "--pending", "--new", "release=1.36"), id="compare"),
+        pytest.param(("sweep", "--out", "rows.csv", "--workers", "1"), id="sweep"),
+    ],
+)
+
+
+@COMMANDS
+def test_the_same_as_from_a_file(kubescheduler: Run, server: ApiServer, command: tuple[str, ...]) -> None:
+    """A cluster that is read from its server gives what its snapshot gives; the server is asked to GET alone."""
+    pod = Path("pod.yaml")
+    pod.write_text(pod.read_text().replace("name: web", "name: another"))
+    assert kubescheduler("snapshot", "--kubeconfig", "kubeconfig", "-o", "cluster.json").status == 0
+    live = kubescheduler(command[0], "--kubeconfig", "kubeconfig", *command[1:])
+    Path("rows.csv").unlink(missing_ok=True)
+    from_file = kubescheduler(command[0], "cluster.json", *command[1:])
+    assert (live.status, live.out) == (from_file.status, from_file.out)
+    assert live.status == 0
+    assert {one.method for one in server.asked} == {"GET"}
+
+
+@COMMANDS
+def test_an_unreachable_server(kubescheduler: Run, server: ApiServer, command: tuple[str, ...]) -> None:
+    """It is said in one line, with status 2."""
+    done = kubescheduler(command[0], "--kubeconfig", "kubeconfig", "--context", "gone", *command[1:])
+    assert done.status == 2
+    assert done.err.splitlines() == [
+        'error: the cluster cannot be read: Get "http://127.0.0.1:1/api/v1/nodes?limit=500": '
+        "dial tcp 127.0.0.1:1: connect: connection refused"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        pytest.param(("cluster.yaml", "--kubeconfig", "kubeconfig"), "either CLUSTER or --kubeconfig", id="both"),
+        pytest.param(("cluster.yaml", "--context", "there"), "either CLUSTER or --context", id="file and context"),
+        pytest.param((), "Missing argument 'CLUSTER...'", id="neither"),
+        pytest.param(("--kubeconfig", "none"), "stat none: no such file or directory", id="no file"),
+        pytest.param(("--kubeconfig", "kubeconfig", "--context", "x"), "invalid configuration: kubeconfig", id="none"),
+        pytest.param(("--kubeconfig", "cluster.yaml"), "invalid configuration: cluster.yaml", id="no kubeconfig"),
+    ],
+)
+def test_where_the_cluster_is(kubescheduler: Run, server: ApiServer, args: tuple[str, ...], said: str) -> None:
+    """Either files or a server, and a kubeconfig that says where it is."""
+    done = kubescheduler("schedule", *args, "--pending")
+    assert (done.status, server.asked) == (2, [])
+    assert said in done.err
+
+
+def test_the_kubeconfig_of_kubectl(
+    kubescheduler: Run, server: ApiServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --context alone it is found as kubectl finds it: KUBECONFIG, several files too, or ~/.kube/config."""
+    monkeypatch.setenv("KUBECONFIG", f"{folder}/none:{folder}/kubeconfig")
+    assert kubescheduler("schedule", "--context", "there", "--pending", "-o", "name").out == "default/web s1\n"
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.setenv("HOME", str(folder))
+    assert "no such file" in kubescheduler("schedule", "--context", "there", "--pending").err
+    (folder / ".kube").mkdir()
+    Path("kubeconfig").rename(".kube/config")
+    assert kubescheduler("schedule", "--context", "there", "--pending", "-o", "name").out == "default/web s1\n"
+
+
+def test_a_settings_file(kubescheduler: Run, server: ApiServer) -> None:
+    """A kubeconfig may run programs, so a settings file that was only found cannot name one; files go before it."""
+    Path("kubescheduler.toml").write_text('kubeconfig = "kubeconfig"\n')
+    assert "kubeconfig: this runs code" in kubescheduler("schedule", "--pending").err
+    named = ("--settings", "kubescheduler.toml", "schedule")
+    assert kubescheduler(*named, "--pending", "-o", "name").out == "default/web s1\n"
+    assert kubescheduler(*named, "cluster.yaml", "--pod", "pod.yaml", "-o", "name").out == "default/web n1\n"
+
+
+def test_a_sweep_that_goes_on(kubescheduler: Run, server: ApiServer) -> None:
+    """The cluster is saved beside the rows; the same command goes on with what was saved."""
+    sweep = ("sweep", "--kubeconfig", "kubeconfig", "--out", "rows.csv", "--workers", "1")
+    assert kubescheduler(*sweep).out.splitlines()[1].split() == ["1", "0", "1", "0", "rows.csv"]
+    asked = len(server.asked)
+    assert kubescheduler(*sweep).out.splitlines()[1].split() == ["1", "1", "0", "0", "rows.csv"]
+    assert len(server.asked) == asked

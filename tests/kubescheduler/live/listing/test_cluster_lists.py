@@ -1,0 +1,103 @@
+"""Lists of a whole cluster at one version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from kubescheduler.live.listing.cluster_lists import list_cluster
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+from tests.support.apiserver import ApiServer
+from tests.support.served_clusters import NODES, PODS, a_node, a_pod
+
+
+def unheard(done: int, total: int) -> None:
+    """Nobody is told of progress."""
+
+
+def refuse(server: ApiServer, code: int, **where: str) -> None:
+    """Has the server refuse lists with this in their address."""
+
+    async def answer(request: web.Request) -> web.Response | None:
+        if all(request.query.get(key) == value for key, value in where.items() if key != "path") and (
+            request.path == where.get("path", request.path)
+        ):
+            return web.json_response({"kind": "Status", "message": f"it is {code}", "code": code}, status=code)
+        return None
+
+    server.faults.append(answer)
+
+
+@pytest.fixture
+def cluster(server: ApiServer) -> ApiServer:
+    """A server with 3 nodes and 1,201 pods: three pages."""
+    for name in "abc":
+        server.storage.create(NODES, "", a_node(name))
+    for number in range(1201):
+        server.storage.create(PODS, "default", a_pod(f"p{number:04}"))
+    return server
+
+
+def test_everything_at_one_version(io: IoThread, cluster: ApiServer, api: ApiClient) -> None:
+    """All pages of all kinds are read, each asked for at the version of the nodes, with GET alone."""
+    news: list[tuple[int, int]] = []
+    found = io.wait(list_cluster(api, lambda done, total: news.append((done, total))))
+    assert found.counts == {"Node": 3, "Pod": 1201}
+    assert found.version == str(cluster.storage.version)
+    assert found.notes() == []
+    assert news[-1] == (1204, 1204)
+    assert {one.method for one in cluster.asked} == {"GET"}
+    exact = [one.path for one in cluster.asked if "resourceVersionMatch=Exact" in one.path]
+    assert len(exact) == len(found.kinds) - 1
+    document = msgspec.json.decode(found.document())
+    assert document["metadata"] == {"resourceVersion": found.version}
+    assert {(item["apiVersion"], item["kind"]) for item in document["items"]} == {("v1", "Node"), ("v1", "Pod")}
+
+
+def test_a_version_that_is_gone(io: IoThread, cluster: ApiServer, api: ApiClient) -> None:
+    """A server that no longer has the version is asked for what it has, and the versions are said."""
+    refuse(cluster, 410, path=PODS, resourceVersionMatch="Exact")
+
+    async def meanwhile(request: web.Request) -> None:
+        if request.path == PODS:
+            cluster.storage.create(NODES, "", a_node(f"late-{cluster.storage.version}"))
+
+    cluster.faults.append(meanwhile)
+    found = io.wait(list_cluster(api, unheard))
+    assert found.counts["Pod"] == 1201
+    assert found.version == ""
+    (note,) = found.notes()
+    assert note.startswith("the server did not list everything at one resourceVersion: Node 1204, Pod 12")
+
+
+def test_what_may_not_be_listed(io: IoThread, cluster: ApiServer, api: ApiClient) -> None:
+    """A kind that is forbidden is left out with a note; one that the server does not have without."""
+    refuse(cluster, 403, path="/api/v1/services")
+    refuse(cluster, 404, path="/apis/resource.k8s.io/v1/resourceslices")
+    found = io.wait(list_cluster(api, unheard))
+    assert found.notes() == ["services are left out: it is 403"]
+    assert any("/apis/resource.k8s.io/v1beta2/resourceslices" in one.path for one in cluster.asked)
+
+
+@pytest.mark.parametrize(("path", "code"), [(PODS, 403), (NODES, 403), (NODES, 500), ("/api/v1/services", 500)])
+def test_what_must_be_listed(io: IoThread, cluster: ApiServer, api: ApiClient, path: str, code: int) -> None:
+    """Without nodes and pods there is nothing; and an error that is no refusal is one."""
+    refuse(cluster, code, path=path)
+    with pytest.raises(ApiError, match=f"it is {code}"):
+        io.wait(list_cluster(api, unheard))
+
+
+def test_a_list_that_is_no_list(io: IoThread, cluster: ApiServer, api: ApiClient) -> None:
+    """An answer that cannot be read is an error of the API."""
+
+    async def garble(request: web.Request) -> Any:
+        return web.Response(text="<html>") if request.path == PODS else None
+
+    cluster.faults.append(garble)
+    with pytest.raises(ApiError, match="the server's list of pods is not readable"):
+        io.wait(list_cluster(api, unheard))

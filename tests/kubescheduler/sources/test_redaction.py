@@ -1,0 +1,191 @@
+"""Redacted clusters decide as before, and name nobody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from clusterstate.cache import ClusterCache
+from clusterstate.manifests.decode import Decoder
+from clusterstate.manifests.documents import Item
+from clusterstate.manifests.encode import encode_object
+from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.core.decision import Decision
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.sources.redaction import redacted
+from tests.support.rich_worlds import World, incoming, worlds
+
+
+def without_names(*manifests: Any) -> list[dict[str, Any]]:
+    return list(redacted(Item("", manifest) for manifest in manifests))
+
+
+def decided(release: str, objects: Sequence[ClusterObject], pod: Pod) -> Decision:
+    spec = EngineSpec(release=release)
+    scheduler = spec.engine(lambda _: None).scheduler(ClusterCache.of(objects, spec.release_view()))
+    return scheduler.decide(pod)
+
+
+def by_number(decision: Decision) -> dict[str, Any]:
+    """What a decision says, with nodes by their numbers."""
+    at = {name: number for number, name in enumerate(decision.names)}
+    if decision.error is not None:
+        return {"error": True}
+    return {
+        "fits": [at[name] for name in decision.fits()],
+        "total": {at[name]: total for name, total in decision.total().items()},
+        "host": None if decision.host is None else at[decision.host],
+        "checks": {at[name]: list(checks) for name, checks in decision.checks().items()},
+    }
+
+
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+@settings(max_examples=30)
+@given(world=worlds(), pod=incoming)
+def test_decisions_are_the_same(release: str, world: World, pod: Pod) -> None:
+    """Every release sees the same nodes fit, with the same totals, and takes the same one."""
+    manifests = [encode_object(obj) for obj in (*world.others, *world.nodes, *world.pods, pod)]
+    decoder = Decoder()
+    plain = [decoder.decode_item(Item("", manifest)) for manifest in manifests]
+    hidden = [decoder.decode_item(Item("", manifest)) for manifest in without_names(*manifests)]
+    (last, hidden_last) = plain.pop(), hidden.pop()
+    assert isinstance(last, Pod)
+    assert isinstance(hidden_last, Pod)
+    before, after = decided(release, plain, last), decided(release, hidden, hidden_last)
+    names = [obj.name for obj in plain if isinstance(obj, Node)]
+    assert sorted(before.names) == sorted(names)
+    assert by_number(before) == by_number(after)
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "registry.corp/app:v1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web-corp", "namespace": "corp", "uid": "uid-corp", "labels": {"app": "corp-web"}},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+def test_one_text_has_one_replacement() -> None:
+    """A node's name is the same as its label, in a selector, in a field selector and in nodeName."""
+    fields = {"key": "metadata.name", "operator": "In", "values": ["host.corp"]}
+    terms = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [fields]}]}}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "host.corp", "labels": {"kubernetes.io/hostname": "host.corp"}},
+    }
+    (hidden, *pods) = without_names(
+        node,
+        pod(nodeSelector={"kubernetes.io/hostname": "host.corp"}, nodeName="host.corp"),
+        {**pod(affinity={"nodeAffinity": terms}), "metadata": {"name": "b", "uid": "b"}},
+    )
+    name = hidden["metadata"]["name"]
+    assert hidden["metadata"]["labels"] == {"kubernetes.io/hostname": name}
+    assert pods[0]["spec"]["nodeName"] == pods[0]["spec"]["nodeSelector"]["kubernetes.io/hostname"] == name
+    text = json.dumps(pods[1])
+    assert f'"values": ["{name}"]' in text
+    assert "corp" not in json.dumps([hidden, *pods])
+
+
+def test_order_of_names() -> None:
+    """Replacements sort as names do, by bytes."""
+    names = ["b", "a10", "a.b", "a9", "a-b", "a"]
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}} for name in names]
+    hidden = [node["metadata"]["name"] for node in without_names(*nodes)]
+    order = sorted(range(len(names)), key=lambda at: names[at].encode())
+    assert sorted(range(len(names)), key=lambda at: hidden[at]) == order
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        pytest.param("kubernetes.io/arch", "amd64", id="well-known label"),
+        pytest.param("cores", "16", id="number"),
+        pytest.param("spot", "true", id="truth"),
+        pytest.param("empty", "", id="empty"),
+    ],
+)
+def test_what_names_nobody_stays(key: str, text: str) -> None:
+    """Numbers may be compared, and architectures are everybody's."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {key: text, "team": "corp"}}}
+    hidden, asking = without_names(node, pod(nodeSelector={key: text, "team": "corp"}))
+    assert hidden["metadata"]["labels"][key] == asking["spec"]["nodeSelector"][key] == text
+    assert hidden["metadata"]["labels"]["team"] == asking["spec"]["nodeSelector"]["team"] != "corp"
+
+
+@pytest.mark.parametrize(
+    ("name", "alike"),
+    [
+        pytest.param("nginx", "nginx:latest", id="no tag"),
+        pytest.param("corp:5000/nginx", "corp:5000/nginx:latest", id="port"),
+        pytest.param("nginx@sha256:ab", "nginx@sha256:ab", id="digest"),
+    ],
+)
+def test_images(name: str, alike: str) -> None:
+    """An image without a tag stays one, as releases differ in what they make of it."""
+    status = {"images": [{"names": [alike], "sizeBytes": 1}]}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": status}
+    hidden, asking = without_names(node, pod(containers=[{"name": "c", "image": name}]))
+    (found,) = hidden["status"]["images"][0]["names"]
+    image = asking["spec"]["containers"][0]["image"]
+    assert "nginx" not in image
+    assert found == (image if name == alike else f"{image}:latest")
+
+
+def test_annotations() -> None:
+    """Only those stay that scheduling reads, with the names in them replaced."""
+    terms = [{"matchExpressions": [{"key": "team", "operator": "In", "values": ["corp"]}]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    given = pod(nodeSelector={"team": "corp"})
+    given["metadata"]["annotations"] = {
+        "scheduler.alpha.kubernetes.io/affinity": json.dumps(affinity),
+        "scheduler.alpha.kubernetes.io/tolerations": "corp {",
+        "owner": "corp",
+    }
+    (hidden,) = without_names(given)
+    annotations = hidden["metadata"]["annotations"]
+    assert "owner" not in annotations
+    assert hidden["spec"]["nodeSelector"]["team"] in annotations["scheduler.alpha.kubernetes.io/affinity"]
+    assert annotations["scheduler.alpha.kubernetes.io/tolerations"] == "redacted"
+    assert "corp" not in json.dumps(hidden)
+
+
+def test_claims_of_ephemeral_volumes() -> None:
+    """Their names are made of the pod's and the volume's, before and after."""
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "web-corp-scratch", "namespace": "corp", "uid": "c"},
+        "spec": {"volumeName": "pv-corp"},
+    }
+    asking, hidden = without_names(pod(volumes=[volume]), claim)
+    made = f"{asking['metadata']['name']}-{asking['spec']['volumes'][0]['name']}"
+    assert hidden["metadata"]["name"] == made
+    assert hidden["metadata"]["namespace"] == asking["metadata"]["namespace"]
+
+
+def test_drivers() -> None:
+    """Names of CSI drivers stay: limits, claims and capacities are by driver."""
+    drivers = [{"name": "ebs.csi.aws.com", "nodeID": "i-corp", "topologyKeys": ["zone"], "allocatable": {"count": 3}}]
+    node = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "corp"}}
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "ebs.csi.aws.com"}}
+    hidden, there = without_names({**node, "spec": {"drivers": drivers}}, {**driver, "spec": {}})
+    assert hidden["spec"]["drivers"][0]["name"] == there["metadata"]["name"] == "ebs.csi.aws.com"
+    assert "corp" not in json.dumps(hidden)
+
+
+@given(world=worlds())
+def test_twice_the_same(world: World) -> None:
+    """The same cluster gives the same bytes."""
+    manifests = [encode_object(obj) for obj in (*world.others, *world.nodes, *world.pods)]
+    first, second = (msgspec.json.encode(without_names(*manifests)) for _ in range(2))
+    assert first == second
