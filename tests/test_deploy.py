@@ -117,9 +117,8 @@ def test_the_pod_is_safe_and_known() -> None:
 @RELEASES
 def test_the_configuration_is_the_release_s(release: str) -> None:
     """Each release reads its own, and elects by the lease that its role allows."""
-    from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.live.flags.flag_parsing import parse_flags
-    from kubescheduler.live.process.process_options import engine_spec, process_settings
+    from kubescheduler.live.process.process_options import CommandLine, settings_of
     from kubescheduler.live.process.release_live import live_release
 
     (patch,) = documents(DEPLOY / "releases" / release / "command.yaml")
@@ -129,8 +128,9 @@ def test_the_configuration_is_the_release_s(release: str) -> None:
     live = live_release(release)
     flags = parse_flags(live.flags, words)
     notes: list[str] = []
-    spec: EngineSpec = engine_spec(live, flags, (), {})
-    election = process_settings(live, spec, flags, None, notes.append).election
+    settings = settings_of(CommandLine(live, flags), notes.append, notes.append)
+    assert settings is not None
+    election = settings.election
     assert (election.resource_lock, election.resource_namespace, election.resource_name) == (
         *("leases", "kube-system"),
         "kubescheduler",

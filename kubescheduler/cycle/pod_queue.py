@@ -113,6 +113,10 @@ class PodQueue(Protocol):
         """Lets time pass in which pods are tried in vain; how often each was, by its key."""
         ...
 
+    def pending(self) -> list[Pod]:
+        """Every pod of the queue."""
+        ...
+
     @property
     def sizes(self) -> tuple[int, int, int]:
         """Pods that are active, that wait out a back-off, that are unschedulable or held back."""

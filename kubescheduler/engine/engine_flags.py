@@ -42,6 +42,10 @@ class EngineFlags:
     """What an empty topology key stands for; 1.4 only."""
     percentage_of_nodes_to_score: int = ALL_NODES
     """Below 100 the search ends once enough nodes fit; 0 is upstream's adaptive share."""
+    samples_by_default: bool = False
+    """Whether a component configuration that leaves the percentage at 0 means the adaptive share, as in kube-scheduler,
+    and not every node.
+    """
     use_legacy_policy_config: bool = False
     """The policy file goes before the ConfigMap."""
     max_pd_volumes: int | None = None

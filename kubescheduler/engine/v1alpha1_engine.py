@@ -105,7 +105,7 @@ def _policy_file(flags: EngineFlags, config: V1Alpha1Config, notice: Callable[[s
 
 def _policy_configmap(flags: EngineFlags, config: V1Alpha1Config) -> str | None:
     wanted = config.policy_configmap
-    if wanted is None:
+    if wanted is None or flags.policy is not None:
         return None
     place = f"{wanted.namespace}/{wanted.name}"
     if flags.policy_configmap is None:

@@ -219,6 +219,10 @@ class Queue136(FrameworkQueue):
         """Seconds after which an unschedulable pod is tried again whatever happens."""
         return self._lies_for
 
+    @lies_for.setter
+    def lies_for(self, seconds: float) -> None:
+        self._lies_for = seconds
+
     def backs_off(self, entry: QueueEntry, now: float) -> bool:
         """Whether the pod's back-off is not over at ``now``, which counts in whole seconds."""
         return entry.backoff_until >= math.floor(now)

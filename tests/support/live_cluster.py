@@ -12,6 +12,7 @@ import attrs
 
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
@@ -54,6 +55,10 @@ class Cluster:
     def make(self, path: str, *objects: Document) -> None:
         for obj in objects:
             self.server.storage.create(path, "" if path == NODES else "default", obj)
+
+    def faults(self) -> list[str]:
+        """The lines of the log that are no information."""
+        return [line for line in self.log if not line.startswith("I")]
 
     def pod(self, name: str) -> Document:
         return self.server.storage.get(PODS, "default", name)
@@ -98,7 +103,7 @@ def running(server: ApiServer, release: str, **election: Any) -> Iterator[Cluste
         ServerSettings(master=server.url, qps=0),
         attrs.evolve(LeaderElection(leader_elect=bool(election)), **{**lock, **election}),
     )
-    process = SchedulerProcess(settings, log.append)
+    process = SchedulerProcess(settings, LogWriter(log.append))
     statuses: list[int] = []
     thread = threading.Thread(target=lambda: statuses.append(process.run()))
     thread.start()

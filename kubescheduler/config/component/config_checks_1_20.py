@@ -30,7 +30,7 @@ def validate_1_20(config: SchedulerConfig) -> list[FieldError]:
     """Upstream: 1.20 ``ValidateKubeSchedulerConfiguration``."""
     return [
         *client_errors(config),
-        *_election_errors(config.leader_election),
+        *election_errors_1_20(config.leader_election),
         *parallelism_errors(config),
         *profile_errors(config.profiles, lambda _: iter(())),
         *_queue_sort_errors(config.profiles),
@@ -41,7 +41,8 @@ def validate_1_20(config: SchedulerConfig) -> list[FieldError]:
     ]
 
 
-def _election_errors(election: LeaderElection) -> Iterator[FieldError]:
+def election_errors_1_20(election: LeaderElection) -> Iterator[FieldError]:
+    """What 1.20 refuses in a leader election that is on."""
     if not election.leader_elect:
         return
     text = "LeaseDuration must be greater than RenewDeadline"

@@ -35,7 +35,7 @@ def validate_1_36(config: SchedulerConfig, version: str) -> list[FieldError]:
     """version: of the document. Upstream: 1.36 ``ValidateKubeSchedulerConfiguration``."""
     return [
         *client_errors(config),
-        *_election_errors(config.leader_election),
+        *election_errors_1_36(config.leader_election),
         *parallelism_errors(config),
         *profile_errors(config.profiles, lambda profile: _profile_errors(profile, version)),
         *_queue_sort_errors(config.profiles),
@@ -44,7 +44,8 @@ def validate_1_36(config: SchedulerConfig, version: str) -> list[FieldError]:
     ]
 
 
-def _election_errors(election: LeaderElection) -> Iterator[FieldError]:
+def election_errors_1_36(election: LeaderElection) -> Iterator[FieldError]:
+    """What 1.36 refuses in a leader election that is on."""
     if not election.leader_elect:
         return
     yield from lease_errors(election, _shown, equal=False, order_text="must be greater than `RenewDeadline`")

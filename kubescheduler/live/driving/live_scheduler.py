@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, cast
 
 import attrs
 
 from clusterstate.objects import Pod
-from kubescheduler.cycle.bindings import Bindings
+from kubescheduler.cycle.bindings import Binding, Bindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop
 from kubescheduler.engine.engines import PodScheduler
@@ -20,8 +22,10 @@ from kubescheduler.framework.contract.handle import Client, EventRecorder
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.live.contract.object_change import ObjectChange
+from kubescheduler.live.driving.contained_plugins import Report, contained
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.stored_objects import StoredObjects
+from kubescheduler.queue.priority_queue_1_36 import Queue136
 
 BACKOFF_TICK, UNSCHEDULABLE_TICK, EXPIRY_TICK = 1, 30, 1
 """Seconds between looks at the pods in back-off, at the unschedulable ones, and at assumed ones."""
@@ -29,6 +33,8 @@ ATTEMPTS = 16
 """Attempts after which what has arrived is taken in, if anything has."""
 CHANGES = 2000
 """Changes after which pods are tried again, while more are there."""
+ENDING = "context canceled"
+"""Why work under way is given up when the process ends."""
 
 
 class TickedQueue(Protocol):
@@ -55,21 +61,34 @@ class Surroundings:
     """Where binding cycles run."""
     in_background: Callable[[Callable[[], None]], None]
     """Where preemptions run (1.36)."""
+    raised: Report
+    """Is called with what a plugin raised; its pod is tried again."""
 
 
 class LiveScheduler:
     """Decides on the pods of a cluster as they come. ``run`` is for one thread; the rest for any."""
 
     def __init__(
-        self, scheduler: PodScheduler, inbox: Inbox, pods: StoredObjects, around: Surroundings, *, preempt: bool = True
+        self,
+        scheduler: PodScheduler,
+        inbox: Inbox,
+        pods: StoredObjects,
+        around: Surroundings,
+        *,
+        preempt: bool = True,
+        lies_for: float | None = None,
     ) -> None:
-        """scheduler: over an empty cache, which nobody else changes. pods: what the informer of pods knows."""
+        """scheduler: over an empty cache, which nobody else changes. pods: what the informer of pods knows. lies_for:
+        seconds after which an unschedulable pod is tried again whatever happens, instead of the release's (1.36).
+        """
         self._inbox = inbox
         self._pods = pods
         self._around = around
         self._foreign = scheduler.foreign
-        self.parts: LoopParts = loop_parts(scheduler, self._services, preempt=preempt)
+        self.parts: LoopParts = contained(loop_parts(scheduler, self._services, preempt=preempt), around.raised)
         """What the loop is made of."""
+        if lies_for is not None:
+            cast(Queue136, self.parts.queue).lies_for = lies_for
         self.loop = SchedulerLoop(self.parts, latest=self._latest, bindings=around.bindings)
         self.handlers = EventHandlers(self.loop.cycles)
         self._second = math.floor(around.time.now())
@@ -78,6 +97,7 @@ class LiveScheduler:
         self.caught_up = threading.Event()
         """Whether everything that was there when ``catch_up`` was called has been taken in."""
         self._catches_up = False
+        self._asked: deque[Callable[[], None]] = deque()
 
     def _services(self, services: Services) -> Services:
         around = self._around
@@ -101,13 +121,18 @@ class LiveScheduler:
     def run(self, listen: Callable[[Attempt], None] | None = None) -> None:
         """Keeps up with the cluster, and tries pods while it leads, until ``stop``.
 
-        listen: told of every attempt. Raises what a plugin raises.
+        listen: told of every attempt. Bindings under way are left to ``close``.
         """
         while not self._stopped.is_set():
             self._keep_up()
             tried = self._leads.is_set() and self._try_some(listen)
             if not tried and not len(self._inbox):
                 self._inbox.wait(self._until_tick())
+
+    def close(self) -> None:
+        """Ends waits for volumes and for Permit plugins, and waits for the bindings that are under way."""
+        for waiting in list(self.parts.services.in_pre_bind.values()):
+            waiting.cancel(ENDING)
         self.loop.close()
 
     def lead(self) -> None:
@@ -121,11 +146,19 @@ class LiveScheduler:
         self._inbox.wake()
 
     def stop(self) -> None:
-        """Lets ``run`` end once its attempt is over and the bindings under way are done."""
+        """Lets ``run`` end once its attempt is over."""
         self._stopped.set()
         self._inbox.wake()
 
+    def ask(self, work: Callable[[], None]) -> None:
+        """Has some work done between two attempts, with nobody else looking at cache and queue."""
+        self._asked.append(work)
+        self._inbox.wake()
+
     def _keep_up(self) -> None:
+        while self._asked:
+            with self.parts.services.lock:
+                self._asked.popleft()()
         asked = self._catches_up
         self.take_in(self._inbox.take(CHANGES))
         self.tick()
@@ -138,9 +171,17 @@ class LiveScheduler:
             attempt = self.loop.run_once()
             if attempt is None:
                 return count > 0
+            if attempt.binding is not None:
+                attempt.binding.add_done_callback(partial(self._bound, attempt.pod))
             if listen is not None:
                 listen(attempt)
         return True
+
+    def _bound(self, pod: Pod, binding: Binding) -> None:
+        """A binding cycle that raised is reported: nobody else looks at it."""
+        error = binding.exception()
+        if error is not None:
+            self._around.raised(f"binding pod {pod.key}", error)
 
     def _until_tick(self) -> float:
         now = self._around.time.now()
@@ -157,6 +198,14 @@ class LiveScheduler:
                 self._take(change)
 
     def _take(self, change: ObjectChange) -> None:
+        """Reports what a plugin that is asked about the change raises, and goes on with the next change."""
+        try:
+            self._handle(change)
+        except Exception as error:  # whatever a stranger's code raises
+            about = change.old if change.new is None else change.new
+            self._around.raised(f"handling a change of {change.kind} {about.metadata.name}", error)
+
+    def _handle(self, change: ObjectChange) -> None:
         """A pod of the same name that is another one is an end and a beginning."""
         old, new = change.old, change.new
         if change.kind != "Pod":

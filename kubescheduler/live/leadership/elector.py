@@ -13,18 +13,19 @@ from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.leadership.election_rules import JITTER, ElectionRules, ElectionTiming
 from kubescheduler.live.leadership.leader_record import LeaderRecord
 from kubescheduler.live.leadership.resource_locks import ResourceLock
+from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.transport.api_answers import ApiError
 
 
 @attrs.frozen(eq=False)
 class ElectionListener:
-    """Whom an elector tells; called on the I/O thread."""
+    """What an elector reports to; all of it is called on the I/O thread."""
 
     leads: Callable[[bool], None]
-    """Told when leadership begins and ends."""
-    says: Callable[[str], None]
+    """Called when leadership begins and ends."""
+    log: Callable[[LogLine], None]
     """Writes a line of the log."""
-    tells: Callable[[str], None]
+    event: Callable[[str], None]
     """Makes an event about the lock."""
 
 
@@ -66,16 +67,19 @@ class LeaderElector:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Seeks leadership, keeps it while it can, and gives it back in the end."""
+        """Seeks leadership, keeps it while it can, and gives it back in the end.
+
+        The lock is given back last: until it is, nobody else leads.
+        """
         if not await self._acquire():
             return
         self._listener.leads(True)
         try:
             await self._keep()
         finally:
+            self._listener.leads(False)
             if self.is_leader:
                 await self._release()
-            self._listener.leads(False)
 
     # --- seeking and keeping -----------------------------------------------------------------------
 
@@ -84,7 +88,7 @@ class LeaderElector:
         self._say("seeking")
         while not self._stopping.is_set():
             if await self._try():
-                self._listener.tells(f"{self._identity} became leader")
+                self._listener.event(f"{self._identity} became leader")
                 self._say("acquired")
                 return True
             await self._pause(self._timing.retry * (1 + self._rng.random() * JITTER))
@@ -105,7 +109,7 @@ class LeaderElector:
             if self._stopping.is_set():
                 return
             self._say("lost", error)
-            self._listener.tells(f"{self._identity} stopped leading")
+            self._listener.event(f"{self._identity} stopped leading")
             return
 
     async def _try_until(self, deadline: float) -> bool:
@@ -192,5 +196,5 @@ class LeaderElector:
 
     def _say(self, what: str, error: str = "") -> None:
         line = self._rules.log(what, self._lock.name, error)
-        if line:
-            self._listener.says(line)
+        if line is not None:
+            self._listener.log(line)

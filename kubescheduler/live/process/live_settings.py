@@ -8,6 +8,7 @@ from kubescheduler.engine.engines import Engine
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.serving.serving_settings import ServingSettings
+from kubescheduler.live.transport.server_access import ServerAccess
 
 
 @attrs.frozen
@@ -25,6 +26,14 @@ class ServerSettings:
     burst: int = 100
     """Requests at once after a pause."""
 
+    async def access(self) -> ServerAccess:
+        """The server with our credentials. Raises ConfigError with upstream's text where nobody says where it is."""
+        if self.kubeconfig:
+            return await ServerAccess.from_kubeconfig(self.kubeconfig, self.context, self.master)
+        if self.master:
+            return ServerAccess(self.master)
+        return await ServerAccess.in_cluster()
+
 
 @attrs.frozen(eq=False)
 class LiveSettings:
@@ -39,6 +48,10 @@ class LiveSettings:
     """Whether pods may take the place of lower ones."""
     serving: ServingSettings | None = None
     """What is served; None: nothing."""
+    delays_cache: bool = False
+    """Whether the cluster is read only by a leader (1.36: delayCacheUntilActive)."""
+    unschedulable_seconds: float | None = None
+    """Seconds after which an unschedulable pod is tried again whatever happens; None: the release's own (1.36)."""
 
 
 def server_settings(connection: ClientConnection, master: str, context: str | None = None) -> ServerSettings:

@@ -9,10 +9,11 @@ from typing import Any
 import attrs
 
 from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.trust_watch import watch_trust
 from kubescheduler.live.serving.authentication_config import Data
-from kubescheduler.live.serving.debugging_pages import Verbosity
 from kubescheduler.live.serving.health_checks import HealthCheck, Observed
 from kubescheduler.live.serving.routes import MetricsSources
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers, ServedParts
@@ -47,6 +48,15 @@ class ServedProcess:
     verbosity: Verbosity = attrs.field(factory=Verbosity)
     observed: Observed = lambda _name, _path, _passed: None
     """Told of every health check."""
+
+
+INFORMATION = ("Serving ", "Generated ")
+"""How the lines of servers begin that are no errors."""
+
+
+def served_line(log: LogWriter, text: str) -> None:
+    """Writes a line of the servers."""
+    (log.info if text.startswith(INFORMATION) else log.error)(text)
 
 
 def checks_of(settings: LiveSettings, process: ServedProcess) -> ProcessChecks:

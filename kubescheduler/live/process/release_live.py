@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flag_parsing import Flag
-from kubescheduler.live.flags.flag_tables import FLAGS_1_16, FLAGS_1_20, FLAGS_1_36
+from kubescheduler.live.flags.release_flags import FLAGS_1_16, FLAGS_1_20, FLAGS_1_36
 from kubescheduler.live.informers import informer_rules
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.leadership import election_rules, resource_locks
 from kubescheduler.live.leadership.election_rules import ElectionRules
 from kubescheduler.live.leadership.resource_locks import LockKind
+from kubescheduler.live.process import attempt_lines, cache_dump, flag_checks, process_rules
+from kubescheduler.live.process.attempt_lines import AttemptLines
+from kubescheduler.live.process.cache_dump import DumpLines
+from kubescheduler.live.process.flag_checks import ElectionFaults, FlagFaults
+from kubescheduler.live.process.process_rules import ProcessRules
 from kubescheduler.live.recording import event_rules
 from kubescheduler.live.recording.event_rules import EventRules
 from kubescheduler.live.serving import serving_rules
@@ -36,11 +41,25 @@ class LiveRelease:
     election: ElectionRules
     locks: Mapping[str, Sequence[LockKind]]
     """``resourceLock`` → the objects."""
+    no_lock: Callable[[str], str]
+    """The text for any other ``resourceLock``."""
     lock_timeout: float
     """Seconds of a request for the lock, as a part of the renew deadline."""
     serving: ServingRules
     flags: tuple[Flag, ...]
     """Of its command line."""
+    lock: str
+    """The ``resourceLock`` when nobody says another one."""
+    faults: FlagFaults
+    """What is wrong with the values of flags."""
+    loaded_faults: ElectionFaults
+    """What is wrong with the election of a file and the flags that override it."""
+    process: ProcessRules
+    """How it starts and ends."""
+    attempts: AttemptLines
+    """What its log says of attempts."""
+    dumps: DumpLines
+    """What it writes when it is asked for a dump."""
 
 
 LIVE: dict[str, LiveRelease] = {
@@ -55,6 +74,13 @@ LIVE: dict[str, LiveRelease] = {
         lock_timeout=1.0,
         serving=serving_rules.RULES_1_16,
         flags=FLAGS_1_16,
+        no_lock=resource_locks.no_lock_1_16,
+        lock="endpoints",
+        faults=flag_checks.faults_1_16,
+        loaded_faults=flag_checks.no_loaded_faults,
+        process=process_rules.RULES_1_16,
+        attempts=attempt_lines.LINES_1_16,
+        dumps=cache_dump.DUMPS_1_16,
     ),
     "1.20": LiveRelease(
         name="1.20",
@@ -67,6 +93,13 @@ LIVE: dict[str, LiveRelease] = {
         lock_timeout=1.0,
         serving=serving_rules.RULES_1_20,
         flags=FLAGS_1_20,
+        no_lock=resource_locks.no_lock_1_16,
+        lock="leases",
+        faults=flag_checks.faults_1_20,
+        loaded_faults=flag_checks.no_loaded_faults,
+        process=process_rules.RULES_1_20,
+        attempts=attempt_lines.LINES_STRUCTURED,
+        dumps=cache_dump.DUMPS_1_16,
     ),
     "1.36": LiveRelease(
         name="1.36",
@@ -79,6 +112,13 @@ LIVE: dict[str, LiveRelease] = {
         lock_timeout=0.5,
         serving=serving_rules.RULES_1_36,
         flags=FLAGS_1_36,
+        no_lock=resource_locks.no_lock_1_36,
+        lock="leases",
+        faults=flag_checks.faults_1_36,
+        loaded_faults=flag_checks.loaded_faults_1_36,
+        process=process_rules.RULES_1_36,
+        attempts=attempt_lines.LINES_STRUCTURED,
+        dumps=cache_dump.DUMPS_1_36,
     ),
 }
 """Release → its process."""

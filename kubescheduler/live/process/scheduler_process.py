@@ -5,159 +5,253 @@ from __future__ import annotations
 import random
 import socket
 import threading
+import traceback
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, KubeSchedulerError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.bindings import ThreadedBindings
-from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.observer import NoObserver
-from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.driving.live_scheduler import LiveScheduler, Surroundings
 from kubescheduler.live.driving.process_time import ProcessTime
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informers import Informers
-from kubescheduler.live.leadership.election_rules import ElectionTiming
-from kubescheduler.live.leadership.elector import ElectionListener, LeaderElector
-from kubescheduler.live.leadership.resource_locks import ResourceLock, resource_lock
+from kubescheduler.live.leadership.elector import LeaderElector
+from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.process.attempt_lines import AttemptLog
+from kubescheduler.live.process.cache_dump import dump_lines
+from kubescheduler.live.process.candidacy import checked_timing, listener, lock_of
+from kubescheduler.live.process.ending import Ending
+from kubescheduler.live.process.events_lookup import look_up_events
 from kubescheduler.live.process.live_settings import LiveSettings
-from kubescheduler.live.process.process_servers import ServedProcess, process_servers
+from kubescheduler.live.process.process_servers import ServedProcess, process_servers, served_line
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.serving.serving_settings import ServingSettings
-from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
 from kubescheduler.live.writes.live_client import LiveClient
 
 PREEMPTIONS = 16
 """Preemptions that are carried out at the same time."""
 
-Says = Callable[[str], None]
+T = TypeVar("T")
 
 
 class LogObserver(NoObserver):
     """Writes troubles to the log."""
 
-    def __init__(self, says: Says) -> None:
-        self._says = says
+    def __init__(self, log: LogWriter) -> None:
+        self._log = log
 
     def trouble(self, text: str) -> None:
         """A line of the log."""
-        self._says(text)
+        self._log.error(text)
 
 
 class SchedulerProcess:
     """One scheduler beside one API server.
 
-    ``run`` is for the main thread; ``stop`` for signals. says: writes a line of the log.
+    ``run`` is for the main thread; ``stop`` and ``dump`` are for any, also while ``run`` starts.
     """
 
     def __init__(
-        self, settings: LiveSettings, says: Says, *, clock: WallClock | None = None, rng: random.Random | None = None
+        self,
+        settings: LiveSettings,
+        log: LogWriter,
+        *,
+        clock: WallClock | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self._settings = settings
-        self._says = says
+        self._rules = settings.release.process
+        self._log = log
         self._clock = SystemClock() if clock is None else clock
         self._rng = random.Random() if rng is None else rng
         self._rest: RestObserver = NoRestObserver()
         self._io = IoThread()
         self._background = ThreadPoolExecutor(PREEMPTIONS, "preemption")
         self._clients: list[ApiClient] = []
+        self._starting: Future[Any] | None = None
         self._stopping = threading.Event()
+        self._leading = threading.Event()
         self._lost = threading.Event()
+        self._broken = False
+        self._synced = False
         self._elector: LeaderElector | None = None
-        self._election: Any = None
+        self._election: Future[None] | None = None
+        self._start_up: threading.Thread | None = None
         self.servers: SchedulerServers | None = None
         """None: nothing is served, or ``run`` was not called."""
         self.identity = f"{socket.gethostname()}_{uuid.uuid4()}"
         """Of the candidate."""
+        self.hangs = False
+        """Whether a thread goes on after the end, because a plugin or an extender does not answer."""
         self.inbox = Inbox()
         """What informers have read."""
 
     # --- the whole -------------------------------------------------------------------------------
 
     def run(self) -> int:
-        """Starts, goes on until ``stop`` or until leadership is lost, and ends cleanly. The exit status."""
+        """Starts, goes on until ``stop`` or until leadership is lost, and ends cleanly. The exit status.
+
+        Raises ConfigError for what cannot be started; nothing is left running then.
+        """
         try:
             self._start()
-            self._watch_over()
-            self.scheduler.run()
+            self._start_up = threading.Thread(target=self._follow, name="start-up", daemon=True)
+            self._start_up.start()
+            self.scheduler.run(AttemptLog(self._settings.release.attempts, self._log).listener())
+        except CancelledError:
+            if not self._stopping.is_set():
+                raise
+        except KubeSchedulerError:
+            raise
+        except Exception as error:
+            self._broken = True
+            self._raised("scheduling", error)
         finally:
             self._end()
-        return 1 if self._lost.is_set() else 0
+        return self._status()
 
     def stop(self) -> None:
         """Ends ``run`` soon; bindings under way are finished first."""
         self._stopping.set()
+        starting = self._starting
+        if starting is not None:
+            starting.cancel()
         self.inbox.wake()
         if hasattr(self, "scheduler"):
             self.scheduler.stop()
 
+    def dump(self) -> None:
+        """Compares the cache with what informers know, and writes cache and queue to the log."""
+        if hasattr(self, "scheduler"):
+            self.scheduler.ask(self._dump)
+
+    def _dump(self) -> None:
+        for line in dump_lines(self._settings.release.dumps, self.scheduler, self.informers.stores):
+            self._log.put(line)
+
+    def _status(self) -> int:
+        if self._lost.is_set():
+            self._log.put(self._rules.lost)
+            return self._rules.lost_status
+        if self._broken:
+            return 1
+        self._log.put(self._rules.ended)
+        return 0
+
+    # --- starting --------------------------------------------------------------------------------
+
     def _start(self) -> None:
-        """Everything up to the informers."""
-        settings = self._settings
-        self.access: ServerAccess = self._io.wait(self._found_server())
+        """Everything up to the informers, which are started last."""
+        settings, release = self._settings, self._settings.release
+        if settings.election.leader_elect:
+            checked_timing(settings.election)
+        self.access: ServerAccess = self._wait(self._found_server())
         if settings.serving is not None:
             self.servers = self._servers(settings.serving)
-            self._io.wait(self.servers.prepare())
+            self._wait(self.servers.prepare())
+        self._log.put(self._rules.started(release.version))
         main, events = self._client("/scheduler"), self._client("/scheduler")
-        release = settings.release
         self.events = EventBroadcaster(
             events,
             self._io,
             release.events,
             Surface(socket.gethostname(), self._version_of),
-            trouble=self._says,
+            trouble=self._log.error,
             clock=self._clock,
             rng=self._rng,
         )
-        self.events.start(core=not self._io.wait(self._has_events(main)))
+        self.events.start(core=False)
+        self._wait(look_up_events(main, release.events, self.events, self._log, self._clock))
         if self.servers is not None:
-            self._io.wait(self.servers.start())
+            self._wait(self.servers.start())
         self.informers = Informers(
             main,
             self._io,
             release.informers,
             self.inbox.put,
-            trouble=self._says,
+            trouble=self._log.error,
             clock=self._clock,
             rng=self._rng,
         )
         self.scheduler = self._loop(main)
-        self.informers.start()
+        if settings.election.leader_elect:
+            self._elector = self._candidate()
+        if not self._waits_for_leadership:
+            self.informers.start()
+        if self._stopping.is_set():
+            self.scheduler.stop()
 
-    def _watch_over(self) -> None:
-        """What waits for something else: in a thread, so that the main one keeps up with the cluster."""
-        threading.Thread(target=self._follow, name="start-up", daemon=True).start()
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Waits for a part of the start. Raises CancelledError when ``stop`` is called meanwhile."""
+        future = self._io.submit(work)
+        self._starting = future
+        try:
+            if self._stopping.is_set():
+                future.cancel()
+            return future.result()
+        finally:
+            self._starting = None
+
+    @property
+    def _waits_for_leadership(self) -> bool:
+        """Whether informers are started only by a leader (1.36: delayCacheUntilActive)."""
+        return self._settings.delays_cache and self._settings.election.leader_elect
 
     def _follow(self) -> None:
-        """Leads, or seeks to, once everything has been read and taken in."""
-        self.informers.synced.wait()
-        self.scheduler.catch_up()
-        self.scheduler.caught_up.wait()
-        if self._settings.election.leader_elect:
-            self._election = self._io.submit(self._elect(self._settings.election))
-        else:
-            self.scheduler.lead()
+        """Leads, or seeks to, once everything has been read and taken in; beside the main thread, which keeps up."""
+        try:
+            if self._waits_for_leadership:
+                self._seek()
+                self._leading.wait()
+                if self._stopping.is_set():
+                    return
+                self.informers.start()
+            self.informers.synced.wait()
+            self.scheduler.catch_up()
+            self.scheduler.caught_up.wait()
+            if self._stopping.is_set():
+                return
+            self._synced = True
+            if self._waits_for_leadership or not self._settings.election.leader_elect:
+                self.scheduler.lead()
+            else:
+                self._seek()
+        except Exception as error:
+            self._broken = True
+            self._raised("starting", error)
+            self.stop()
 
     def _end(self) -> None:
-        """The lease is given back last but for the connections."""
-        if hasattr(self, "events"):
-            self.events.stop()
+        """Bindings are finished first, and the lease is given back last but for the connections."""
+        self._stopping.set()
+        ending = Ending(self._io, self._clients, self._log, lost=self._lost.is_set())
+        if hasattr(self, "scheduler"):
+            self.hangs = not ending.finish(self.scheduler.close)
+            self.scheduler.caught_up.set()
         if hasattr(self, "informers"):
-            self.informers.stop()
-        if self._elector is not None:
+            self.informers.synced.set()
+        self._leading.set()
+        if self._start_up is not None:
+            ending.join(self._start_up)
+        self._background.shutdown(wait=False, cancel_futures=True)
+        for part in ("events", "informers"):
+            if hasattr(self, part):
+                getattr(self, part).stop()
+        if self._elector is not None and self._election is not None:
             self._io.call(self._elector.stop)
-            self._election.result()
+            ending.wait(self._election)
         if self.servers is not None:
             self._io.wait(self.servers.stop())
         for client in self._clients:
@@ -169,11 +263,14 @@ class SchedulerProcess:
     async def _found_server(self) -> ServerAccess:
         """Raises ConfigError with upstream's text where nobody says where the server is."""
         server = self._settings.server
-        if server.kubeconfig:
-            return await ServerAccess.from_kubeconfig(server.kubeconfig, server.context, server.master)
-        if server.master:
-            return ServerAccess(server.master)
-        return await ServerAccess.in_cluster()
+        if not server.kubeconfig and not server.master:
+            self._log.warning(self._rules.no_server)
+        try:
+            return await server.access()
+        except ConfigError as error:
+            if error.problems == (NO_CONFIGURATION,):
+                raise ConfigError(self._rules.no_configuration) from None
+            raise
 
     def _client(self, suffix: str, timeout: float | None = None) -> ApiClient:
         agent = f"kube-scheduler/{self._settings.release.version} (linux/amd64) kubernetes/0000000{suffix}"
@@ -188,40 +285,51 @@ class SchedulerProcess:
             is_overdue=lambda seconds: self._elector is not None and self._elector.is_overdue(seconds),
             is_stopping=self._stopping.is_set,
             has_read=lambda: hasattr(self, "scheduler") and self.scheduler.caught_up.is_set(),
-            says=self._says,
+            says=lambda text: served_line(self._log, text),
             keep=self._clients.append,
             clock=self._clock,
             rng=self._rng,
+            verbosity=self._log.verbosity,
         )
         return process_servers(self._settings, serving, process)
 
-    async def _has_events(self, client: ApiClient) -> bool:
-        """Whether the server has the release's own API of events; one that does not answer has not."""
-        rules = self._settings.release.events
-        query = [("timeout", rules.discovery_timeout)] if rules.discovery_timeout else []
-        try:
-            await client.request("GET", f"/apis/{rules.group_version}", query)
-        except ApiError:
-            return False
-        return True
-
     def _loop(self, main: ApiClient) -> LiveScheduler:
         settings, engine = self._settings, self._settings.engine
-        client = LiveClient(main, self._io, settings.release.writes, trouble=self._says, clock=self._clock)
+        client = LiveClient(main, self._io, settings.release.writes, trouble=self._log.error, clock=self._clock)
         scheduler = engine.scheduler(ClusterCache(engine.view), engine.upstream_tie(self._rng))
+        self._profiles = list(getattr(scheduler, "schedulers", ())) or [scheduler.algorithm.scheduler_name]
         around = Surroundings(
             client=client,
             report_status=client.write_status_later,
-            events=self.events.recorder(list(getattr(scheduler, "schedulers", ())) or ["default-scheduler"]),
-            observer=LogObserver(self._says),
+            events=self.events.recorder(self._profiles),
+            observer=LogObserver(self._log),
             time=ProcessTime(self._clock),
             bindings=ThreadedBindings(),
             in_background=self._in_background,
+            raised=self._raised,
         )
-        return LiveScheduler(scheduler, self.inbox, self.informers.stores["Pod"], around, preempt=settings.preempts)
+        return LiveScheduler(
+            scheduler,
+            self.inbox,
+            self.informers.stores["Pod"],
+            around,
+            preempt=settings.preempts,
+            lies_for=settings.unschedulable_seconds,
+        )
 
     def _in_background(self, work: Callable[[], None]) -> None:
-        self._background.submit(work)
+        def guarded() -> None:
+            try:
+                work()
+            except Exception as error:
+                self._raised("preempting", error)
+
+        self._background.submit(guarded)
+
+    def _raised(self, doing: str, error: BaseException) -> None:
+        """Writes what nobody foresaw to the log, with its traceback where that is no message to a user."""
+        text = "".join(traceback.format_exception(error))
+        self._log.error(self._rules.raised(doing, str(error) if isinstance(error, KubeSchedulerError) else text))
 
     def _version_of(self, pod: Pod) -> str:
         """The resourceVersion of a pod as it was seen, or as it is known by now."""
@@ -233,43 +341,40 @@ class SchedulerProcess:
 
     # --- leadership ------------------------------------------------------------------------------
 
-    async def _elect(self, election: LeaderElection) -> None:
-        """Ends the process when leadership is lost."""
-        lock = self._lock(election)
-        listener = ElectionListener(
-            leads=self._led,
-            says=self._says,
-            tells=lambda text: self.events.about_lock("default-scheduler", lock.reference, "LeaderElection", text),
+    def _candidate(self) -> LeaderElector:
+        """Raises ConfigError for a lock that the release does not have."""
+        settings = self._settings
+        lock = lock_of(settings.release, settings.election, lambda seconds: self._client("/leader-election", seconds))
+        return LeaderElector(
+            lock,
+            self.identity,
+            checked_timing(settings.election),
+            settings.release.election,
+            self._clock,
+            listener(self._log, self.events, lock, self._profiles[0], self._led),
+            self._rng,
         )
-        rules = self._settings.release.election
-        timing = timing_of(election)
-        self._elector = LeaderElector(lock, self.identity, timing, rules, self._clock, listener, self._rng)
-        await self._elector.run()
 
-    def _lock(self, election: LeaderElection) -> ResourceLock:
-        release = self._settings.release
-        seconds = max(1.0, timing_of(election).renew * release.lock_timeout)
-        client = self._client("/leader-election", timeout=seconds)
-        kinds = release.locks.get(election.resource_lock)
-        if kinds is None:
-            raise ConfigError(f"{election.resource_lock} lock is removed, migrate to leases")
-        metadata = release.events.metadata
-        return resource_lock(
-            client, kinds, election.resource_namespace, election.resource_name, metadata, f"{seconds:g}s"
-        )
+    def _seek(self) -> None:
+        assert self._elector is not None
+        self._election = self._io.submit(self._elector.run())
+        self._election.add_done_callback(self._election_ended)
+
+    def _election_ended(self, election: Future[None]) -> None:
+        """An election that nobody asked to end is lost."""
+        error = None if election.cancelled() else election.exception()
+        if error is not None:
+            self._raised("electing a leader", error)
+        if not self._stopping.is_set():
+            self._led(leads=False)
 
     def _led(self, leads: bool) -> None:
         """Leadership began, or ended: asked for or not, it is the end."""
         if leads:
-            self.scheduler.lead()
+            self._leading.set()
+            if self._synced:
+                self.scheduler.lead()
             return
         if not self._stopping.is_set():
             self._lost.set()
         self.scheduler.stop()
-
-
-def timing_of(election: LeaderElection) -> ElectionTiming:
-    """The configuration's durations in seconds."""
-    return ElectionTiming(
-        election.lease_duration_ns / SECOND, election.renew_deadline_ns / SECOND, election.retry_period_ns / SECOND
-    )

@@ -60,14 +60,23 @@ class EventBroadcaster:
         self._spam = EventSpamFilter()
         self._queue: asyncio.Queue[Callable[[], Any]] = asyncio.Queue(WAITING)
         self._core = False
-        self._tasks: list[asyncio.Task[None]] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        """What goes on until ``stop``; for the I/O thread."""
 
     # --- from any thread ---------------------------------------------------------------------------
 
     def start(self, *, core: bool) -> None:
-        """From now on events are written. core: the server does not have the release's own API of events."""
+        """From now on events are written. core: see ``use_core``."""
         self._core = core
         self._io.wait(self._start())
+
+    def use_core(self) -> None:
+        """From now on events are of core/v1: the server does not have the release's own API of events."""
+        self._core = True
+
+    def use_own(self) -> None:
+        """From now on events are those of the release."""
+        self._core = False
 
     def stop(self) -> None:
         """Nothing more is written, as upstream, where what waits is lost."""
@@ -141,18 +150,18 @@ class EventBroadcaster:
     # --- on the I/O thread -----------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        self._tasks = [
+        self.tasks = [
             asyncio.create_task(work)
             for work in (self._work(), self._every(REFRESH, self._refresh), self._every(FINISHED, self._finish))
         ]
 
     async def _stop(self) -> None:
-        for task in self._tasks:
+        for task in self.tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
     def _take(self, write: Callable[[Document], Any], event: Document) -> None:
-        if self._tasks and not self._queue.full():
+        if self.tasks and not self._queue.full():
             self._queue.put_nowait(lambda: write(event))
 
     async def _work(self) -> None:

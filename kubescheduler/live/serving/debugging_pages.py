@@ -10,22 +10,13 @@ import threading
 import traceback
 from html import escape
 
-import attrs
-
 from clusterstate.api_names import go_quote
+from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.serving.http_answers import HTML, NOSNIFF, PLAIN, HttpAnswer, HttpRequest, text_answer
 
 PROFILES = {"goroutine": "Stack traces of all current threads, and of the tasks of the I/O thread"}
 """Profile → what it shows. Those that only a Go program has are not there."""
 WHOLE = re.compile(r"[0-9]+")
-
-
-@attrs.define
-class Verbosity:
-    """How much is logged; ``/debug/flags/v`` changes it."""
-
-    level: int = 0
-    """As the flag ``-v`` says it."""
 
 
 def flag_page(verbosity: Verbosity, request: HttpRequest) -> HttpAnswer:

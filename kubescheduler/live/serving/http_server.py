@@ -12,7 +12,7 @@ from aiohttp import web
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.live.serving.debugging_pages import Verbosity
+from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.serving.guard import Guard
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, error_answer
 from kubescheduler.live.serving.routes import Routes

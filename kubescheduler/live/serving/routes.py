@@ -7,7 +7,8 @@ from functools import partial
 
 import attrs
 
-from kubescheduler.live.serving.debugging_pages import FLAGS_PAGE, Verbosity, flag_page, profile_page
+from kubescheduler.live.logs.verbosity import Verbosity
+from kubescheduler.live.serving.debugging_pages import FLAGS_PAGE, flag_page, profile_page
 from kubescheduler.live.serving.health_checks import HealthPath
 from kubescheduler.live.serving.http_answers import HTML, HttpAnswer, HttpRequest, not_found
 

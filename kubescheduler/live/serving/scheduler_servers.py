@@ -11,12 +11,12 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.serving.authentication_config import Data, read_once
 from kubescheduler.live.serving.authenticator import Authenticator
 from kubescheduler.live.serving.authorizer import AccessReviews, Authorizer
 from kubescheduler.live.serving.client_trust import TrustKeeper
 from kubescheduler.live.serving.configuration_pages import configz_page
-from kubescheduler.live.serving.debugging_pages import Verbosity
 from kubescheduler.live.serving.guard import DelegatingGuard, OpenGuard
 from kubescheduler.live.serving.http_answers import HttpAnswer
 from kubescheduler.live.serving.http_server import HttpServer, listening_socket, shown_address

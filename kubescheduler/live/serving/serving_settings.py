@@ -10,7 +10,8 @@ import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.live.flags.flag_parsing import Flag, FlagValues, shown_value
+from kubescheduler.live.flags.flag_kinds import written_value
+from kubescheduler.live.flags.flag_parsing import Flag, FlagValues
 from kubescheduler.live.serving.certificate_authenticators import RequestHeaders
 from kubescheduler.live.serving.client_trust import TrustSettings
 from kubescheduler.live.serving.tls_settings import (
@@ -85,7 +86,7 @@ def serving_settings(
 ) -> ServingSettings:
     """Reads and checks the flags of a release. Raises ConfigError with every problem."""
     found: dict[str, Any] = {}
-    problems = list(_port_problems(flags))
+    problems = list(port_problems(flags))
     readers: dict[str, Callable[[FlagValues], Any]] = {"address": _address, "tls": _tls, "access": _access}
     for field, read in readers.items():
         try:
@@ -98,7 +99,7 @@ def serving_settings(
         port=flags["secure-port"],
         shares_port=bool(flags.values.get("permit-port-sharing")),
         insecure=tuple(insecure),
-        flags={flag.name: shown_value(flag, flags[flag.name]) for flag in table},
+        flags={flag.name: written_value(flag.kind, flags[flag.name]) for flag in table},
         configuration=configuration,
         profiling=profiling,
         **found,
@@ -126,7 +127,8 @@ def _place(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def _port_problems(flags: FlagValues) -> list[str]:
+def port_problems(flags: FlagValues) -> list[str]:
+    """What is wrong with the numbers of the ports."""
     port, found = flags["secure-port"], []
     if port < 0:
         found.append(f"--secure-port {port} must be between 0 and 65535, inclusive. 0 for turning off secure port")

@@ -13,9 +13,11 @@ import attrs
 import msgspec
 from yarl import URL
 
+from clusterstate.api_names import go_quote
+from clusterstate.errors import ConfigError
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
-from kubescheduler.live.transport.api_answers import ApiAnswer, error_of, transport_error
+from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
 
@@ -29,6 +31,11 @@ RETRIES = 10
 """How often a request is repeated because the server asked for it."""
 CONNECTIONS = 512
 """Connections that are kept to the server at the same time."""
+
+GIVEN_UP = "context canceled"
+"""Why requests fail that were given up; upstream's text."""
+NOT_ADMITTED = f"client rate limiter Wait returned an error: {GIVEN_UP}"
+"""The same of those that waited for the client's limit."""
 
 FAILURES = (aiohttp.ClientError, TimeoutError, OSError, asyncio.IncompleteReadError)
 
@@ -65,6 +72,26 @@ class ApiClient:
         self.bucket = TokenBucket(self._options.limits, self._clock)
         """The client's limit on requests."""
         self._session: aiohttp.ClientSession | None = None
+        self._under_way: set[asyncio.Task[Any]] = set()
+        self._in_turn: set[asyncio.Task[Any]] = set()
+        self._ending = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is for all kinds of requests: one with a time limit is for a lock alone."""
+        return self._options.timeout is None
+
+    def admit_no_more(self) -> None:
+        """Gives up the requests that wait for the limit, and all that are still to come; those on the wire go on."""
+        self._ending = True
+        for task in list(self._in_turn):
+            task.cancel()
+
+    def abort(self) -> None:
+        """Gives up every request that is under way."""
+        self.admit_no_more()
+        for task in list(self._under_way):
+            task.cancel()
 
     async def close(self) -> None:
         """Ends all connections."""
@@ -87,6 +114,28 @@ class ApiClient:
         Raises ApiError when the server refuses, or cannot be reached.
         """
         data = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
+        task = asyncio.current_task()
+        assert task is not None
+        self._under_way.add(task)
+        try:
+            return await self._repeated(method, path, query, data, content_type, timeout)
+        except asyncio.CancelledError:
+            if self._ending:
+                raise ApiError(f"{method.capitalize()} {go_quote(str(self.url(path, query)))}: {GIVEN_UP}") from None
+            raise
+        finally:
+            self._under_way.discard(task)
+
+    async def _repeated(
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        data: bytes | None,
+        content_type: str,
+        timeout: float | None,
+    ) -> ApiAnswer:
+        """Sends a request again for as long as the server asks for that."""
         for last in (*(False,) * RETRIES, True):
             answer = await self._once(method, path, query, data, content_type, timeout)
             pause = _retry_after(answer)
@@ -108,7 +157,7 @@ class ApiClient:
         timeout: float | None,
     ) -> ApiAnswer:
         answer = await self._sent(method, path, query, data, content_type, timeout)
-        if answer.code == 401 and await self.access.renew():
+        if answer.code == 401 and await self._renewed():
             answer = await self._sent(method, path, query, data, content_type, timeout)
         return answer
 
@@ -122,7 +171,7 @@ class ApiClient:
         timeout: float | None,
     ) -> ApiAnswer:
         await self._admitted(method, path)
-        headers = {**await self.access.headers(), "Accept": "application/json, */*"}
+        headers = await self._identified()
         if data is not None:
             headers["Content-Type"] = content_type
         url = self.url(path, query)
@@ -158,7 +207,7 @@ class ApiClient:
         breaks.
         """
         await self._admitted("GET", path)
-        headers = {**await self.access.headers(), "Accept": "application/json, */*"}
+        headers = await self._identified()
         url = self.url(path, query)
         started, code = self._clock.monotonic(), "<error>"
         try:
@@ -172,7 +221,7 @@ class ApiClient:
                 code = str(response.status)
                 if response.status > 299:
                     if response.status == 401:
-                        await self.access.renew()
+                        await self._renewed()
                     raise error_of(response.status, await response.read())
                 yield _lines(response.content)
         except FAILURES as error:
@@ -186,7 +235,34 @@ class ApiClient:
         return URL(self.access.base_url + path + (f"?{encoded}" if encoded else ""), encoded=True)
 
     async def _admitted(self, method: str, path: str) -> None:
-        self._observer.limited(method, path, self.access.host, await self.bucket.take())
+        """Waits for the limit. Raises ApiError when that is given up."""
+        task = asyncio.current_task()
+        assert task is not None
+        if self._ending:
+            raise ApiError(NOT_ADMITTED)
+        self._in_turn.add(task)
+        try:
+            self._observer.limited(method, path, self.access.host, await self.bucket.take())
+        except asyncio.CancelledError:
+            if self._ending:
+                raise ApiError(NOT_ADMITTED) from None
+            raise
+        finally:
+            self._in_turn.discard(task)
+
+    async def _renewed(self) -> bool:
+        """Whether there are new credentials, after the server did not take the old ones."""
+        try:
+            return await self.access.renew()
+        except (ConfigError, OSError) as error:
+            raise ApiError(f"getting credentials: {error}") from None
+
+    async def _identified(self) -> dict[str, str]:
+        """The headers that say who we are. Raises ApiError when no credentials are to be had."""
+        try:
+            return {**await self.access.headers(), "Accept": "application/json, */*"}
+        except (ConfigError, OSError) as error:
+            raise ApiError(f"getting credentials: {error}") from None
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -25,7 +25,7 @@ def test_pods_are_bound(server: ApiServer, release: str) -> None:
         assert not cluster.is_bound("foreign")
     bindings = [one.body for one in server.asked if one.path.endswith("/binding")]
     assert [body["target"] for body in bindings] == [{"kind": "Node", "name": "n1"}] * 2
-    assert cluster.log == []
+    assert cluster.faults() == []
 
 
 @RELEASES

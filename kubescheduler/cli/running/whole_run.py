@@ -1,0 +1,121 @@
+"""One run of a release's kube-scheduler, from its command line to its exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+from clusterstate.errors import ConfigError
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.live.flags.flag_parsing import FlagError, FlagValues, parse_flags
+from kubescheduler.live.flags.flag_texts import flag_lines, no_effect_notes, usage
+from kubescheduler.live.logs.log_writer import LAYOUTS, LogWriter, to_stream
+from kubescheduler.live.process.process_options import CommandLine, settings_of
+from kubescheduler.live.process.release_live import LiveRelease
+from kubescheduler.live.process.scheduler_process import SchedulerProcess
+from kubescheduler.live.process.signals import signals
+
+FAULTY = 1
+"""Exit status for flags and files that cannot be used, upstream's."""
+
+
+def whole_run(
+    release: LiveRelease, arguments: tuple[str, ...], plugins: tuple[PluginOption, ...], context: str | None
+) -> int:
+    """Runs until it is asked to end; the exit status. What upstream writes to stderr and stdout is written there."""
+    try:
+        values = parse_flags(release.flags, arguments)
+    except FlagError as error:
+        sys.stderr.write(f"{usage(release.flags)}\nError: {error}\n")
+        return FAULTY
+    if values["help"]:
+        sys.stdout.write(usage(release.flags))
+        return 0
+    status = _without_running(release, values)
+    if status is not None:
+        return status
+    log = _log_of(release, values)
+    if log is None:
+        return FAULTY
+    try:
+        return _run(release, values, plugins, context, log)
+    except ConfigError as error:
+        _fail(release, log, error)
+        return FAULTY
+
+
+def _without_running(release: LiveRelease, values: FlagValues) -> int | None:
+    """The status where the version is asked for or positional arguments are refused; None: it goes on."""
+    rules = release.process
+    for asks in (_version, _arguments) if rules.version_first else (_arguments, _version):
+        status = asks(release, values)
+        if status is not None:
+            return status
+    return None
+
+
+def _version(release: LiveRelease, values: FlagValues) -> int | None:
+    if values["version"] == "false":
+        return None
+    sys.stdout.write(f"Kubernetes {release.version}\n")
+    return 0
+
+
+def _arguments(release: LiveRelease, values: FlagValues) -> int | None:
+    if not values.arguments:
+        return None
+    sys.stderr.write(release.process.arguments_text(values.arguments) + "\n")
+    return None if release.process.goes_on_with_arguments else FAULTY
+
+
+def _log_of(release: LiveRelease, values: FlagValues) -> LogWriter | None:
+    """The log as the flags want it; None: they want what there is not, which is written."""
+    name = values.get("logging-format") or "text"
+    layout = LAYOUTS.get(name)
+    if layout is None:
+        sys.stderr.write(f'format: Invalid value: "{name}": Unsupported log format\n')
+        return None
+    log = LogWriter(to_stream(sys.stderr.write, sys.stderr.flush), level=values["v"], layout=layout)
+    for line in flag_lines(release.flags, values):
+        log.info(line, 1)
+    return log
+
+
+def _run(
+    release: LiveRelease,
+    values: FlagValues,
+    plugins: tuple[PluginOption, ...],
+    context: str | None,
+    log: LogWriter,
+) -> int:
+    for note in no_effect_notes(release.flags, values):
+        log.warning(note)
+    line = CommandLine(release, values, plugins, context, os.environ)
+    settings = settings_of(line, log.warning, lambda path: log.put(release.process.wrote(path)))
+    if settings is None:
+        return 0
+    process = SchedulerProcess(settings, log)
+    with signals(process.stop, process.dump):
+        status = process.run()
+    if process.hangs:
+        _left(status)
+    return status
+
+
+def _fail(release: LiveRelease, log: LogWriter, error: ConfigError) -> None:
+    """Writes why nothing was started."""
+    problems = error.problems
+    text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    line = release.process.failed(text)
+    if line is not None:
+        log.put(line)
+    else:
+        sys.stderr.write(text + "\n")
+
+
+def _left(status: int) -> NoReturn:
+    """Ends the process although a plugin's thread goes on for ever."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status)
