@@ -186,7 +186,7 @@ class Scheduler:
         """
         out: dict[str, Decision] = {}
         for pod in self._pods(list(pods), "pods") if pods else self.pending():
-            decision = out[key_of(pod)[1]] = self._running.decide(pod)
+            decision = out[key_of(pod)[1]] = self._running.decide(pod, in_sequence=True)
             if decision.host is not None:
                 self.bind(decision)
         return out

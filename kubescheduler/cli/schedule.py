@@ -150,7 +150,7 @@ def _decided(
     """
     import attrs
 
-    decision = scheduler.decide(pod, preempt=preempt)
+    decision = scheduler.decide(pod, preempt=preempt, in_sequence=True)
     if explaining is not None:
         explaining.work_out(decision)
     if decision.host is None:

@@ -4,6 +4,8 @@ An attempt that ended in an error, or went on without an extender that did not a
 A pod that one engine does not even try, as it is another scheduler's or a gate holds it back, has the cause not-tried.
 One that both refuse on every node is the same only if they refuse each node for the same rules, else different-reasons;
 one that both place alike by evicting different pods has different-victims.
+A host that 1.36 took from the ranking kept from the pod before was compared with no other node, so nothing can be said
+of scores: kept-ranking.
 Where a host does not pass the checks of one engine, that is the cause. Otherwise the old scoring is turned into the
 new one step by step, in this order, and the step at which the new host overtakes the old one is the cause:
 
@@ -76,7 +78,19 @@ def explained(
     for side, judgement in _sides(old, new):
         if not judgement.decision.tried:
             return HostChange(Cause.NOT_TRIED, _untried(side, judgement))
-    return refused_host(old, new, shadow) or _scored(old, new, shadow)
+    return _kept_ranking(old, new) or refused_host(old, new, shadow) or _scored(old, new, shadow)
+
+
+def _kept_ranking(old: Judgement, new: Judgement) -> HostChange | None:
+    """The change, if both have a host and one of them looked at no other node."""
+    if old.decision.host is None or new.decision.host is None:
+        return None
+    said = [
+        f"the {side} scheduler takes {one.decision.host} from the ranking kept from the pod before, and scores no node"
+        for side, one in _sides(old, new)
+        if one.decision.from_kept_ranking
+    ]
+    return HostChange(Cause.KEPT_RANKING, "; ".join(said)) if said else None
 
 
 def _sides(old: Judgement, new: Judgement) -> tuple[tuple[str, Judgement], tuple[str, Judgement]]:

@@ -28,6 +28,7 @@ class Cause(StrEnum):
     DIFFERENT_REASONS = "different-reasons"
     DIFFERENT_VICTIMS = "different-victims"
     NOT_TRIED = "not-tried"
+    KEPT_RANKING = "kept-ranking"
     ERROR = "error"
 
 
@@ -49,6 +50,7 @@ MEANINGS: dict[Cause, str] = {
     Cause.DIFFERENT_REASONS: "no node before and now, but refused for different reasons",
     Cause.DIFFERENT_VICTIMS: "room is made by evicting different pods",
     Cause.NOT_TRIED: "one of the two leaves the pod to another scheduler, or holds it back",
+    Cause.KEPT_RANKING: "one of the hosts is the next of the ranking kept from the pod before, and was not scored",
     Cause.ERROR: "an error ended an attempt, or an extender did not answer: nothing was compared",
 }
 """One line each, for people."""

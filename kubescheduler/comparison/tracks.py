@@ -80,11 +80,11 @@ class Track:
         found = self._found(pod)
         if self.moves and found.node is not None:
             self.evict(found.victims)
-            return attrs.evolve(found, decision=self.decided(pod, preempt=False))
+            return attrs.evolve(found, decision=self._next(pod, preempt=False))
         return found
 
     def _found(self, pod: Pod) -> TrackedDecision:
-        decision = self.decided(pod, preempt=self.preempts)
+        decision = self._next(pod, preempt=self.preempts)
         if decision.host is not None or decision.preemption is None or not decision.preemption.chosen:
             return TrackedDecision(decision)
         node = decision.preemption.chosen[0]
@@ -93,6 +93,10 @@ class Track:
     def decided(self, pod: Pod, *, preempt: bool) -> Decision:
         """A decision that changes nothing."""
         return self.scheduler.decide(pod, preempt=preempt)
+
+    def _next(self, pod: Pod, *, preempt: bool) -> Decision:
+        """A decision on the next of the pods that are placed one after the other, if they are."""
+        return self.scheduler.decide(pod, preempt=preempt, in_sequence=self.moves)
 
     def evict(self, victims: Iterable[Pod]) -> None:
         """Takes pods away."""
@@ -217,7 +221,7 @@ class Run:
             fits=len(feasible),
             nodes=decision.nodes_total,
             message=decision.message,
-            notes=() if host is not None else decision.notes,
+            notes=decision.notes if host is None or decision.from_kept_ranking else (),
             error=decision.error is not None and decision.tried,
             evicts=tuple(pod.key for pod in found.victims),
             evicts_from=found.node,

@@ -239,7 +239,6 @@ _IDLE_1_36 = frozenset(
         "DRANodeAllocatableResources",
         "DRAWorkloadResourceClaims",
         "GenericWorkload",
-        "OpportunisticBatching",
         "SchedulerAsyncAPICalls",
         "SchedulerAsyncPreemption",
         "SchedulerPopFromBackoffQ",

@@ -23,6 +23,11 @@ LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
 """The highest score that one priority or plugin gives a node."""
 
 
+def kept_ranking_note(pod: str, host: str) -> str:
+    """Says that a host is from a kept ranking."""
+    return f"{pod}: {host} is the next node of the ranking kept from the pod before, which looks the same; not scored"
+
+
 @attrs.frozen(eq=False)
 class Decision(FilterResults, DecisionViews):
     """Where one pod goes, and why; the same class for every release.
@@ -49,6 +54,9 @@ class Decision(FilterResults, DecisionViews):
     """The chosen node; None if there is none."""
     error: str | None = None
     """The text of an error that gave the attempt up, or why it was not made; None if nodes simply did not fit."""
+    from_kept_ranking: bool = False
+    """The host is the next node of the ranking that was kept from the pod before, which has the same signature (1.36
+    with OpportunisticBatching): it was checked alone, and nothing was scored."""
     tried: bool = True
     """False: no attempt was made, as the pod is another scheduler's or a PreEnqueue plugin holds it back."""
     score_source: ScoreSource | None = attrs.field(default=None, repr=False)
@@ -81,7 +89,8 @@ class Decision(FilterResults, DecisionViews):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the reasons does not see in them: refusing nodes that do not say how much they have."""
-        return () if self.explainer is None else tuple(unstated_notes(self.explainer.cache, self.reasons))
+        kept = (kept_ranking_note(self.pod.key, self.host),) if self.from_kept_ranking and self.host else ()
+        return kept if self.explainer is None else (*kept, *unstated_notes(self.explainer.cache, self.reasons))
 
     def fit_message(self) -> str:
         """The release's text for a pod that no node fits."""
@@ -152,10 +161,12 @@ class Decision(FilterResults, DecisionViews):
 
     def thorough(self) -> Decision:
         """The same pod decided once more with every score, also when just one node fits, which a release takes
-        unscored. Itself where extenders took part, who are not asked again. Raises StaleDecisionError when the cluster
-        has changed since.
+        unscored. Itself where extenders took part, who are not asked again, and where the host is from a kept ranking,
+        which scores of now have no part in. Raises StaleDecisionError when the cluster has changed since.
         """
         if self.explainer is None or self.extenders or len(self.totals) or not len(self.feasible):
+            return self
+        if self.from_kept_ranking:
             return self
         found: Decision = self.explainer.thorough()
         return found

@@ -69,6 +69,7 @@ class GenericScheduler:
         preempt: bool = False,
         thorough: bool = False,
         enqueued: bool = False,  # noqa: ARG002
+        in_sequence: bool = False,  # noqa: ARG002
     ) -> Decision:
         """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
 

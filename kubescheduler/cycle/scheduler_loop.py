@@ -109,6 +109,7 @@ class SchedulerLoop:
         self._times_plugins = times_plugins
         self._runs = ThreadedBindings() if bindings is None else bindings
         self._bindings: set[Binding] = set()
+        self._popped = 0
         parts.services.activate = parts.queue.activate
 
     def run(self) -> list[Attempt]:
@@ -122,6 +123,7 @@ class SchedulerLoop:
             entry = self._queue.pop()
             if entry is None:
                 return None
+            self._popped += 1
             attempt = self._tried(entry, started)
         if attempt.binding is not None:
             self._bindings.add(attempt.binding)
@@ -182,6 +184,7 @@ class SchedulerLoop:
         pod: Pod = entry.pod
         state = CycleState()
         state.timed = self._times_plugins()
+        state.number = self._popped
         if self.cycles.rules.activate_key is not None:
             state.write(self.cycles.rules.activate_key, {})
         decision = self._decide(plugins, pod, state)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any, Protocol
 
 import attrs
@@ -29,6 +30,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.deciding.opportunistic_batch import Turn
 from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.profiles.plugin_registration import registry_with
 from kubescheduler.framework.profiles.profile_map import Profiles, build_profiles
@@ -60,7 +62,15 @@ class PodScheduler(Protocol):
         """Extension point → the plugins that run there for a pod, in order; predicates stand under ``filter``."""
         ...
 
-    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False, enqueued: bool = False) -> Decision:
+    def decide(
+        self,
+        pod: Pod,
+        *,
+        preempt: bool = False,
+        thorough: bool = False,
+        enqueued: bool = False,
+        in_sequence: bool = False,
+    ) -> Decision:
         """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
         ...
 
@@ -222,6 +232,8 @@ class ProfiledScheduler:
     profiles: Profiles
     schedulers: Mapping[str, FrameworkScheduler]
     tie_break: TieBreak | None = None
+    _numbers: Iterator[int] = attrs.field(factory=lambda: count(1), init=False)
+    """Of the pods that are decided in sequence."""
 
     @classmethod
     def of(
@@ -256,10 +268,16 @@ class ProfiledScheduler:
         """The first profile's."""
         return next(iter(self.schedulers.values())).algorithm
 
-    def decide_in(self, frame: Framework, pod: Pod, state: CycleState, *, preempt: bool) -> Decision:
-        """Where a pod goes that is in a scheduler's loop: no gate is asked any more. state: the attempt's."""
+    def decide_in(
+        self, frame: Framework, pod: Pod, state: CycleState, *, preempt: bool, now: float | None = None
+    ) -> Decision:
+        """Where a pod goes that is in a scheduler's loop: no gate is asked any more. state: the attempt's. now: the
+        loop's time in seconds; None: no attempt of a loop.
+        """
         scheduler = self.schedulers[frame.profile_name]
-        decision = scheduler.schedule(pod, preempt=preempt or scheduler.rules.reports_post_filter, cycle=state)
+        turn = None if now is None else Turn(state.number, now)
+        preempts = preempt or scheduler.rules.reports_post_filter
+        decision = scheduler.schedule(pod, preempt=preempts, cycle=state, turn=turn)
         if preempt or (decision.preemption is None and decision.nominated is None):
             return decision
         return attrs.evolve(decision, preemption=None, nominated=None)
@@ -287,13 +305,23 @@ class ProfiledScheduler:
             return {}
         return {point.value: tuple(plugin.name for plugin in frame.at(point)) for point in Point}
 
-    def decide(self, pod: Pod, *, preempt: bool = False, thorough: bool = False, enqueued: bool = False) -> Decision:
+    def decide(
+        self,
+        pod: Pod,
+        *,
+        preempt: bool = False,
+        thorough: bool = False,
+        enqueued: bool = False,
+        in_sequence: bool = False,
+    ) -> Decision:
         """Where the pod goes by the profile that it names, with the release's own message.
 
         A pod of another scheduler, and one that a PreEnqueue plugin holds back, goes nowhere: ``Decision.tried`` is
         False then. Never raises for what a release reports, see ``Decision.error``. preempt: when nothing fits, also
         say whom preemption would evict. thorough: score also when just one node fits, run every Filter on every node,
         and try no nominated node first. enqueued: the pod has left the queue, PreEnqueue plugins are not asked.
+        in_sequence: it is the next of pods that are decided and placed one after the other, while time stands still,
+        so that what 1.36 keeps from the pod before counts.
         """
         try:
             text = self.foreign(pod) or ("" if enqueued else self.gate(pod))
@@ -303,7 +331,8 @@ class ProfiledScheduler:
             return attrs.evolve(self._given_up(pod, text), tried=False)
         scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
         reports = scheduler.rules.reports_post_filter and not thorough
-        decision = scheduler.schedule(pod, preempt=preempt or reports, thorough=thorough)
+        turn = Turn(next(self._numbers), 0.0) if in_sequence else None
+        decision = scheduler.schedule(pod, preempt=preempt or reports, thorough=thorough, turn=turn)
         if preempt or (decision.preemption is None and decision.nominated is None):
             return decision
         return attrs.evolve(decision, preemption=None, nominated=None)

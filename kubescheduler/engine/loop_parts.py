@@ -50,7 +50,7 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
     made = scheduler.engine.over(services, scheduler.tie_break)
 
     def decide(plugins: Framework, pod: Pod, state: CycleState) -> Decision:
-        return made.decide_in(plugins, pod, state, preempt=preempt)
+        return made.decide_in(plugins, pod, state, preempt=preempt, now=services.time.now())
 
     config = made.config
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)

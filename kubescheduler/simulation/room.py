@@ -73,7 +73,7 @@ def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler) -> Room:
     stopped = None
     try:
         for pod in pods:
-            decision = None if pod.node_name else scheduler.decide(pod)
+            decision = None if pod.node_name else scheduler.decide(pod, in_sequence=True)
             if decision is not None and decision.host is not None:
                 cache.assume_pod(pod, decision.host)
                 bound.append(pod)
@@ -96,7 +96,7 @@ def room_for(pod: Pod, scheduler: PodScheduler, *, limit: int | None = None, pro
     try:
         while limit is None or len(copies) < limit:
             copy = renamed(pod, f"{pod.metadata.name}-{len(copies) + 1}")
-            decision = scheduler.decide(copy)
+            decision = scheduler.decide(copy, in_sequence=True)
             if decision.host is None:
                 stopped = decision
                 break

@@ -144,7 +144,7 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
 
 def _place(pod: Pod, scheduler: PodScheduler, errors: list[str]) -> str | None:
     """The node that the pod gets. One that is not even tried gets none, which is no error."""
-    decision = scheduler.decide(pod)
+    decision = scheduler.decide(pod, in_sequence=True)
     if decision.host is not None:
         scheduler.cache.assume_pod(pod, decision.host)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])

@@ -95,7 +95,7 @@ class Placer:
         decisions: dict[str, Decision] = {}
         with UsageErrors():
             for pod in self._pods(pods, validate):
-                decision = decisions[key_of(pod)] = self.running.decide(pod)
+                decision = decisions[key_of(pod)] = self.running.decide(pod, in_sequence=True)
                 if decision.host is not None:
                     self.running.cache.assume_pod(pod, decision.host)
         return Placements(decisions)

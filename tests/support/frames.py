@@ -141,5 +141,11 @@ class Recorder:
     def attempt(self, *told: Any) -> None:
         self.told.append(("attempt", *told))
 
+    def batch_attempt(self, *told: Any) -> None:
+        self.told.append(("batch_attempt", *told))
+
+    def batch_flushed(self, *told: Any) -> None:
+        self.told.append(("batch_flushed", *told))
+
     def trouble(self, text: str) -> None:
         self.troubles.append(text)

@@ -15,8 +15,10 @@ import numpy as np
 from algorithmprovider.column_answers import described_array, masks_by_reason, score_of_row, scores_of_rows
 from algorithmprovider.custom_code import CustomCall, described
 from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.plugin import PreFilterResult, PreFlight
+from kubescheduler.framework.contract.pod_signature import Fragments
 
 PROJECT = "kubescheduler."
 """Modules whose plugins come with the scheduler."""
@@ -65,6 +67,16 @@ def custom_nothing(plugin: Any, method: str, pod: str, node: str, *arguments: An
     answer = call.ask(*arguments, node=node)
     if answer is not None:
         raise call.refused(f"it answers nothing, not {described_array(answer)}", node)
+
+
+def custom_fragments(plugin: Any, pod: Pod) -> Fragments | None:
+    """What ``sign_pod`` says that the plugin reads of a pod; None: the pod cannot be signed."""
+    call = call_of(plugin, "sign_pod", pod.key)
+    answer = call.ask(pod)
+    if isinstance(answer, Mapping):
+        return answer
+    status = checked_status(call, answer, what="a mapping, None or a Status")
+    return {} if status is None or status.code is Code.Success else None
 
 
 # --- PreFilter and Filter ----------------------------------------------------------------------

@@ -22,6 +22,7 @@ class CycleState:
     Values with a ``clone`` method are cloned with the state; others are shared.
 
     cancellation: PreBind plugins look at it while they work. timed: whether plugins are measured one by one.
+    number: of the scheduling cycle, one more with every pod that leaves the queue; 0 outside of a loop.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,7 @@ class CycleState:
         self.skip_pre_bind: set[str] = set()
         self.parallel_pre_bind: set[str] = set()
         self.timed = False
+        self.number = 0
         self._cancellation: Cancellation | None = None
         self.skip_all_post_filter = False
 
@@ -73,5 +75,6 @@ class CycleState:
         copy.skip_filter, copy.skip_score = set(self.skip_filter), set(self.skip_score)
         copy.skip_pre_bind, copy.skip_all_post_filter = set(self.skip_pre_bind), self.skip_all_post_filter
         copy.parallel_pre_bind, copy.timed = set(self.parallel_pre_bind), self.timed
+        copy.number = self.number
         copy.cancellation = self.cancellation
         return copy

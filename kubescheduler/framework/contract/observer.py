@@ -40,6 +40,14 @@ class Observer(Protocol):
         """An attempt came to ``scheduled``, ``unschedulable`` or ``error``."""
         ...
 
+    def batch_attempt(self, result: str, profile: str) -> None:
+        """A kept ranking gave ``no_hint``, or one that was ``hint_used`` or ``hint_not_used`` (1.36)."""
+        ...
+
+    def batch_flushed(self, reason: str, profile: str) -> None:
+        """A kept ranking was of no use, or none was kept, for a reason such as ``node_not_full`` (1.36)."""
+        ...
+
     def trouble(self, text: str) -> None:
         """Something failed that does not change the attempt; upstream writes it to its log."""
         ...
@@ -62,6 +70,12 @@ class NoObserver:
 
     def attempt(self, result: str, profile: str, seconds: float) -> None:
         """Nothing is measured."""
+
+    def batch_attempt(self, result: str, profile: str) -> None:
+        """Nothing is counted."""
+
+    def batch_flushed(self, reason: str, profile: str) -> None:
+        """Nothing is counted."""
 
     def trouble(self, text: str) -> None:
         """Nothing is reported."""

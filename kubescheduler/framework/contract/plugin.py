@@ -20,6 +20,7 @@ it takes part in (see ``points.METHODS``), called as upstream calls them::
     pre_bind_pre_flight(state, pod, node_name) -> Status | PreFlight | None      # 1.36
     pre_bind, bind(state, pod, node_name) -> Status | None
     post_bind(state, pod, node_name) -> None
+    sign_pod(pod) -> {name: value} | Status | None               # 1.36; see OpportunisticBatch
 
 A method that raises SchedulingError answers an Error status with that text.
 """
@@ -33,6 +34,7 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from kubescheduler.core.status import Status
+from kubescheduler.framework.contract.pod_signature import Sign
 from kubescheduler.framework.contract.points import METHODS, Point
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
@@ -88,6 +90,8 @@ class ColumnPlugin:
     """The error that Filter ends in when the profile does not enable the plugin's PreFilter; None: it needs none."""
     score_alone: str | None = None
     """The error that Score ends in when the profile does not enable the plugin's PreScore; None: it needs none."""
+    sign: Sign | None = None
+    """What it reads of a pod, for the pod's signature (1.36); None: with it no pod of the profile has one."""
 
 
 METHOD_ARGUMENTS: dict[str, int] = {
@@ -110,6 +114,7 @@ METHOD_ARGUMENTS: dict[str, int] = {
     "pre_bind": 3,
     "bind": 3,
     "post_bind": 3,
+    "sign_pod": 1,
 }
 """Method of a custom plugin → how many arguments it is called with."""
 

@@ -12,6 +12,7 @@ from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender, WeightedPriority
+from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import Plugin, filter_fault, score_fault
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.adapters import column_check, column_score
@@ -35,6 +36,16 @@ class Frame(Protocol):
     @property
     def run_all_filters(self) -> bool:
         """Whether a node is checked by all Filter plugins, beyond the first that refuses it."""
+        ...
+
+    @property
+    def feature_gates(self) -> Mapping[str, bool]:
+        """Every gate of the release."""
+        ...
+
+    @property
+    def observer(self) -> Observer:
+        """Who counts."""
         ...
 
     @property

@@ -13,9 +13,15 @@ from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import filter_failed_1_20, filter_failed_1_36
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
+from kubescheduler.framework.deciding.compiled_profile import Frame
 from kubescheduler.framework.deciding.extender_statuses import Note, note_1_20, note_1_36
 from kubescheduler.framework.deciding.filter_plugins import ErrorText
 from kubescheduler.framework.deciding.node_sampling import wanted_1_36
+from kubescheduler.framework.deciding.opportunistic_batch import (
+    OpportunisticBatch,
+    no_batching,
+    opportunistic_batching,
+)
 from kubescheduler.framework.deciding.post_filter_plugins import Collect, collect_1_20, collect_1_36
 from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
 
@@ -48,6 +54,8 @@ class FrameworkDecisionRules:
     """Nodes that a filter answers as objects are scored as if they were empty."""
     one_is_enough: bool = True
     """One passing node is enough when nothing scores."""
+    batching: Callable[[Frame, bool], OpportunisticBatch | None] = opportunistic_batching
+    """What a profile keeps from one attempt for the next, of (framework, with extenders); None: nothing."""
     reports_post_filter: bool = True
     """The message ends in what the PostFilter plugins said, so they are always run."""
 
@@ -65,6 +73,7 @@ DECIDING_1_20 = FrameworkDecisionRules(
     nominated_first=False,
     empties=False,
     one_is_enough=False,
+    batching=no_batching,
     reports_post_filter=False,
 )
 

@@ -107,6 +107,22 @@ class Filtering:
             self._judge_nominated(passed, looked_at)
         return passed
 
+    def refused_by_plugins(self, row: int) -> bool:
+        """Whether the first plugin that does not pass a listed row refuses it, rather than errs.
+
+        Pods that are nominated there are not counted. Upstream: RunFilterPlugins.
+        """
+        _, listed = self.cache.columns.published
+        snapshot = self.cache.snapshot()
+        self.state.check(snapshot, self.cache.columns.log, listed)
+        alone = np.zeros(len(listed), np.bool_)
+        alone[row] = True
+        for _, verdict in self._with_own(snapshot, alone, every=False):
+            reasons = [reason for reason, mask in verdict.items() if mask[row]]
+            if reasons:
+                return not any(isinstance(reason, NodeError) for reason in reasons)
+        return False
+
     def raise_error(self, passed: Passed, rows: Mask | None) -> None:
         """Raises SchedulingError when a plugin erred on a row that was looked at (of ``rows`` only, if given)."""
         if self.own or any(check.erring for check in self.state.checks):

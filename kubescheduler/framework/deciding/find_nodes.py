@@ -20,6 +20,7 @@ from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.pod_signature import SignedPod
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
@@ -28,6 +29,7 @@ from kubescheduler.framework.deciding.extender_statuses import LeftByExtenders, 
 from kubescheduler.framework.deciding.filter_plugins import Filtering, Passed
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.node_sampling import Sampler
+from kubescheduler.framework.deciding.opportunistic_batch import OpportunisticBatch, Signature, Turn
 from kubescheduler.framework.deciding.pre_filter_plugins import ALL_NODES, answers
 
 NO_ROWS: IntArray = np.zeros(0, np.int64)
@@ -43,6 +45,7 @@ class Host(Protocol):
     rules: FrameworkDecisionRules
     roster: Roster
     sampler: Sampler
+    batch: OpportunisticBatch | None
 
     def state(self, info: PodInfo, rows: int) -> ProfileState:
         """What is kept for pods of a class; ``rows``: of the snapshot."""
@@ -61,6 +64,14 @@ class Finding:
     pod: Pod
     cycle: CycleState
     thorough: bool
+    turn: Turn | None = None
+    """Which attempt of a scheduler's it is; None: a question on its own."""
+    signature: Signature | None = None
+    """What makes other pods the same to the profile; None: it has none, or nobody asked for it."""
+    hint: str = ""
+    """The next node of the ranking that was kept from the pod before; empty when there is none."""
+    by_hint: bool = False
+    """The pod passes on that node, and no other is looked at."""
     narrowed: PreFilterOutcome = ALL_NODES
     filtering: Filtering | None = None
     passed: Passed | None = None
@@ -73,7 +84,7 @@ class Finding:
     refused: Mapping[str, Status] = attrs.field(factory=dict)
     """Node → what extenders said of the nominated node, tried alone."""
     only: bool = False
-    """The nominated node passed, and no other is looked at."""
+    """The nominated or hinted node passed, and no other is looked at."""
 
     def find(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> IntArray:
         """(n,) the rows that are left: ascending, or where the order matters in that of the node list or of the last
@@ -89,9 +100,12 @@ class Finding:
         )
         if self.narrowed.status is not None:
             return self._nowhere(filtering, state, snapshot, len(listed))
-        if rules.nominated_first and self.pod.nominated_node_name and not self.thorough:
-            alone = self._nominated(filtering, listed)
+        self._ask_for_hint(filtering, snapshot, listed)
+        first = self.pod.nominated_node_name or self.hint
+        if rules.nominated_first and first and not self.thorough:
+            alone = self._alone_on(first, filtering, listed)
             if alone is not None:
+                self.by_hint = first == self.hint and not self.pod.nominated_node_name
                 return alone
         if self.narrowed.nodes is not None:
             self.judged = self._rows(self.narrowed.nodes, len(listed))
@@ -147,9 +161,22 @@ class Finding:
 
     # --- Filter ----------------------------------------------------------------------------
 
-    def _nominated(self, filtering: Filtering, listed: Mask) -> IntArray | None:
-        """The nominated node's row, if the pod passes there; None if all nodes are to be looked at."""
-        row = self.host.cache.columns.row_of.get(self.pod.nominated_node_name)
+    def _ask_for_hint(self, filtering: Filtering, snapshot: Snapshot, listed: Mask) -> None:
+        """The node that a kept ranking has for the pod, if it may take one."""
+        batch, row_of = self.host.batch, self.host.cache.columns.row_of
+        if batch is None or self.turn is None or self.thorough:
+            return
+
+        def is_full(node: str) -> bool | None:
+            row = row_of.get(node)
+            return None if row is None or not listed[row] else filtering.refused_by_plugins(row)
+
+        self.signature = batch.signature(SignedPod(self.pod, filtering.state.info, snapshot))
+        self.hint = batch.hint(self.turn, self.signature, is_full)
+
+    def _alone_on(self, node: str, filtering: Filtering, listed: Mask) -> IntArray | None:
+        """A node's row, if the pod passes there; None if all nodes are to be looked at."""
+        row = self.host.cache.columns.row_of.get(node)
         if row is None or not listed[row]:
             return None
         alone = np.zeros(len(listed), np.bool_)

@@ -17,6 +17,7 @@ from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.deciding.node_sampling import Sampler
+from kubescheduler.framework.deciding.opportunistic_batch import Turn
 from kubescheduler.framework.deciding.schedule_pod import Deciding
 
 
@@ -43,6 +44,7 @@ class FrameworkScheduler:
         self.rules = rules
         self.roster = Roster(cache.columns)
         self.sampler = Sampler()
+        self.batch = rules.batching(frame, bool(extenders))
         self._memory = Memory()
         self._fresh = partial(FrameworkScheduler, frame, cache, rules, extenders, None, percentage)
 
@@ -52,14 +54,22 @@ class FrameworkScheduler:
         return self.compiled.algorithm
 
     def schedule(
-        self, pod: Pod, *, thorough: bool = False, preempt: bool = False, cycle: CycleState | None = None
+        self,
+        pod: Pod,
+        *,
+        thorough: bool = False,
+        preempt: bool = False,
+        cycle: CycleState | None = None,
+        turn: Turn | None = None,
     ) -> Decision:
         """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
 
         thorough: score also when just one node fits, run every Filter on every node, and try no nominated node first.
         preempt: when nothing fits, also run the PostFilter plugins. cycle: the attempt's state, if the caller keeps it.
+        turn: which attempt it is of those of a scheduler that places one pod after the other; None: a question on its
+        own, which no earlier attempt has a say in.
         """
-        attempt = Deciding(self, pod, CycleState() if cycle is None else cycle, thorough)
+        attempt = Deciding(self, pod, CycleState() if cycle is None else cycle, thorough, turn)
         decision = attempt.decide()
         if not preempt or decision.host is not None or decision.error is not None:
             return decision

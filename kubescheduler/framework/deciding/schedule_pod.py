@@ -30,6 +30,8 @@ from kubescheduler.framework.deciding.extender_statuses import SCALE
 from kubescheduler.framework.deciding.filter_plugins import Passed
 from kubescheduler.framework.deciding.find_nodes import NO_ROWS, Finding, Host
 from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root, random_ranks
+from kubescheduler.framework.deciding.kept_ranking import KeptRanking
+from kubescheduler.framework.deciding.opportunistic_batch import Turn
 from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters, searches
 from kubescheduler.framework.deciding.pre_filter_plugins import outside
 from kubescheduler.framework.deciding.preemption_search import Search
@@ -50,13 +52,15 @@ class Deciding:
     pod: Pod
     cycle: CycleState
     thorough: bool
+    turn: Turn | None = None
+    """Which attempt of a scheduler's it is; None: a question on its own."""
     scored: FrameworkScores = attrs.field(factory=FrameworkScores)
     source: ScoreSource | None = None
     found: Finding = attrs.field(init=False)
 
     @found.default
     def _found(self) -> Finding:
-        return Finding(self.scheduler, self.pod, self.cycle, self.thorough)
+        return Finding(self.scheduler, self.pod, self.cycle, self.thorough, self.turn)
 
     def decide(self) -> Decision:
         """The whole attempt: PreFilter, Filter, extenders, Score, and the choice of a node."""
@@ -73,6 +77,8 @@ class Deciding:
                 host = names[self._score(state, snapshot, feasible, names)]
             elif len(feasible):
                 host = names[int(feasible[0])]
+            if host is not None:
+                self._keep(host, feasible, names)
         except SchedulingError as e:
             error, host = str(e), None
             self.scored, self.source = FrameworkScores(), None
@@ -89,6 +95,24 @@ class Deciding:
         if not scheduler.cache.columns.listed_count:
             raise SchedulingError(NO_NODES)
         return scheduler.cache.info(self.pod).naming(self.pod.node_name)
+
+    def _keep(self, host: str, feasible: IntArray, names: tuple[str, ...]) -> None:
+        """Keeps the ranking for the next pod."""
+        batch, turn, signature = self.scheduler.batch, self.turn, self.found.signature
+        if batch is None or turn is None:
+            return
+        ranking = None
+        if signature is not None and len(self.scored.totals):
+            columns = self.scheduler.cache.columns
+            ranking = KeptRanking(
+                names,
+                feasible.copy(),
+                self.scored.totals.copy(),
+                columns.ranks.copy(),
+                self.scheduler.tie_break,
+                columns.row_of[host],
+            )
+        batch.store(turn, signature, self.found.hint, host, ranking, others=max(0, len(self.scored.totals) - 1))
 
     # --- score -----------------------------------------------------------------------------
 
@@ -195,6 +219,7 @@ class Deciding:
             raws=self.scored.raws,
             pre_filter_plugins=narrowed.plugins,
             pre_filter_message="" if rejected is None else rejected.message,
+            from_kept_ranking=found.by_hint and host is not None,
         )
 
     def _own_words(self, passed: Passed, rows: int) -> tuple[Any, Any]:

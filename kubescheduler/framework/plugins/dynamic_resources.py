@@ -26,6 +26,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deallocated
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_no_claims
 from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, RESOURCE_CLAIM, RESOURCE_SLICE, Action
 from kubescheduler.queue.queueing_hints import Registered
 from predicates.dynamic_resources import (
@@ -94,6 +95,7 @@ class DynamicResources:
 
     name = NAME
     points = POINTS
+    sign = staticmethod(sign_no_claims)
 
     def __init__(self, args: DynamicResourcesArgs, handle: Handle, today: Callable[[], float]) -> None:
         gates = handle.feature_gates

@@ -9,6 +9,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+from kubescheduler.framework.plugins.signed_fields import sign_images
 from priorities import image_locality as rule
 from priorities.types import PriorityConfig
 
@@ -34,7 +35,7 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
     scoring = PriorityConfig(
         NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image, evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE
     )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+    return ColumnPlugin(NAME, POINTS, scoring=scoring, sign=sign_images)
 
 
 # --- what it is in each release ---------------------------------------------------------------

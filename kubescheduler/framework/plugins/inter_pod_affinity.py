@@ -21,6 +21,7 @@ from kubescheduler.framework.plugins.plugin_record import (
     InTreePlugin,
     PluginReason,
 )
+from kubescheduler.framework.plugins.signed_fields import sign_labels, sign_no_pod_affinity
 from kubescheduler.queue.cluster_events import POD, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, picks
 from predicates.interpod_framework import predicate_1_20, predicate_1_36
@@ -63,6 +64,7 @@ def inter_pod_affinity_1_36(args: InterPodAffinityArgs | None, _: Handle) -> Col
         points=POINTS,
         check=predicate_1_36(),
         scoring=scoring_1_36(args.hard_pod_affinity_weight, ignores_others=ignores_others),
+        sign=sign_no_pod_affinity if ignores_others else sign_labels,
         filter_alone='reading "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
     )

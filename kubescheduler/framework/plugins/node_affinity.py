@@ -29,6 +29,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_node_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED
 from predicates.node_identity import (
     explain_selection_framework,
@@ -137,6 +138,7 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             evidence=added_preference_evidence(added.preferred),
             pre_score=pre_score,
         ),
+        sign=sign_node_affinity,
     )
 
 

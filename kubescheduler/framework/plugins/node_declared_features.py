@@ -10,6 +10,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_features
 from kubescheduler.queue.cluster_events import NODE, Action
 from kubescheduler.queue.queueing_hints import Registered
 from predicates.declared_features import check_declared_features, explain_features, needs_features
@@ -32,7 +33,7 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     applies = needs_features if enabled else _needs_nothing
     evidence = filter_evidence(NAME, explain_features)
     rule = FitPredicate(NAME, check_declared_features, Reads.NODE, applies, unresolvable=always, evidence=evidence)
-    return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED if enabled else None)
+    return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED if enabled else None, sign=sign_features)
 
 
 # --- what it is in each release ---------------------------------------------------------------

@@ -12,6 +12,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_node_name
 from kubescheduler.queue.cluster_events import NODE, Action
 from kubescheduler.queue.queueing_hints import Registered
 from predicates.node_identity import explain_host, names_a_node, pod_fits_host, pod_fits_host_1_36
@@ -25,7 +26,7 @@ POINTS = frozenset({Point.FILTER})
 def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
     evidence = filter_evidence(NAME, explain_host)
     rule = FitPredicate(NAME, check, Reads.NODE, names_a_node, unresolvable=always, evidence=evidence)
-    return ColumnPlugin(NAME, POINTS, rule)
+    return ColumnPlugin(NAME, POINTS, rule, sign=sign_node_name)
 
 
 def node_name_1_20(_: Any, __: Handle) -> ColumnPlugin:

@@ -10,6 +10,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_host_ports
 from kubescheduler.queue.cluster_events import NODE, POD, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import Registered
 from predicates.ports import (
@@ -52,7 +53,7 @@ def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
         amounts=True,
         evidence=filter_evidence(NAME, explain_ports(host_ports_1_36)),
     )
-    return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_36)
+    return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_36, sign=sign_host_ports)
 
 
 # --- what it is in each release ---------------------------------------------------------------

@@ -15,6 +15,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+from kubescheduler.framework.plugins.signed_fields import signed_resources
 from priorities.requested_evidence import balance_evidence_1_20, balance_evidence_1_36
 from priorities.requested_framework import (
     asks_for_any_1_36,
@@ -57,7 +58,7 @@ def node_resources_balanced_allocation_1_36(
         pre_score=partial(asks_for_any_1_36, names),
         evidence=balance_evidence_1_36(NAME, names, devices),
     )
-    return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring)
+    return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring, sign=signed_resources(handle.feature_gates))
 
 
 # --- args --------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import signed_resources
 from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, Action
 from kubescheduler.queue.queueing_hints import Registered
 from predicates import resources as rule
@@ -135,7 +136,9 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
         reads=reads_of(devices),
         evidence=_evidence(strategy, devices),
     )
-    return ColumnPlugin(NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED)
+    return ColumnPlugin(
+        NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED, sign=signed_resources(handle.feature_gates)
+    )
 
 
 def provided_by_class(snapshot: Snapshot, resource: str) -> bool:

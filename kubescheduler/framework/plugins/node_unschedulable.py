@@ -10,6 +10,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_tolerations
 from kubescheduler.queue.cluster_events import NODE, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
 from predicates.refusal_evidence import filter_evidence
@@ -26,7 +27,7 @@ def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always, evidence=evidence
     )
-    return ColumnPlugin(NAME, POINTS, rule)
+    return ColumnPlugin(NAME, POINTS, rule, sign=sign_tolerations)
 
 
 # --- what it is in each release ---------------------------------------------------------------

@@ -15,6 +15,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.queue.cluster_events import ATTACHMENT, CSI_NODE, POD, PVC, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
 from predicates.csi_volumes import CSINodeLimits, csi_limits_1_20, explain_limits
@@ -46,7 +47,7 @@ def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     check = csi_limits_with_scaling if handle.feature_gates.get(SCALING, False) else csi_limits_1_36
     evidence = filter_evidence(NAME, explain_limits_1_36)
     rule = FitPredicate(NAME, check, READS, may_use_csi, unresolvable=is_unresolvable, evidence=evidence)
-    return ColumnPlugin(NAME, POINTS_1_36, rule)
+    return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 
 
 # --- what it is in each release ---------------------------------------------------------------

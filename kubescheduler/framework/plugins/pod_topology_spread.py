@@ -26,8 +26,10 @@ from kubescheduler.framework.args.field_errors import (
 from kubescheduler.framework.args.selector_fields import requirements
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.pod_signature import never_signed
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_no_constraints
 from kubescheduler.queue.cluster_events import NODE, POD, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered, picks
 from predicates import spread_framework as predicates
@@ -76,6 +78,7 @@ def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> C
         points=POINTS,
         check=predicates.pod_topology_spread_1_36(rules),
         scoring=priorities.pod_topology_spread_1_36(rules),
+        sign=never_signed if rules.defaults else sign_no_constraints,
         filter_alone='reading "PreFilterPodTopologySpread" from cycleState: not found',
         score_alone='reading "PreScorePodTopologySpread" from cycleState: not found',
     )

@@ -12,6 +12,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_tolerations
 from kubescheduler.queue.cluster_events import NODE, Action
 from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
 from predicates.refusal_evidence import filter_evidence
@@ -52,6 +53,7 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
             valuewise=True,
             evidence=TOLERATION_EVIDENCE,
         ),
+        sign=sign_tolerations,
         score_alone=unprepared,
     )
 

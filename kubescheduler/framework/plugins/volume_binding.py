@@ -29,6 +29,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes, VolumeBooks
 from kubescheduler.queue.cluster_events import CSI_CAPACITY, CSI_DRIVER, CSI_NODE, PV, PVC, STORAGE_CLASS, Action
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
@@ -95,6 +96,7 @@ class VolumeBinding:
 
     name = NAME
     filter_alone = "not found"
+    sign = staticmethod(sign_volumes)
 
     def __init__(
         self,

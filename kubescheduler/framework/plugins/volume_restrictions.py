@@ -10,6 +10,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.queue.cluster_events import NODE, POD, PVC, Action, ClusterEvent
 from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
 from predicates.disks import (
@@ -61,7 +62,7 @@ def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
         unresolvable=is_missing_claim,
         evidence=EVIDENCE,
     )
-    return ColumnPlugin(NAME, POINTS_1_36, rule, filter_alone=UNPREPARED)
+    return ColumnPlugin(NAME, POINTS_1_36, rule, filter_alone=UNPREPARED, sign=sign_volumes)
 
 
 # --- what it is in each release ---------------------------------------------------------------

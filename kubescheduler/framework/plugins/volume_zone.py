@@ -10,6 +10,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.queue.cluster_events import PV, PVC, STORAGE_CLASS, Action
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
 from predicates.refusal_evidence import filter_evidence
@@ -43,7 +44,7 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
         unresolvable=always,
         evidence=filter_evidence(NAME, explain_zones_1_36),
     )
-    return ColumnPlugin(NAME, POINTS_1_36, rule)
+    return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 
 
 # --- what it is in each release ---------------------------------------------------------------

@@ -13,7 +13,7 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.clocks import Timekeeper
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.observer import Watch
+from kubescheduler.framework.contract.observer import Observer, Watch
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
@@ -80,6 +80,16 @@ class ProfilePlugins:
     def post_filters(self) -> tuple[Plugin, ...]:
         """The PostFilter plugins."""
         return self.at(Point.POST_FILTER)
+
+    @property
+    def feature_gates(self) -> Mapping[str, bool]:
+        """Every gate of the release → whether it is on."""
+        return self.handle.feature_gates
+
+    @property
+    def observer(self) -> Observer:
+        """Who is told what can be measured."""
+        return self.watch.observer
 
     def held(self, pod: Pod) -> HeldPod | None:
         """The waiting pod, while Permit plugins hold it."""

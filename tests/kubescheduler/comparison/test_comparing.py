@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import attrs
 import pytest
 
 from clusterstate.errors import ConfigError
@@ -13,6 +14,7 @@ from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparing import Cause, column_names, compare
 from kubescheduler.comparison.comparison_document import change_document
 from kubescheduler.engine.spec import EngineSpec
+from tests.support.batching import NO_DEFAULTS, filling, sized
 from tests.support.compared import GIB, LEAST, MOST, Policies, check_sums, node, pod
 
 CHECK = "PodFitsResources"
@@ -35,6 +37,31 @@ def test_the_same_engine_decides_the_same() -> None:
     assert found.pods[0].changes[0].cause is Cause.SAME
     assert found.summary == ({Cause.SAME: 1},)
     assert found.names == ("1.16 #1", "1.16 #2")
+
+
+# --- kept rankings -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gates", "cause"),
+    [("", Cause.KEPT_RANKING), ("OpportunisticBatching=false", Cause.CHANGED_FORMULA)],
+    ids=["batching", "gate off"],
+)
+def test_a_node_from_a_kept_ranking_is_not_explained_by_scores(policies: Policies, gates: str, cause: Cause) -> None:
+    """The new scheduler looks at no other node than the one it takes."""
+    packing = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
+    new = policies.profile({"NodeResourcesFit": packing, NO_DEFAULTS["name"]: NO_DEFAULTS["args"]}, NodeResourcesFit=1)
+    nodes = [sized("small", 3), sized("medium", 4), sized("large", 5), sized("huge", 6)]
+    pods = [filling("p1"), filling("p2")]
+    old = policies.policy("1.16", checks=[CHECK], LeastRequestedPriority=1)
+    found = compare(nodes, pods, old, [attrs.evolve(new, feature_gates=gates)], mode="sequence")
+    assert [[outcome.host for outcome in one.outcomes] for one in found.pods] == [
+        ["huge", "small"],
+        ["large", "medium"],
+    ]
+    change, outcome = found.pods[1].changes[0], found.pods[1].outcomes[1]
+    assert change.cause is cause
+    assert (change.contributions == ()) == (outcome.notes != ()) == (outcome.total is None) == (not gates)
 
 
 # --- sequences -----------------------------------------------------------------------------

@@ -65,8 +65,8 @@ def test_defaults_of_the_framework_releases(release: str, on: int, off: int) -> 
     [
         ("1.16", "CSIMigration=true,PodOverhead=true", ["CSIMigration=true"]),
         ("1.20", "PodOverhead=false,CSIStorageCapacity=true", ["PodOverhead=false"]),
-        ("1.36", "OpportunisticBatching=false,DRADeviceTaints=false", ["OpportunisticBatching=false"]),
-        ("1.36", "OpportunisticBatching=true", []),
+        ("1.36", "SchedulerAsyncPreemption=false,DRADeviceTaints=false", ["SchedulerAsyncPreemption=false"]),
+        ("1.36", "OpportunisticBatching=false", []),
         ("1.4", "", []),
     ],
 )

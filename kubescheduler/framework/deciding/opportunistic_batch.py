@@ -1,0 +1,192 @@
+"""Opportunistic batching (1.36): a pod like the one before, which filled its node, takes the next node of its ranking.
+
+Pods are alike that have the same signature: what every PreFilter, Filter, PreScore and Score plugin of the profile
+reads of a pod. No pod has one where a plugin cannot sign, and none in a scheduler with extenders. Where the last chosen
+node does not refuse the pod, the ranking is of no use, as nobody knows how that node would score now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import SchedulingError
+from kubescheduler.framework.contract.custom_answers import custom_fragments
+from kubescheduler.framework.contract.observer import Observer
+from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.pod_signature import Fragments, Sign, SignedPod, never_signed
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.deciding.adapters import column_check, column_score
+from kubescheduler.framework.deciding.compiled_profile import Frame
+from kubescheduler.framework.deciding.kept_ranking import KeptRanking
+
+MAX_AGE = 0.5
+"""Seconds for which a ranking is kept."""
+
+SIGNED_POINTS = (Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE)
+SCHEDULER_NAME = "schedulerName"
+
+Signature = Fragments
+"""Of a pod; compared by value."""
+
+
+@attrs.frozen
+class Turn:
+    """Where an attempt stands in the row of all attempts of a scheduler."""
+
+    number: int
+    """Of the scheduling cycle: one more with every pod that leaves the queue."""
+    now: float
+    """Seconds."""
+
+
+@attrs.frozen(eq=False)
+class Signers:
+    """The plugins of a profile that sign pods."""
+
+    signs: tuple[Sign, ...]
+
+    @classmethod
+    def of(cls, frame: Frame) -> Signers | None:
+        """None where no pod can have a signature. Upstream: computeBatchablePlugins."""
+        plugins = {plugin.name: plugin for point in SIGNED_POINTS for plugin in frame.at(point)}
+        signs = list(dict.fromkeys(map(sign_of, plugins.values())))
+        known = tuple(sign for sign in signs if sign is not None and sign is not never_signed)
+        return cls(known) if len(known) == len(signs) else None
+
+    def signature(self, given: SignedPod) -> Signature | None:
+        """The pod's; None when a plugin cannot sign it. Upstream: frameworkImpl.SignPod."""
+        found: dict[str, Any] = {SCHEDULER_NAME: given.info.spec.scheduler_name}
+        for sign in self.signs:
+            fragments = sign(given)
+            if fragments is None:
+                return None
+            found.update(fragments)
+        return found
+
+
+def sign_of(plugin: Plugin) -> Sign | None:
+    """How a plugin signs pods; None: it does not."""
+    if column_check(plugin) is not None or column_score(plugin) is not None:
+        sign: Sign | None = getattr(plugin, "sign", None)
+        return sign
+    if not callable(getattr(plugin, "sign_pod", None)):
+        return None
+
+    def sign_pod(given: SignedPod) -> Fragments | None:
+        try:
+            return custom_fragments(plugin, given.pod)
+        except SchedulingError:
+            return None
+
+    return sign_pod
+
+
+@attrs.frozen(eq=False)
+class Kept:
+    """A ranking that pods may take nodes of."""
+
+    signature: Signature
+    """Of the pod that was scored."""
+    ranking: KeptRanking
+    since: float
+
+
+@attrs.define(eq=False)
+class OpportunisticBatch:
+    """What a profile keeps from one attempt for the next. Upstream: 1.36 OpportunisticBatch.
+
+    What could not be used is not thrown away at once: it is replaced, or dropped, by the next pod that gets a node.
+    """
+
+    signers: Signers | None
+    """None: no pod has a signature."""
+    observer: Observer
+    profile: str
+    _kept: Kept | None = None
+    _last: tuple[int, str] = (0, "")
+    """The number and the node of the last attempt that found one."""
+
+    def signature(self, given: SignedPod) -> Signature | None:
+        """The signature of a pod; None: it has none."""
+        return None if self.signers is None else self.signers.signature(given)
+
+    def hint(self, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]) -> str:
+        """The node to try first, which is no longer in the ranking then; empty when there is none.
+
+        is_full: whether the last chosen node refuses the pod; None: it is gone. Upstream: GetNodeHint.
+        """
+        kept = self._usable(turn, signature, is_full)
+        if kept is None:
+            self.observer.batch_attempt("no_hint", self.profile)
+            return ""
+        return kept.ranking.pop()
+
+    def _usable(self, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]) -> Kept | None:
+        """What is kept, if the pod may take a node of it."""
+        kept = self._kept
+        if kept is None or not kept.ranking.left:
+            return None
+        reason = next(self._obstacles(kept, turn, signature, is_full), "")
+        if not reason:
+            return kept
+        self.observer.batch_flushed(reason, self.profile)
+        return None
+
+    def _obstacles(
+        self, kept: Kept, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]
+    ) -> Iterator[str]:
+        """Why it may not, in upstream's order. An attempt that failed makes the next number skip it."""
+        number, node = self._last
+        if turn.number != number + 1:
+            yield "pod_skipped"
+        if signature is None or signature != kept.signature:
+            yield "pod_incompatible"
+        if turn.now > kept.since + MAX_AGE:
+            yield "expired"
+        full = is_full(node)
+        if full is None:
+            yield "node_missing"
+        if not full:
+            yield "node_not_full"
+
+    def store(
+        self,
+        turn: Turn,
+        signature: Signature | None,
+        hint: str,
+        chosen: str,
+        ranking: KeptRanking | None,
+        *,
+        others: int,
+    ) -> None:
+        """An attempt found a node. ranking: of the nodes that were scored; None: none were, or the pod is not signed.
+        others: how many were scored beside the chosen one.
+
+        Upstream: StoreScheduleResults.
+        """
+        self._last = turn.number, chosen
+        if hint == chosen:
+            self.observer.batch_attempt("hint_used", self.profile)
+            return
+        if hint:
+            self.observer.batch_attempt("hint_not_used", self.profile)
+        if signature is not None and ranking is not None and others:
+            self._kept = Kept(signature, ranking, turn.now)
+            return
+        self.observer.batch_flushed("pod_not_batchable" if others else "empty_list", self.profile)
+        self._kept = None
+
+
+def no_batching(_: Frame, __: bool) -> None:
+    """Releases before 1.35 score the nodes for every pod."""
+
+
+def opportunistic_batching(frame: Frame, extenders: bool) -> OpportunisticBatch | None:
+    """What a profile keeps, None with the gate off. extenders: whether the scheduler has any; then no pod is signed."""
+    if not frame.feature_gates.get("OpportunisticBatching", True):
+        return None
+    signers = None if extenders else Signers.of(frame)
+    return OpportunisticBatch(signers, frame.observer, frame.profile_name)
