@@ -36,6 +36,16 @@ class LogLine:
     """The verbosity from which on it is written."""
 
 
+def warning_line(text: str) -> LogLine:
+    """Something may go wrong."""
+    return LogLine(Severity.WARNING, text)
+
+
+def error_line(text: str) -> LogLine:
+    """Something went wrong."""
+    return LogLine(Severity.ERROR, text)
+
+
 def structured(message: str, **pairs: Any) -> str:
     """A message with keys and values, as klog's InfoS writes it.
 

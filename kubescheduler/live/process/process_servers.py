@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.logs.log_lines import LogLine, error_line
 from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.trust_watch import watch_trust
@@ -38,8 +38,8 @@ class ServedProcess:
     is_stopping: Callable[[], bool]
     has_read: Callable[[], bool]
     """Whether everything that was there at the start is taken in."""
-    says: Callable[[str], None]
-    """Writes a line of the log."""
+    log: Callable[[LogLine], None]
+    """Writes a line."""
     keep: Callable[[ApiClient], None]
     """Gets each client that is made, to close it in the end."""
     clock: WallClock
@@ -48,15 +48,6 @@ class ServedProcess:
     verbosity: Verbosity = attrs.field(factory=Verbosity)
     observed: Observed = lambda _name, _path, _passed: None
     """Told of every health check."""
-
-
-INFORMATION = ("Serving ", "Generated ")
-"""How the lines of servers begin that are no errors."""
-
-
-def served_line(log: LogWriter, text: str) -> None:
-    """Writes a line of the servers."""
-    (log.info if text.startswith(INFORMATION) else log.error)(text)
 
 
 def checks_of(settings: LiveSettings, process: ServedProcess) -> ProcessChecks:
@@ -82,7 +73,10 @@ def process_servers(settings: LiveSettings, serving: ServingSettings, process: S
         return made
 
     def watch(source: ApiClient, changed: Callable[[Data], None]) -> Coroutine[Any, Any, None]:
-        return watch_trust(source, changed, release.informers, process.says, process.clock, process.rng)
+        def trouble(text: str) -> None:
+            process.log(error_line(text))
+
+        return watch_trust(source, changed, release.informers, trouble, process.clock, process.rng)
 
     parts = ServedParts(
         release.name,
@@ -90,7 +84,7 @@ def process_servers(settings: LiveSettings, serving: ServingSettings, process: S
         process.metrics,
         client,
         watch,
-        process.says,
+        process.log,
         process.clock,
         process.rng,
         process.verbosity,

@@ -30,7 +30,7 @@ from kubescheduler.live.process.candidacy import checked_timing, listener, lock_
 from kubescheduler.live.process.ending import Ending
 from kubescheduler.live.process.events_lookup import look_up_events
 from kubescheduler.live.process.live_settings import LiveSettings
-from kubescheduler.live.process.process_servers import ServedProcess, process_servers, served_line
+from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.serving.serving_settings import ServingSettings
@@ -285,7 +285,7 @@ class SchedulerProcess:
             is_overdue=lambda seconds: self._elector is not None and self._elector.is_overdue(seconds),
             is_stopping=self._stopping.is_set,
             has_read=lambda: hasattr(self, "scheduler") and self.scheduler.caught_up.is_set(),
-            says=lambda text: served_line(self._log, text),
+            log=self._log.put,
             keep=self._clients.append,
             clock=self._clock,
             rng=self._rng,

@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 
 from clusterstate.errors import ConfigError
+from kubescheduler.live.logs.log_lines import LogLine, error_line, warning_line
 from kubescheduler.live.serving.authentication_config import (
     CLIENT_CA,
     NO_CLIENT,
@@ -45,10 +46,10 @@ class TrustSettings:
 class TrustKeeper:
     """Puts together what files and the ConfigMap say, and tells when that changes. For the I/O thread."""
 
-    def __init__(self, settings: TrustSettings, says: Callable[[str], None]) -> None:
+    def __init__(self, settings: TrustSettings, log: Callable[[LogLine], None]) -> None:
         """Raises ConfigError for files that cannot be used."""
         self._settings = settings
-        self._says = says
+        self._log = log
         self._told = ClientTrust()
         self.changed: Callable[[bytes], None] = lambda _: None
         """Told of all authorities as PEM."""
@@ -61,7 +62,7 @@ class TrustKeeper:
         try:
             self._told = trust_of(data)
         except ConfigError as error:
-            self._says(str(error))
+            self._log(error_line(str(error)))
             return
         self._tell()
 
@@ -70,7 +71,7 @@ class TrustKeeper:
         try:
             self._files = self._from_files()
         except ConfigError as error:
-            self._says(str(error))
+            self._log(error_line(str(error)))
             return
         self._tell()
 
@@ -102,20 +103,23 @@ class TrustKeeper:
     def cannot_look_up(self) -> None:
         """Nobody says where the ConfigMap is: logs what will not work."""
         if not self._settings.client_ca_file:
-            self._says(NO_CLIENT.format(key=CLIENT_CA, what="client certificate"))
+            self._warn(NO_CLIENT.format(key=CLIENT_CA, what="client certificate"))
         if not self._settings.proxy_ca_file:
-            self._says(NO_CLIENT.format(key=PROXY_CA, what="request-header client certificate"))
+            self._warn(NO_CLIENT.format(key=PROXY_CA, what="request-header client certificate"))
 
     def failed(self, error: ApiError) -> None:
         """The ConfigMap could not be read; one that is not there is none. Raises ConfigError where it has to be."""
         if error.code == 404:
             return
         if error.code == 403:
-            self._says(NO_RIGHTS)
+            self._warn(NO_RIGHTS)
         if not self._settings.tolerates_failure:
             raise ConfigError(f"unable to load configmap based request-header-client-ca-file: {error}")
         for line in TOLERATED:
-            self._says(line.format(error=error))
+            self._warn(line.format(error=error))
+
+    def _warn(self, text: str) -> None:
+        self._log(warning_line(text))
 
 
 def _pool(path: str, what: str) -> CertificatePool:

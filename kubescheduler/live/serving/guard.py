@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from clusterstate.api_names import go_quote
+from kubescheduler.live.logs.log_lines import LogLine, error_line, structured
 from kubescheduler.live.serving.authenticator import Authenticator
 from kubescheduler.live.serving.authorizer import Authorizer
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, forbidden_text, internal_error
@@ -46,12 +46,12 @@ class DelegatingGuard:
     """The API server says who somebody is, and what they may: the secure port."""
 
     def __init__(
-        self, authenticator: Authenticator, authorizer: Authorizer, refused: Refused, says: Callable[[str], None]
+        self, authenticator: Authenticator, authorizer: Authorizer, refused: Refused, log: Callable[[LogLine], None]
     ) -> None:
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._refused = refused
-        self._says = says
+        self._log = log
 
     async def refusal(
         self, request: HttpRequest, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]
@@ -60,7 +60,7 @@ class DelegatingGuard:
         try:
             user = await self._authenticator.authenticate(chain, headers)
         except AuthenticationError as error:
-            self._says(f'"Unable to authenticate the request" err={go_quote(str(error))}')
+            self._log(error_line(structured("Unable to authenticate the request", err=str(error))))
             return self._refused(401, "Unauthorized", "Unauthorized", request)
         verb = request.method.lower()
         try:

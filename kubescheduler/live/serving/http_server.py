@@ -10,9 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.live.logs.verbosity import Verbosity
+from kubescheduler.live.logs.log_lines import LogLine, Severity, error_line, structured
 from kubescheduler.live.serving.guard import Guard
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, error_answer
 from kubescheduler.live.serving.routes import Routes
@@ -58,8 +57,7 @@ class HttpServer:
         guard: Guard,
         *,
         tls: TlsContexts | None = None,
-        verbosity: Verbosity | None = None,
-        says: Callable[[str], None] = lambda _: None,
+        log: Callable[[LogLine], None] = lambda _: None,
     ) -> None:
         """tls: None for plain HTTP."""
         self.listener = listener
@@ -67,8 +65,7 @@ class HttpServer:
         self._routes = routes
         self._guard = guard
         self._tls = tls
-        self._verbosity = Verbosity() if verbosity is None else verbosity
-        self._says = says
+        self._log = log
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
@@ -93,8 +90,7 @@ class HttpServer:
         started = time.monotonic()
         asked = await _read(request)
         answer = await self._guarded(request, asked)
-        if self._verbosity.level >= LOGGED_FROM:
-            self._log(request, asked, answer, time.monotonic() - started)
+        self._log(_line(request, asked, answer, time.monotonic() - started))
         response = web.Response(status=answer.code, body=answer.body, headers=dict(answer.headers))
         response.headers["Content-Type"] = answer.content_type
         response.headers["Cache-Control"] = "no-cache, private"
@@ -109,15 +105,22 @@ class HttpServer:
             refusal = await self._guard.refusal(asked, client_chain(connection), request.headers.items())
             return self._routes.answer(asked) if refusal is None else refusal
         except Exception as error:
-            self._says(f"{asked.method} {asked.target}: {type(error).__name__}: {error}")
+            self._log(error_line(f"{asked.method} {asked.target}: {type(error).__name__}: {error}"))
             return error_answer("This request caused apiserver to panic. Look in the logs for details.", 500)
 
-    def _log(self, request: web.Request, asked: HttpRequest, answer: HttpAnswer, seconds: float) -> None:
-        agent = go_quote(request.headers.get("User-Agent", ""))
-        self._says(
-            f'"HTTP" verb="{asked.method}" URI={go_quote(asked.target)} latency="{seconds * 1000:.3f}ms" '
-            f'userAgent={agent} audit-ID="" srcIP={go_quote(str(request.remote))} resp={answer.code}'
-        )
+
+def _line(request: web.Request, asked: HttpRequest, answer: HttpAnswer, seconds: float) -> LogLine:
+    """What is logged of a request. Upstream: httplog."""
+    said = structured(
+        "HTTP",
+        verb=asked.method,
+        URI=asked.target,
+        latency=f"{seconds * 1000:.3f}ms",
+        userAgent=request.headers.get("User-Agent", ""),
+        srcIP=str(request.remote),
+        resp=answer.code,
+    )
+    return LogLine(Severity.INFO, said, LOGGED_FROM)
 
 
 async def _read(request: web.Request) -> HttpRequest:

@@ -11,6 +11,7 @@ import attrs
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.logs.log_lines import LogLine, Severity, error_line, warning_line
 from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.serving.authentication_config import Data, read_once
 from kubescheduler.live.serving.authenticator import Authenticator
@@ -51,8 +52,8 @@ class ServedParts:
     client: Callable[[ServerAccess], ApiClient]
     """Makes a client for reviews; the maker closes it."""
     watch: Watch
-    says: Callable[[str], None]
-    """Writes a line of the log."""
+    log: Callable[[LogLine], None]
+    """Writes a line."""
     clock: WallClock
     rng: random.Random
     verbosity: Verbosity = attrs.field(factory=Verbosity)
@@ -83,16 +84,16 @@ class SchedulerServers:
         for one in settings.insecure:
             listener = listening_socket(one.address, one.port)
             routes = self._routes(health=one.health, metrics=one.metrics)
-            self.insecure.append(HttpServer(listener, routes, OpenGuard(), **self._logging()))
+            self.insecure.append(HttpServer(listener, routes, OpenGuard(), log=self._parts.log))
 
     async def start(self) -> None:
         """Answers from now on."""
         for server in self.insecure:
             await server.start()
-            self._parts.says(f"Serving healthz insecurely on {shown_address(server.listener)}")
+            self._parts.log(LogLine(Severity.INFO, f"Serving healthz insecurely on {shown_address(server.listener)}"))
         if self.secure is not None:
             await self.secure.start()
-            self._parts.says(f"Serving securely on {shown_address(self.secure.listener)}")
+            self._parts.log(LogLine(Severity.INFO, f"Serving securely on {shown_address(self.secure.listener)}"))
         self._tasks = [asyncio.create_task(work) for work in self._background]
         self._background = []
 
@@ -105,9 +106,6 @@ class SchedulerServers:
             work.close()
         for server in (*self.insecure, *(() if self.secure is None else (self.secure,))):
             await server.stop()
-
-    def _logging(self) -> dict[str, Any]:
-        return {"verbosity": self._parts.verbosity, "says": self._parts.says}
 
     # --- pages -------------------------------------------------------------------------------------
 
@@ -142,7 +140,7 @@ class SchedulerServers:
         except BaseException:
             listener.close()
             raise
-        return HttpServer(listener, self._routes(), guard, tls=tls, **self._logging())
+        return HttpServer(listener, self._routes(), guard, tls=tls, log=self._parts.log)
 
     async def _contexts(self) -> TlsContexts:
         """With the certificate that is given, or was kept, or is made now."""
@@ -156,10 +154,10 @@ class SchedulerServers:
 
     def _kept(self, tls: TlsSettings, pair: PemPair) -> TlsContexts:
         if not tls.folder:
-            self._parts.says("Generated self-signed cert in-memory")
+            self._parts.log(LogLine(Severity.INFO, "Generated self-signed cert in-memory"))
             return TlsContexts(tls, pair)
         files = keep_pair(tls.folder, COMPONENT, pair)
-        self._parts.says(f"Generated self-signed cert ({files.certificate}, {files.key})")
+        self._parts.log(LogLine(Severity.INFO, f"Generated self-signed cert ({files.certificate}, {files.key})"))
         return TlsContexts(attrs.evolve(tls, files=files))
 
     async def _guard(self, tls: TlsContexts) -> DelegatingGuard:
@@ -171,12 +169,12 @@ class SchedulerServers:
             reviews = ReviewClient(client, rules.token_reviews, parts.clock, parts.rng)
             tokens = TokenAuthenticator(reviews, settings.token_seconds, parts.clock)
         authenticator = Authenticator(lambda: trust.trust, tokens, parts.clock, credential_id=rules.credential_id)
-        return DelegatingGuard(authenticator, await self._authorizer(), rules.refused, parts.says)
+        return DelegatingGuard(authenticator, await self._authorizer(), rules.refused, parts.log)
 
     async def _trust(self, client: ApiClient | None, tls: TlsContexts) -> TrustKeeper:
         """By whose word clients are believed: what files and the ConfigMap say, kept up to date."""
         settings, parts = self._settings.access.trust, self._parts
-        keeper = TrustKeeper(settings, parts.says)
+        keeper = TrustKeeper(settings, parts.log)
         if settings.looks_up and client is None:
             keeper.cannot_look_up()
         elif settings.looks_up and client is not None:
@@ -196,7 +194,7 @@ class SchedulerServers:
             try:
                 tls.trust(authorities)
             except ConfigError as error:
-                self._parts.says(str(error))
+                self._parts.log(error_line(str(error)))
 
         return trust
 
@@ -208,13 +206,13 @@ class SchedulerServers:
             try:
                 tls.reload()
             except ConfigError as error:
-                self._parts.says(str(error))
+                self._parts.log(error_line(str(error)))
 
     async def _authorizer(self) -> Authorizer:
         settings, rules, parts = self._settings.access, self._rules, self._parts
         client = await self._client(settings.authorization_kubeconfig)
         if client is None:
-            parts.says(NO_AUTHORIZATION)
+            parts.log(warning_line(NO_AUTHORIZATION))
             return Authorizer(settings.always_allowed, None)
         reviews = ReviewClient(client, rules.access_reviews, parts.clock, parts.rng)
         access = AccessReviews(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flag_kinds import written_value
 from kubescheduler.live.flags.flag_parsing import Flag, FlagValues
@@ -84,25 +83,17 @@ def serving_settings(
     *,
     profiling: bool,
 ) -> ServingSettings:
-    """Reads and checks the flags of a release. Raises ConfigError with every problem."""
-    found: dict[str, Any] = {}
-    problems = list(port_problems(flags))
-    readers: dict[str, Callable[[FlagValues], Any]] = {"address": _address, "tls": _tls, "access": _access}
-    for field, read in readers.items():
-        try:
-            found[field] = read(flags)
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems)
+    """Reads the flags of a release, whose ports were checked. Raises ConfigError for TLS that there is not."""
     return ServingSettings(
+        address=flags["bind-address"],
         port=flags["secure-port"],
         shares_port=bool(flags.values.get("permit-port-sharing")),
         insecure=tuple(insecure),
         flags={flag.name: written_value(flag.kind, flags[flag.name]) for flag in table},
         configuration=configuration,
         profiling=profiling,
-        **found,
+        tls=_tls(flags),
+        access=_access(flags),
     )
 
 
@@ -123,7 +114,10 @@ def _place(text: str) -> tuple[str, int]:
     host = host.removeprefix("[").removesuffix("]") or "0.0.0.0"
     if not port.isdecimal():
         raise ConfigError(f"address {text}: invalid port")
-    _checked_address(host, f"{go_quote(text)} is an invalid address")
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        raise ConfigError(f"address {text}: invalid IP address") from None
     return host, int(port)
 
 
@@ -139,23 +133,6 @@ def port_problems(flags: FlagValues) -> list[str]:
             f"--port {flags['port']} must be between 0 and 65535, inclusive. 0 for turning off insecure (HTTP) port"
         )
     return found
-
-
-def _checked_address(text: str, problem: str) -> str:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        raise ConfigError(problem) from None
-    return text
-
-
-def _address(flags: FlagValues) -> str:
-    if "address" in flags.values:
-        _checked_address(flags["address"], f"--address {flags['address']} is an invalid IP address")
-    text = flags["bind-address"]
-    return _checked_address(
-        text, f'invalid argument {go_quote(text)} for "--bind-address" flag: failed to parse IP: {go_quote(text)}'
-    )
 
 
 def _tls(flags: FlagValues) -> TlsSettings:

@@ -89,11 +89,15 @@ class TlsContexts:
             raise ConfigError(f"tls: failed to use the certificate and its key: {error}") from None
         return context
 
-    def _choose(self, connection: Any, name: str | None, _: object) -> None:
-        """Called when a connection begins. name: the host that the client wants."""
-        wanted = (name or "").lower()
+    def chosen(self, name: str) -> ssl.SSLContext:
+        """The context for a client that wants a host, by name; empty: any."""
+        wanted = name.lower()
         parent = "*." + wanted.partition(".")[2]
-        connection.context = self._by_name.get(wanted) or self._by_name.get(parent) or self._default
+        return self._by_name.get(wanted) or self._by_name.get(parent) or self._default
+
+    def _choose(self, connection: Any, name: str | None, _: object) -> None:
+        """Called when a connection begins."""
+        connection.context = self.chosen(name or "")
 
 
 def _show(context: ssl.SSLContext, pair: PemPair) -> None:

@@ -1,0 +1,125 @@
+"""The servers of a whole process: when it is ready, and what it says while it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.live.flags.flag_parsing import parse_flags
+from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
+from kubescheduler.live.process.process_options import CommandLine, settings_of
+from kubescheduler.live.process.release_live import live_release
+from kubescheduler.live.process.scheduler_process import SchedulerProcess
+from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSettings
+from tests.support.apiserver import ApiServer
+from tests.support.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
+
+SECONDS = 20.0
+
+
+def reachable(served: ServedScheduler, path: str) -> Got | None:
+    """The answer of a server that may not listen yet."""
+    try:
+        return served.ask(path)
+    except OSError:
+        return None
+
+
+def test_ready_once_everything_is_read(server: ApiServer, tmp_path: Path) -> None:
+    """A process answers from the start, is ready when it has taken in all objects, and not while it ends."""
+    may_read = threading.Event()
+
+    async def hold(request: Any) -> None:
+        if request.path.endswith("/nodes"):
+            await asyncio.get_running_loop().run_in_executor(None, may_read.wait, SECONDS)
+
+    server.faults.append(hold)
+    serving = asking(kubeconfig(tmp_path, server.url))
+    settings = LiveSettings(
+        live_release("1.36"),
+        EngineSpec(release="1.36").engine(lambda _: None),
+        ServerSettings(master=server.url, qps=0),
+        LeaderElection(leader_elect=True),
+        serving=serving,
+    )
+    log: list[str] = []
+    process = SchedulerProcess(settings, LogWriter(log.append))
+    served = ServedScheduler(serving, Health(), log)
+    statuses: list[int] = []
+    thread = threading.Thread(target=lambda: statuses.append(process.run()))
+    thread.start()
+    try:
+        eventually(lambda: reachable(served, "/livez") is not None)
+        unready = served.ask("/readyz")
+        assert unready.code == 500
+        assert unready.body.startswith("[+]leaderElection ok\n[+]shutdown ok\n[-]sched-handler-sync failed")
+        assert not [one for one in server.asked if "leases" in one.path]
+        may_read.set()
+        eventually(lambda: served.ask("/readyz").code == 200)
+    finally:
+        may_read.set()
+        process.stop()
+        thread.join(SECONDS)
+    assert statuses == [0]
+    assert reachable(served, "/livez") is None
+    paths = [one.path.partition("?")[0] for one in server.asked]
+    lookup = next(at for at, path in enumerate(paths) if "configmaps/extension" in path)
+    assert lookup < paths.index("/apis/events.k8s.io/v1") < paths.index("/api/v1/nodes")
+
+
+# --- from a command line -------------------------------------------------------------------------------
+
+
+def served_by(release: str, *flags: str) -> ServingSettings:
+    """What a command line comes to."""
+    live = live_release(release)
+    settings = settings_of(CommandLine(live, parse_flags(live.flags, flags)), lambda _: None, lambda _: None)
+    assert settings is not None
+    assert settings.serving is not None
+    return settings.serving
+
+
+def both(address: str, port: int) -> tuple[InsecurePort, ...]:
+    return (InsecurePort(address, port),)
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.20"])
+def test_insecure_port(tmp_path: Path, release: str) -> None:
+    """Flags say where the insecure port is; a file says it instead of them."""
+    version = {"1.16": "v1alpha1", "1.20": "v1beta1"}[release]
+    file = tmp_path / "config.yaml"
+    document = {"apiVersion": f"kubescheduler.config.k8s.io/{version}", "kind": "KubeSchedulerConfiguration"}
+    file.write_text(
+        yaml.safe_dump({**document, "healthzBindAddress": "127.0.0.1:7", "metricsBindAddress": "0.0.0.0:8"})
+    )
+    table = {
+        (): both("0.0.0.0", 10251),
+        ("--address=127.0.0.1", "--port=5"): both("127.0.0.1", 5),
+        ("--port=0",): (),
+        (f"--config={file}", "--port=5"): (
+            InsecurePort("127.0.0.1", 7, metrics=False),
+            InsecurePort("0.0.0.0", 8, health=False),
+        ),
+    }
+    for flags, ports in table.items():
+        found = served_by(release, *flags)
+        assert found.insecure == ports
+
+
+def test_configuration() -> None:
+    """/configz shows what flags and defaults come to; 1.36 has no insecure port."""
+    found = served_by("1.36", "--leader-elect=false", "--profiling=false", "--kube-api-burst=7")
+    assert (found.insecure, found.profiling) == ((), False)
+    document = found.configuration
+    assert document["leaderElection"]["leaderElect"] is False
+    assert (document["clientConnection"]["burst"], document["enableProfiling"]) == (7, False)
+    old = served_by("1.16", "--port=3")
+    assert (old.configuration["healthzBindAddress"], old.profiling) == ("0.0.0.0:3", False)

@@ -1,0 +1,197 @@
+"""The servers of a scheduler on ports of this machine, and requests to them."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import random
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import trustme
+
+from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.live.contract.wall_clock import SystemClock
+from kubescheduler.live.logs.log_lines import LogLine
+from kubescheduler.live.logs.verbosity import Verbosity
+from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
+from kubescheduler.live.process.process_servers import ServedProcess, process_servers
+from kubescheduler.live.process.release_live import live_release
+from kubescheduler.live.serving.routes import MetricsSources
+from kubescheduler.live.serving.serving_settings import AccessSettings, ServingSettings
+from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+
+MASTER: dict[str, Any] = {"username": "admin", "uid": "admin", "groups": ["system:masters"]}
+NOBODY: dict[str, Any] = {"username": "nobody", "uid": "uid-nobody"}
+TOKENS = {"admin-token": MASTER, "nobody-token": NOBODY}
+DOCUMENT: Mapping[str, Any] = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "parallelism": 16,
+    "profiles": [],
+    "algorithmSource": {"provider": "DefaultProvider"},
+    "leaderElection": {"leaderElect": True, "lockObjectName": "kube-scheduler"},
+}
+METRICS = b"# TYPE answer gauge\nanswer 42\n"
+
+
+@attrs.frozen
+class Got:
+    """An answer as a client sees it."""
+
+    code: int
+    content_type: str
+    body: str
+    headers: Mapping[str, str]
+
+
+@attrs.define
+class Health:
+    """What the health checks of a scheduler find."""
+
+    overdue: bool = False
+    stopping: bool = False
+    read: bool = True
+
+
+class ServedScheduler:
+    """Servers that run, and what they were made of."""
+
+    def __init__(self, settings: ServingSettings, health: Health, log: list[str]) -> None:
+        self.settings, self.health, self.log = settings, health, log
+        self.resets = 0
+
+    def ask(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        token: str = "",
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+        context: ssl.SSLContext | None = None,
+        port: int | None = None,
+    ) -> Got:
+        """A request to the secure port; to another one without TLS. context: by default it trusts anybody."""
+        sent = {**(headers or {}), **({"Authorization": f"Bearer {token}"} if token else {})}
+        connection: http.client.HTTPConnection
+        if port is None:
+            used = trusting() if context is None else context
+            connection = http.client.HTTPSConnection("127.0.0.1", self.settings.port, context=used, timeout=20)
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            found = {key.lower(): value for key, value in answer.getheaders()}
+            return Got(answer.status, found.get("content-type", ""), text, found)
+        finally:
+            connection.close()
+
+    def reset(self) -> None:
+        """``DELETE /metrics``."""
+        self.resets += 1
+
+
+def trusting(certificate: trustme.LeafCert | None = None) -> ssl.SSLContext:
+    """A client that takes any server, with a certificate of its own if one is given."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if certificate is not None:
+        certificate.configure_cert(context)
+    return context
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def kubeconfig(folder: Path, server: str) -> str:
+    """A kubeconfig that leads to a server."""
+    file = folder / "kubeconfig"
+    cluster = {"name": "c", "cluster": {"server": server}}
+    context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
+    user = {"name": "u", "user": {"token": "t"}}
+    config = {"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "contexts": [context], "users": [user]}
+    file.write_text(json.dumps({**config, "current-context": "c"}))
+    return str(file)
+
+
+def asking(config: str, **access: Any) -> ServingSettings:
+    """Settings by which the API server of a kubeconfig is asked who somebody is, and what they may."""
+    return ServingSettings(
+        "127.0.0.1",
+        free_port(),
+        access=AccessSettings(config, config, **{"always_allowed": ("/healthz", "/readyz", "/livez"), **access}),
+        flags={"secure-port": "10259", "kubeconfig": ""},
+        configuration=DOCUMENT,
+    )
+
+
+@contextmanager
+def serving(io: IoThread, release: str, settings: ServingSettings, *, elects: bool = True) -> Iterator[ServedScheduler]:
+    """The servers of a release while the block lasts."""
+    log, clients, verbosity = list[str](), list[ApiClient](), Verbosity()
+
+    def put(line: LogLine) -> None:
+        if line.level <= verbosity.level:
+            log.append(f"{line.severity.value} {line.text}")
+
+    served = ServedScheduler(settings, Health(), log)
+    process = ServedProcess(
+        is_overdue=lambda _: served.health.overdue,
+        is_stopping=lambda: served.health.stopping,
+        has_read=lambda: served.health.read,
+        log=put,
+        keep=clients.append,
+        clock=SystemClock(),
+        rng=random.Random(1),
+        metrics=MetricsSources(lambda: METRICS, lambda: b"", lambda: b"slis 1\n", served.reset),
+        verbosity=verbosity,
+    )
+    whole = LiveSettings(live_release(release), _no_engine(), ServerSettings(), LeaderElection(leader_elect=elects))
+    servers = process_servers(whole, settings, process)
+    try:
+        io.wait(servers.prepare())
+        io.wait(servers.start())
+        yield served
+    finally:
+        io.wait(servers.stop())
+        for client in clients:
+            io.wait(client.close())
+
+
+def _no_engine() -> Any:
+    """Servers do not decide."""
+    return None
+
+
+def until(holds: Callable[[], bool], io: IoThread, seconds: float = 20.0) -> None:
+    """Waits until something holds. Raises TimeoutError."""
+
+    async def wait() -> None:
+        async with asyncio.timeout(seconds):
+            while not holds():
+                await asyncio.sleep(0.01)
+
+    io.wait(wait())
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Tries until something that takes its time holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
