@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kubescheduler.cli.common_options import PLUGIN, RELEASE
+from kubescheduler.cli.common_options import FILE, PLUGIN, RELEASE
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 EXTRA = "kubescheduler run needs the extra 'live': pip install 'kubescheduler[live]'"
@@ -18,17 +18,39 @@ EXTRA = "kubescheduler run needs the extra 'live': pip install 'kubescheduler[li
 @RELEASE
 @PLUGIN
 @click.option("--context", metavar="NAME", help="The context of the kubeconfig; by default its current one.")
+@click.option("--dry-run", is_flag=True, help="Write nothing: decide beside the real scheduler, and compare.")
+@click.option(
+    "--real", metavar="KEY=VALUE,…", help="The real scheduler's configuration, as for compare.  [default: RELEASE's]"
+)
+@click.option("--results", metavar="FILE", type=FILE, help="JSON lines, one for each attempt.  [default: to stdout]")
+@click.option("--report", metavar="FILE", type=FILE, help="In the end, the page of compare -o html.")
+@click.option("--mirror", metavar="FILE", type=FILE, help="Record the traffic, for simulate and compare --mirror.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAG]...")
-def run(release: str, plugin: tuple[str, ...], context: str | None, flags: tuple[str, ...]) -> int:
+def run(
+    release: str,
+    plugin: tuple[str, ...],
+    context: str | None,
+    dry_run: bool,
+    real: str | None,
+    results: str | None,
+    report: str | None,
+    mirror: str | None,
+    flags: tuple[str, ...],
+) -> int:
     """Schedule the pods of a cluster, as kube-scheduler of the release does.
 
     FLAGs are those of the release's kube-scheduler: --kubeconfig, --config, --leader-elect, --secure-port and so on;
     ``kubescheduler run --release 1.36 -- --help`` lists them.
 
+    With --dry-run nothing is written. Each pod is decided as it appears, and once more when the real scheduler's
+    choice is seen; a line says what the one did, what the other does, and why they differ. A signal ends it. Its exit
+    status is 0 where everything agrees, 1 where something differs, 2 for wrong input and a server out of reach.
+
     \b
     Examples:
       kubescheduler run --release 1.36 --kubeconfig ~/.kube/config --leader-elect=false
       kubescheduler run --release 1.16 --policy-config-file policy.json --scheduler-name old-scheduler
+      kubescheduler run --dry-run --release 1.36 --kubeconfig ~/.kube/config --real release=1.20 --results day.jsonl
     """
     import importlib.util
 
@@ -43,4 +65,12 @@ def run(release: str, plugin: tuple[str, ...], context: str | None, flags: tuple
         live = live_release(release)
     except ConfigError as error:
         raise click.UsageError("\n".join(error.problems)) from None
+    if dry_run:
+        from kubescheduler.cli.running.dry_running import DryRunOptions, whole_dry_run
+
+        options = DryRunOptions(real or "", results or "-", report, mirror)
+        return whole_dry_run(live, flags, plugins_for(live.name, plugin), context, options)
+    for option, value in {"real": real, "results": results, "report": report, "mirror": mirror}.items():
+        if value is not None:
+            raise click.UsageError(f"--{option}: only a dry run has one; add --dry-run")
     return whole_run(live, flags, plugins_for(live.name, plugin), context)

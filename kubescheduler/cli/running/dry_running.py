@@ -1,0 +1,186 @@
+"""``kubescheduler run --dry-run``: wires what watches, decides, compares and writes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError, InputError
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.comparison.dry_run_results import DryRunResults
+from kubescheduler.comparison.real_choices import RealChoices
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.live.contract.wall_clock import SystemClock
+from kubescheduler.live.dry_run.dry_run_process import DryRunProcess, DryRunSettings
+from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
+from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
+from kubescheduler.live.flags.flag_parsing import parse_flags
+from kubescheduler.live.flags.flag_texts import usage
+from kubescheduler.live.process.process_options import CommandLine, settings_of
+from kubescheduler.live.process.release_live import LIVE, LiveRelease
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.token_bucket import Limits
+from kubescheduler.sources.files import check_place
+
+if TYPE_CHECKING:
+    from kubescheduler.live.process.live_settings import LiveSettings
+
+STANDARD_OUTPUT = "-"
+
+
+@attrs.frozen
+class DryRunOptions:
+    """What the command line says of a dry run."""
+
+    real: str
+    """The configuration of the real scheduler, as KEY=VALUE,…; empty: the release's default one."""
+    results: str = STANDARD_OUTPUT
+    """Where the lines go."""
+    report: str | None = None
+    """Where the page goes."""
+    mirror: str | None = None
+    """Where the traffic goes."""
+
+    def check(self) -> None:
+        """Raises InputError with every file that cannot be written."""
+        problems: list[str] = []
+        named = {"--results": self.results, "--report": self.report, "--mirror": self.mirror}
+        for option, path in named.items():
+            if path is not None and path != STANDARD_OUTPUT:
+                try:
+                    check_place(f"{option} {path}", Path(path))
+                except InputError as error:
+                    problems += error.problems
+        if problems:
+            raise InputError(problems)
+
+
+def whole_dry_run(
+    release: LiveRelease,
+    arguments: tuple[str, ...],
+    plugins: tuple[PluginOption, ...],
+    context: str | None,
+    options: DryRunOptions,
+) -> int:
+    """The same as ``whole_run``, without a write; the exit status. Raises InputError."""
+
+    def says(line: str) -> None:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+    values = parse_flags(release.flags, arguments)
+    if values["help"]:
+        sys.stdout.write(usage(release.flags))
+        return 0
+    settings = settings_of(CommandLine(release, values, plugins, context, os.environ), says, lambda _: None)
+    return 0 if settings is None else dry_run(settings, options, says)
+
+
+def dry_run(settings: LiveSettings, options: DryRunOptions, says: Callable[[str], None]) -> int:
+    """Watches until a signal; 0: everything agrees, 1: something differs. Raises InputError."""
+    options.check()
+    model_spec = EngineSpec.parse(options.real or f"release={settings.release.name}")
+    try:
+        model_engine = model_spec.engine(says)
+    except ConfigError as error:
+        raise ConfigError(f"--real: {problem}" for problem in error.problems) from None
+    engine = settings.engine
+    model = model_engine.scheduler(ClusterCache(model_engine.view))
+    later = engine.scheduler(ClusterCache(engine.view))
+    ahead = engine.scheduler(ClusterCache(engine.view))
+    newest = max((engine.release, model_engine.release), key=RELEASE_NAMES.index)
+    with ExitStack() as files:
+        out = files.enter_context(_opened(options.results))
+        results = DryRunResults(RealChoices(model, later), _writer(out), keep=options.report is not None)
+        mirror = _mirror(files, options)
+        process = DryRunProcess(
+            DryRunSettings(
+                access=lambda io: io.wait(settings.server.access()),
+                rules=LIVE[newest].informers,
+                limits=Limits(settings.server.qps, settings.server.burst),
+                records=mirror,
+            ),
+            lambda inbox, clock: ShadowScheduler(
+                ahead, [model.cache, later.cache], inbox, results, clock, queue_order=model_spec.record.queue_order
+            ),
+            says,
+        )
+        _until_signal(process)
+    if options.report is not None:
+        _write_report(options.report, results, process, settings, model_engine.release)
+    for line in results.summary():
+        says(line)
+    if process.shadow.undecided:
+        says(f"{process.shadow.undecided} pods still wait")
+    return int(results.agreeing < results.compared)
+
+
+def _until_signal(process: DryRunProcess) -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
+        signal.signal(number, lambda *_: process.stop())
+    try:
+        process.run()
+    except ApiError as error:
+        raise InputError(str(error)) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _write_report(
+    path: str, results: DryRunResults, process: DryRunProcess, settings: LiveSettings, real_release: str
+) -> None:
+    from kubescheduler.report.html_report import render
+    from kubescheduler.sources.whole_file import write_whole
+
+    engine = settings.engine
+    names = ("the real scheduler", f"{engine.release}, dry run")
+    comparison = results.comparison(process.objects, names, (real_release, engine.release), engine.view)
+    try:
+        write_whole(path, render(comparison))
+    except OSError as error:
+        raise InputError(f"--report {path}: cannot be written: {error.strerror}") from error
+
+
+def _writer(out: IO[bytes]) -> Callable[[dict[str, Any]], None]:
+    def write(line: dict[str, Any]) -> None:
+        out.write(msgspec.json.encode(line) + b"\n")
+        out.flush()
+
+    return write
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    if path == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        return
+    try:
+        file = open(path, "wb")  # noqa: SIM115
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+    with file:
+        yield file
+
+
+def _mirror(files: ExitStack, options: DryRunOptions) -> TrafficMirror | None:
+    """The traffic's file, packed when its name ends in .gz."""
+    import gzip
+
+    if options.mirror is None:
+        return None
+    out = files.enter_context(_opened(options.mirror))
+    if not options.mirror.endswith(".gz"):
+        return TrafficMirror(out, SystemClock())
+    return TrafficMirror(files.enter_context(gzip.GzipFile("", "wb", fileobj=out, mtime=0)), SystemClock())

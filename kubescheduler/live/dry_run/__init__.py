@@ -1,0 +1,1 @@
+"""Deciding beside the cluster's real scheduler, without a write."""

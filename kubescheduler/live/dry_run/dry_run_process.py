@@ -1,0 +1,108 @@
+"""A dry run as a process: informers and a ShadowScheduler, and nothing that could write."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+
+import attrs
+
+from clusterstate.objects import ClusterObject
+from kubescheduler.live.contract.object_change import ObjectChange
+from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
+from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
+from kubescheduler.live.informers.inbox import Inbox
+from kubescheduler.live.informers.informer_rules import InformerRules
+from kubescheduler.live.informers.informers import Informers
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.token_bucket import Limits
+
+CONNECTING = 30.0
+"""Seconds until a server that does not answer at the start counts as unreachable."""
+
+
+@attrs.frozen(eq=False)
+class DryRunSettings:
+    """What a dry run watches, and how."""
+
+    access: Callable[[IoThread], ServerAccess]
+    """Finds the server; raises ConfigError."""
+    rules: InformerRules
+    """Which kinds are watched, as a release watches them."""
+    limits: Limits = attrs.field(factory=Limits)
+    user_agent: str = "kubescheduler"
+    records: TrafficMirror | None = None
+    """Gets every change in order; None: nothing is recorded."""
+
+
+class DryRunProcess:
+    """``run`` is for the main thread; ``stop`` for signals. says: writes a line of the log."""
+
+    def __init__(
+        self,
+        settings: DryRunSettings,
+        shadow: Callable[[Inbox, WallClock], ShadowScheduler],
+        says: Callable[[str], None],
+        *,
+        clock: WallClock | None = None,
+    ) -> None:
+        """shadow: makes what decides."""
+        self._settings = settings
+        self._says = says
+        self._clock = SystemClock() if clock is None else clock
+        self.inbox = Inbox()
+        """What informers have read."""
+        self.shadow = shadow(self.inbox, self._clock)
+        """What decides."""
+        self.objects: list[ClusterObject] = []
+        """The cluster as it was in the end."""
+
+    def stop(self) -> None:
+        """Ends ``run`` soon."""
+        self.shadow.stop()
+
+    def run(self) -> None:
+        """Watches until ``stop``. Raises ConfigError, and ApiError for a server that cannot be reached at the start."""
+        with IoThread() as io:
+            options = ClientOptions(self._settings.limits, self._settings.user_agent)
+            client = ApiClient(self._settings.access(io), options, clock=self._clock)
+            try:
+                io.wait(_reach(client))
+                self._watch(client, io)
+            finally:
+                io.wait(client.close())
+
+    def _watch(self, client: ApiClient, io: IoThread) -> None:
+        rules, clock, rng = self._settings.rules, self._clock, random.Random()
+        informers = Informers(client, io, rules, self._deliver, trouble=self._says, clock=clock, rng=rng)
+        informers.start()
+        threading.Thread(target=self._begin, args=(informers,), name="start-up", daemon=True).start()
+        try:
+            self.shadow.run()
+        finally:
+            informers.stop()
+            self.objects = [stored.obj for store in informers.stores.values() for stored in store]
+
+    def _deliver(self, changes: list[ObjectChange]) -> None:
+        if self._settings.records is not None:
+            self._settings.records.record(changes)
+        self.inbox.put(changes)
+
+    def _begin(self, informers: Informers) -> None:
+        informers.synced.wait()
+        if self._settings.records is not None:
+            self._settings.records.synced()
+        self.shadow.begin()
+
+
+async def _reach(client: ApiClient) -> None:
+    """Raises ApiError when nodes cannot be listed."""
+    try:
+        await client.request("GET", "/api/v1/nodes", [("limit", "1")], timeout=CONNECTING)
+    except ApiError as error:
+        raise ApiError(f"the cluster cannot be watched: {error.message}", error.code) from None

@@ -1,0 +1,181 @@
+"""ShadowScheduler: decides each pod as it appears, and notices what the real scheduler does with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import Pod
+from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.live.contract.object_change import ObjectChange
+from kubescheduler.live.contract.wall_clock import WallClock
+from kubescheduler.live.dry_run.followed_cluster import FollowedCluster
+from kubescheduler.live.dry_run.sightings import (
+    AgreementObserver,
+    FirstChoice,
+    NoAgreementObserver,
+    RealEnd,
+    Sighting,
+    SightingListener,
+)
+from kubescheduler.live.informers.inbox import Inbox
+
+BATCH = 2000
+"""Changes that are taken off the inbox at once."""
+
+
+@attrs.define(eq=False)
+class _Waiting:
+    """A pod that the real scheduler is to place."""
+
+    pod: Pod
+    appeared: datetime
+    first: FirstChoice | None
+    refused: bool = False
+    """Whether the real scheduler has said that it fits nowhere."""
+
+
+class ShadowScheduler:
+    """One thread calls ``run``; ``begin`` and ``stop`` are for any."""
+
+    def __init__(
+        self,
+        ahead: PodScheduler,
+        followers: Sequence[ClusterCache],
+        inbox: Inbox,
+        listener: SightingListener,
+        clock: WallClock,
+        *,
+        queue_order: Callable[[Iterable[Pod]], list[Pod]],
+        agreement: AgreementObserver | None = None,
+    ) -> None:
+        """ahead: decides pods as they appear; its cache also has its own choices until the real ones are known.
+        followers: further caches, which have nothing but facts; the listener may decide over them. queue_order: the
+        order in which pods that wait at the start are decided.
+        """
+        self._ahead = ahead
+        self._cluster = FollowedCluster([ahead.cache, *followers])
+        self._inbox = inbox
+        self._listener = listener
+        self._clock = clock
+        self._queue_order = queue_order
+        self._agreement = NoAgreementObserver() if agreement is None else agreement
+        self._waiting: dict[str, _Waiting] = {}
+        self._early: dict[str, Pod] = {}
+        self._begun = False
+        self._begins = threading.Event()
+        self._stopped = threading.Event()
+
+    @property
+    def undecided(self) -> int:
+        """Pods of which the real scheduler has said nothing yet, or that fit nowhere."""
+        return len(self._waiting)
+
+    def begin(self) -> None:
+        """Everything that was there before has arrived: from now on pods are decided."""
+        self._begins.set()
+        self._inbox.wake()
+
+    def stop(self) -> None:
+        """Lets ``run`` end soon."""
+        self._stopped.set()
+        self._inbox.wake()
+
+    def run(self) -> None:
+        """Follows the cluster until ``stop``. Raises what a plugin raises."""
+        while not self._stopped.is_set():
+            begins = self._begins.is_set()
+            self.take_in(self._inbox.take(BATCH))
+            if begins and not self._begun and not len(self._inbox):
+                self.decide_early()
+            if not len(self._inbox):
+                self._inbox.wait(1.0)
+
+    def take_in(self, changes: Iterable[ObjectChange]) -> None:
+        """Decides, compares and brings the caches up to date, change by change."""
+        for change in changes:
+            old, new = change.old, change.new
+            if change.kind != "Pod":
+                self._cluster.changed(old, new)
+            elif old is not None and new is not None and old.metadata.uid != new.metadata.uid:
+                self._pod_changed(old, None)
+                self._pod_changed(None, new)
+            else:
+                self._pod_changed(old, new)
+
+    def decide_early(self) -> None:
+        """Decides the pods that waited when everything had been read, in the order of the queue."""
+        self._begun = True
+        early, self._early = self._early, {}
+        for pod in self._queue_order(early.values()):
+            self._appears(pod)
+
+    # --- pods ------------------------------------------------------------------------------------
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        """What is compared is compared before the caches know of the end."""
+        pod = old if new is None else new
+        assert pod is not None
+        if new is None or new.node_name:
+            self._early.pop(pod.metadata.uid, None)
+            self._ends(pod, new)
+            self._cluster.changed(old, new)
+        elif not self._begun:
+            self._early[pod.metadata.uid] = new
+        else:
+            self._waits(new)
+
+    def _ends(self, pod: Pod, new: Pod | None) -> None:
+        waiting = self._waiting.pop(pod.metadata.uid, None)
+        if waiting is None:
+            return
+        end = RealEnd.DELETED if new is None else RealEnd.BOUND
+        self._tell(waiting, end, None if new is None else new.node_name)
+        cache = self._ahead.cache
+        if cache.is_assumed(waiting.pod):
+            cache.forget_pod(waiting.pod)
+
+    def _waits(self, pod: Pod) -> None:
+        waiting = self._waiting.get(pod.metadata.uid)
+        if waiting is None:
+            self._appears(pod)
+        else:
+            waiting.pod = pod
+            self._may_be_refused(waiting)
+
+    def _appears(self, pod: Pod) -> None:
+        """A pod that this scheduler would try now; others are waited for."""
+        if pod.metadata.deletion_timestamp is not None:
+            return
+        decision = self._ahead.decide(pod)
+        if not decision.tried:
+            return
+        if decision.host is not None:
+            self._ahead.cache.assume_pod(pod, decision.host)
+        choice = FirstChoice(decision.host, decision.message)
+        waiting = self._waiting[pod.metadata.uid] = _Waiting(pod, self._clock.now(), choice)
+        self._may_be_refused(waiting)
+
+    def _may_be_refused(self, waiting: _Waiting) -> None:
+        """The real scheduler says once, in the pod's status, that it fits nowhere; later attempts are not seen."""
+        if waiting.refused or not any(
+            one.type == "PodScheduled" and one.status == "False" and one.reason == "Unschedulable"
+            for one in waiting.pod.conditions
+        ):
+            return
+        self._tell(waiting, RealEnd.UNSCHEDULABLE, None)
+        waiting.refused, waiting.first, waiting.appeared = True, None, self._clock.now()
+        if self._ahead.cache.is_assumed(waiting.pod):
+            self._ahead.cache.forget_pod(waiting.pod)
+
+    def _tell(self, waiting: _Waiting, end: RealEnd, node: str | None) -> None:
+        sighting = Sighting(
+            waiting.pod, end, node, appeared=waiting.appeared, ended=self._clock.now(), first=waiting.first
+        )
+        agrees = self._listener.ended(sighting)
+        if end is not RealEnd.DELETED:
+            self._agreement.compared(agrees)

@@ -1,0 +1,206 @@
+"""What is decided beside the real scheduler, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from clusterstate.objects import Node, Pod, PodCondition
+from tests.support.dry_runs import Shadow, read
+from tests.support.served_clusters import a_node, a_pod
+
+
+def node(name: str, cpu: str = "4", **status: Any) -> Node:
+    found: Node = read(a_node(name, cpu), "Node")
+    return attrs.evolve(found, **status)
+
+
+def pod(name: str, cpu: str = "100m", **spec: Any) -> Pod:
+    document = a_pod(name, cpu, **spec)
+    document["metadata"] |= {"namespace": "default", "uid": f"uid-{name}"}
+    found: Pod = read(document, "Pod")
+    return found
+
+
+def unschedulable(waiting: Pod) -> Pod:
+    return attrs.evolve(waiting, conditions=(PodCondition("PodScheduled", "False", "Unschedulable"),))
+
+
+@pytest.fixture
+def shadow() -> Shadow:
+    """Nodes a and b, b half full; everything has been read."""
+    shadow = Shadow()
+    shadow.comes(node("a"), node("b"), pod("old", "2").on("b"))
+    shadow.shadow.decide_early()
+    return shadow
+
+
+def test_the_same_node(shadow: Shadow) -> None:
+    """A pod that the real scheduler binds where this one would."""
+    web = pod("web")
+    shadow.comes(web)
+    shadow.binds(web, "a")
+    (line,) = shadow.lines
+    assert (line["pod"], line["real"], line["first"]["node"]) == (
+        "default/web",
+        {"end": "bound", "node": "a"},
+        "a",
+    )
+    assert (line["agrees"], line["cause"], shadow.agreement.said) == (True, "same", [True])
+
+
+def test_pods_of_a_burst(shadow: Shadow) -> None:
+    """Each sees what this scheduler chose for those before, though nothing is bound yet."""
+    pods = [pod(name, "1500m") for name in ("p", "q", "r")]
+    shadow.comes(*pods)
+    for one, host in zip(pods, ("a", "a", "b"), strict=True):
+        shadow.binds(one, host)
+    assert [line["first"]["node"] for line in shadow.lines] == ["a", "a", "b"]
+    assert shadow.results.agreeing == 3
+
+
+def test_equally_good_nodes() -> None:
+    """A node with the highest total, too, is where chance takes the pod."""
+    shadow = Shadow()
+    shadow.comes(node("a"), node("b"))
+    shadow.shadow.decide_early()
+    web = pod("web")
+    shadow.comes(web)
+    shadow.binds(web, "b")
+    (line,) = shadow.lines
+    assert (line["agrees"], line["cause"], line["then"]["tied"]) == (True, "could-have-been", 2)
+
+
+def test_a_node_that_is_refused() -> None:
+    """Where the model of the real scheduler takes the node, and this configuration refuses it, the check is named."""
+    shadow = Shadow(new="release=1.36,feature-gates=", old="release=1.4")
+    tainted = node("a")
+    spread = {"maxSkew": 1, "topologyKey": "none", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    shadow.comes(tainted)
+    shadow.shadow.decide_early()
+    web = pod("web", topologySpreadConstraints=[spread])
+    shadow.comes(web)
+    shadow.binds(web, "a")
+    (line,) = shadow.lines
+    assert (line["agrees"], line["cause"], line["first"]["node"]) == (False, "filtered-now", None)
+    assert line["reasons"] == {
+        "PodTopologySpread": ["node(s) didn't match pod topology spread constraints (missing required label)"]
+    }
+
+
+def test_a_choice_that_nobody_explains(shadow: Shadow) -> None:
+    """The configuration given for the real scheduler takes another node: it is said, with both nodes' scores."""
+    web = pod("web")
+    shadow.comes(web)
+    shadow.binds(web, "b")
+    (line,) = shadow.lines
+    assert (line["agrees"], line["cause"]) == (False, "earlier-choices")
+    assert line["text"].startswith("a is ahead of b by ")
+    assert "the configuration given for the real scheduler takes a here" in line["text"]
+    assert [part["new"]["name"] for part in line["contributions"]] != []
+
+
+def test_it_fits_nowhere(shadow: Shadow) -> None:
+    """Said once however often the status is written; when it is bound later, that is compared anew."""
+    big = pod("big", "8")
+    shadow.comes(big)
+    refused = unschedulable(big)
+    shadow.changes((big, refused), (refused, refused))
+    assert [(line["real"], line["agrees"]) for line in shadow.lines] == [({"end": "unschedulable", "node": None}, True)]
+    shadow.comes(node("c", "16"))
+    shadow.binds(refused, "c")
+    assert [line["cause"] for line in shadow.lines] == ["same", "same"]
+    assert shadow.lines[1]["first"] is None
+    assert shadow.shadow.undecided == 0
+
+
+def test_what_the_real_one_cannot_place(shadow: Shadow) -> None:
+    """A pod that fits here, and for the model too, while the real scheduler says that it fits nowhere."""
+    web = pod("web")
+    shadow.comes(web)
+    shadow.changes((web, unschedulable(web)))
+    (line,) = shadow.lines
+    assert (line["agrees"], line["cause"], line["then"]["node"]) == (False, "earlier-choices", "a")
+    assert line["text"].startswith("the real scheduler found no node, and ")
+
+
+def test_pods_that_go(shadow: Shadow) -> None:
+    """A pod that is deleted while it waits is told of, and not counted; the room it would have taken is free."""
+    web, big = pod("web", "4"), pod("big", "4")
+    shadow.comes(web)
+    shadow.changes((web, None))
+    shadow.comes(big)
+    shadow.binds(big, "a")
+    assert shadow.causes == ["deleted", "same"]
+    assert (shadow.results.compared, shadow.results.deleted, shadow.agreement.said) == (1, 1, [True])
+
+
+def test_pods_before_the_start() -> None:
+    """Pods that wait are decided once everything is read, the most important first."""
+    shadow = Shadow()
+    low, high = pod("low", "3", priority=0), pod("high", "3", priority=10)
+    shadow.comes(low, high, node("a"))
+    assert shadow.lines == []
+    shadow.shadow.decide_early()
+    shadow.binds(high, "a")
+    shadow.changes((low, unschedulable(low)))
+    assert [(line["pod"], line["agrees"]) for line in shadow.lines] == [("default/high", True), ("default/low", True)]
+    assert [line["first"]["node"] for line in shadow.lines] == ["a", None]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"schedulerName": "another"}, id="another scheduler"),
+        pytest.param({"schedulingGates": [{"name": "wait"}]}, id="gated"),
+    ],
+)
+def test_pods_that_are_not_tried(shadow: Shadow, spec: dict[str, Any]) -> None:
+    """They are not decided, and take their room when they are bound."""
+    web = pod("web", "4", **spec)
+    shadow.comes(web)
+    shadow.binds(web, "a")
+    assert shadow.lines == []
+    after = pod("after", "3")
+    shadow.comes(after)
+    shadow.changes((after, unschedulable(after)))
+    assert shadow.lines[0]["first"]["node"] is None
+
+
+def test_a_pod_under_an_old_name(shadow: Shadow) -> None:
+    """A pod of the same name that is another one is an end and a beginning."""
+    first = pod("web")
+    second = attrs.evolve(first, metadata=attrs.evolve(first.metadata, uid="uid-second"))
+    shadow.comes(first)
+    shadow.changes((first, second))
+    shadow.binds(second, "a")
+    assert shadow.causes == ["deleted", "same"]
+
+
+def test_nodes_that_change(shadow: Shadow) -> None:
+    """Decisions follow the nodes: cordoned, and gone."""
+    known = node("a")
+    shadow.changes((known, node("a", unschedulable=True)))
+    web = pod("web")
+    shadow.comes(web)
+    shadow.binds(web, "b")
+    shadow.changes((node("b"), None))
+    lost = pod("lost")
+    shadow.comes(lost)
+    shadow.changes((lost, unschedulable(lost)))
+    assert [line["agrees"] for line in shadow.lines] == [True, True]
+
+
+def test_the_summary_and_the_comparison(shadow: Shadow) -> None:
+    """Counts by cause, and what the report of compare shows, with the last attempt of each pod."""
+    same, other = pod("same"), pod("other")
+    shadow.comes(same, other)
+    shadow.binds(same, "a")
+    shadow.binds(other, "b")
+    assert shadow.results.summary() == ["2 attempts compared, 1 agree (50.0%)", "  earlier-choices: 1"]
+    view = shadow.results._choices.ours.cache.view
+    found = shadow.results.comparison([node("a"), node("b")], ("real", "ours"), ("1.36", "1.36"), view)
+    assert [one.outcomes[0].host for one in found.pods] == ["a", "b"]
+    assert [effect.placed for effect in found.effects] == [2, 2]

@@ -1,0 +1,80 @@
+"""Dry runs in tests: engines, and results that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.manifests.decode import Decoder
+from clusterstate.manifests.documents import Item
+from clusterstate.objects import Pod
+from kubescheduler.comparison.dry_run_results import DryRunResults
+from kubescheduler.comparison.real_choices import RealChoices
+from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.live.contract.object_change import ObjectChange
+from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
+from kubescheduler.live.informers.inbox import Inbox
+from tests.support.live_clock import StoodClock
+
+
+def scheduler_of(spec: EngineSpec) -> PodScheduler:
+    """A scheduler over an empty cache."""
+    return spec.engine(lambda _: None).scheduler(ClusterCache(spec.release_view()))
+
+
+@attrs.define(eq=False)
+class Counting:
+    """Counts agreement as a metric does."""
+
+    said: list[bool] = attrs.field(factory=list)
+
+    def compared(self, agrees: bool) -> None:
+        """Notes it."""
+        self.said.append(agrees)
+
+
+class Shadow:
+    """A dry run of ``new`` beside a real scheduler that is said to be ``old``; changes are given by hand."""
+
+    def __init__(self, new: str = "release=1.36", old: str = "release=1.36") -> None:
+        ours, model = EngineSpec.parse(new), EngineSpec.parse(old)
+        later, modelled = scheduler_of(ours), scheduler_of(model)
+        self.lines: list[dict[str, Any]] = []
+        self.results = DryRunResults(RealChoices(modelled, later), self.lines.append, keep=True)
+        self.agreement = Counting()
+        self.clock = StoodClock()
+        self.shadow = ShadowScheduler(
+            scheduler_of(ours),
+            [modelled.cache, later.cache],
+            Inbox(),
+            self.results,
+            self.clock,
+            queue_order=ours.record.queue_order,
+            agreement=self.agreement,
+        )
+
+    def comes(self, *objects: Any) -> None:
+        """Objects are there."""
+        self.changes(*((None, obj) for obj in objects))
+
+    def changes(self, *pairs: tuple[Any, Any]) -> None:
+        """(as it was, as it is) of objects."""
+        self.shadow.take_in([ObjectChange(type(old if new is None else new).__name__, old, new) for old, new in pairs])
+
+    def binds(self, pod: Pod, node: str) -> None:
+        """The real scheduler binds a pod."""
+        self.changes((pod, pod.on(node)))
+
+    @property
+    def causes(self) -> Sequence[str]:
+        """Of the attempts, in order."""
+        return [line.get("cause", line["real"]["end"]) for line in self.lines]
+
+
+def read(document: Any, kind: str) -> Any:
+    """An object of a document as a server stores it."""
+    return Decoder().decode_item(Item("", {"apiVersion": "v1", "kind": kind, **document}))
