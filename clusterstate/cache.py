@@ -147,6 +147,11 @@ class ClusterCache:
         """All placed pods, in order of arrival."""
         return [pod for _, pod in self._places.values()]
 
+    @property
+    def pod_count(self) -> int:
+        """How many pods are placed."""
+        return len(self._places)
+
     def placed(self, uid: str) -> Pod | None:
         """The placed pod of that identity, as it runs; None when no node holds it."""
         place = self._places.get(uid)

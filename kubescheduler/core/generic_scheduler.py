@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import attrs
@@ -32,6 +32,13 @@ from priorities.types import PriorityError
 
 NO_NODES = "no nodes available to schedule pods"
 
+Steps = Callable[[str], object]
+"""Told of the name of a part of the algorithm when it is over, of an empty one when the next begins."""
+
+
+def no_steps(_: str) -> None:
+    """Nobody listens."""
+
 
 class GenericScheduler:
     """Decides where pods go in one cluster by one algorithm. Upstream: 1.16 genericScheduler.
@@ -47,6 +54,8 @@ class GenericScheduler:
         self._checks = (*algorithm.predicates, *algorithm.idle)
         self._roster = Roster(cache.columns)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
+        self.steps: Steps = no_steps
+        """What is told when a part of the algorithm begins (an empty name) and ends."""
 
     @property
     def has_custom_plugins(self) -> bool:
@@ -90,10 +99,12 @@ class GenericScheduler:
 
     def _with_preemption(self, pod: Pod, decision: Decision) -> Decision:
         """A decision that found no node, with what preemption would do."""
+        self.steps("")
         try:
             found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm, self._roster)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error))
+        self.steps("preemption_evaluation")
         return attrs.evolve(decision, preemption=found, nominated=nominee_of(found))
 
     def _left_alone(self, pod: Pod, text: str) -> Decision:
@@ -111,6 +122,7 @@ class GenericScheduler:
         refused: Mapping[str, Status] = {}
         source: ScoreSource | None = None
         host = error = None
+        self.steps("")
         try:
             info = self._ready(pod)
             snapshot = self.cache.snapshot()
@@ -123,6 +135,7 @@ class GenericScheduler:
                 filtered.feasible, traces = filter_with_extenders(pod, extenders, places, filtered.feasible)
                 refused = _refused(traces)
                 filtered.everywhere = False
+            self.steps("predicate_evaluation" if len(filtered.feasible) else "")
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
                 scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
                 source = ScoreSource(state.info, self.cache.snapshot, self.algorithm.priorities, columns.log)
@@ -132,6 +145,8 @@ class GenericScheduler:
                 host = names[self._select(filtered.feasible, scored.totals)]
             elif len(filtered.feasible):
                 host = names[int(filtered.feasible[0])]
+            if host is not None:
+                self.steps("priority_evaluation")
         except SchedulingError as e:
             error, host = str(e), None
             if isinstance(e, PriorityError):

@@ -116,6 +116,9 @@ class Cycles:
     def _nowhere(self, plugins: CyclePlugins, entry: Any, decision: Decision, started: float) -> FailureRecord:
         """No node was chosen: preemption is carried out, if there is any, and the pod goes back."""
         pod: Pod = entry.pod
+        found = decision.preemption
+        if found is not None:
+            self.services.observer.preempted(len(found.candidates[found.chosen[0]].pods) if found.chosen else 0)
         decision = self.rules.make_room(plugins, pod, decision)
         cause = self._undecided.get(decision)
         if cause is None:
@@ -145,6 +148,7 @@ class Cycles:
         note = self.rules.assigned_note(pod, pod.node_name)
         self.services.events.event(pod, "Normal", "Scheduled", "Binding", note)
         self._observe(plugins, "scheduled", placed.started)
+        self.services.observer.scheduled(placed.entry, self.services.time.now())
         plugins.run_post_bind(state, pod, pod.node_name)
         self._activate(state)
         return None
@@ -166,7 +170,9 @@ class Cycles:
         status = self._pre_bind(plugins, state, pod)
         if status is not None:
             return Stage.PRE_BIND, status
+        asked = self.services.time.now()
         status = ask_to_bind(self.rules, self.services, plugins, state, pod)
+        self.services.observer.asked_to_bind(self.services.time.now() - asked)
         bound = status is None or is_success(status)
         with self.services.lock:
             self.assumed.finish_binding(pod)

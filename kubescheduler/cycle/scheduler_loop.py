@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from types import TracebackType
 from typing import Any
 
@@ -136,6 +136,11 @@ class SchedulerLoop:
             self._bindings.discard(binding)
             binding.result()
 
+    @property
+    def under_way(self) -> Sized:
+        """The bindings that have not ended."""
+        return self._bindings
+
     def settle(self) -> list[Attempt]:
         """Tries pods and waits for their bindings, until no pod is left to try."""
         attempts: list[Attempt] = []
@@ -188,6 +193,9 @@ class SchedulerLoop:
         if self.cycles.rules.activate_key is not None:
             state.write(self.cycles.rules.activate_key, {})
         decision = self._decide(plugins, pod, state)
+        services = self._services
+        if services.observer.measures:
+            services.observer.decided(decision, plugins.profile_name, services.time.now() - started)
         came_to = self.cycles.schedule(plugins, state, entry, decision, started)
         if isinstance(came_to, Placed):
             binding = self._runs.start(self.cycles.bind(came_to))

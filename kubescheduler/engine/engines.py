@@ -248,6 +248,7 @@ class ProfiledScheduler:
                 engine.extenders,
                 tie_break,
                 engine.percentage(frame.profile.percentage_of_nodes_to_score),
+                frame.watch,
             )
             for name, frame in profiles.items()
         }

@@ -7,6 +7,7 @@ from typing import cast
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.cycle.cycle_plugins import CyclePlugins, NoPlugins
 from kubescheduler.cycle.scheduler_loop import LoopParts
 from kubescheduler.engine.engines import PodScheduler, ProfiledScheduler
@@ -18,6 +19,21 @@ from kubescheduler.queue.entry import Backoff
 
 Adapt = Callable[[Services], Services]
 """The services of a decision turned into those of a loop: with a client, a clock, and so on."""
+
+
+class TimedSteps:
+    """Reports how long each part of an algorithm without plugins took."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._started = 0.0
+
+    def __call__(self, operation: str) -> None:
+        """A part is over, or (an empty name) begins."""
+        now = self._services.time.now()
+        if operation:
+            self._services.observer.step(operation, now - self._started)
+        self._started = now
 
 
 def as_they_are(services: Services) -> Services:
@@ -36,6 +52,8 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
         return _of_profiles(profiled, adapt(profiled.engine.services(profiled.cache)), preempt)
     algorithm = scheduler.algorithm
     services = adapt(Services(algorithm.release, scheduler.cache, extenders=algorithm.extenders))
+    if services.observer.measures and isinstance(scheduler, GenericScheduler):
+        scheduler.steps = TimedSteps(services)
 
     def decide(plugins: CyclePlugins, pod: Pod, state: CycleState) -> Decision:  # noqa: ARG001
         return scheduler.decide(pod, preempt=preempt)

@@ -94,6 +94,12 @@ class QueueEntry:
     """How many attempts in a row ended in an error (1.36)."""
     gate: PreEnqueueRefusal | None = None
     """Why it is held back from the queue, None when it is not."""
+    added: float = attrs.field(default=attrs.Factory(lambda self: self.timestamp, takes_self=True))
+    """When it first came into the queue."""
+    first_tried: float = math.nan
+    """When it was first popped."""
+    flushed: bool = False
+    """Whether it was tried last because it had waited for long, and no event had moved it."""
 
     @property
     def erred(self) -> bool:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Node, Pod
+from kubescheduler.queue.cluster_events import ClusterEvent
 from kubescheduler.queue.entry import BACKOFF, Backoff, Failed, Order, Place, QueueEntry, by_priority
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.nominations import Nominations, note_nomination
 from kubescheduler.queue.priority_queue_1_16 import BACKOFF_TICK, UNSCHEDULABLE_TICK, Clock
+from kubescheduler.queue.queue_listener import (
+    BACKOFF_COMPLETE,
+    FORCE_ACTIVATE,
+    SCHEDULE_ATTEMPT_FAILURE,
+    UNSCHEDULABLE_TIMEOUT,
+    Event,
+    QueueListener,
+)
 from kubescheduler.queue.resting import Beat
 
 
@@ -37,6 +46,9 @@ class FrameworkQueue(ABC):
         self._waiting: KeyedHeap[QueueEntry] = KeyedHeap()
         self._unschedulable: dict[str, QueueEntry] = {}  # in order of their timestamps
         self._cycle = 0
+        self._cause: Event = ""
+        self.listener: QueueListener | None = None
+        """What is told of pods that come into a part of the queue."""
 
     @property
     def cycle(self) -> int:
@@ -64,7 +76,20 @@ class FrameworkQueue(ABC):
 
     def pending(self) -> list[Pod]:
         """Every pod of the queue: the active ones, those in back-off, the unschedulable ones."""
-        return [entry.pod for entry in chain(self._active, *self._backoffs, self._unschedulable.values())]
+        return [entry.pod for entry in self.entries()]
+
+    def entries(self) -> Iterable[QueueEntry]:
+        """Every pod of the queue."""
+        return chain(self._active, *self._backoffs, self._unschedulable.values())
+
+    @property
+    def gated(self) -> int:
+        """How many pods a PreEnqueue plugin holds back."""
+        return sum(entry.gate is not None for entry in self._unschedulable.values())
+
+    def in_flight(self) -> tuple[int, Iterable[ClusterEvent]]:
+        """(pods that are being tried or bound, events that are kept for them), where the release keeps account."""
+        return 0, ()
 
     def gate(self, pod: Pod) -> str:
         """Why a pod is held back from being tried; empty when it is not."""
@@ -86,6 +111,7 @@ class FrameworkQueue(ABC):
 
     def add(self, pod: Pod) -> None:
         """A new pod becomes active, unless it is held back."""
+        self._cause = self.added_event
         for heap in self._backoffs:
             heap.remove(pod.key)
         self._unschedulable.pop(pod.key, None)
@@ -99,6 +125,8 @@ class FrameworkQueue(ABC):
             return None
         self._cycle += 1
         entry.attempts += 1
+        if entry.attempts == 1:
+            entry.first_tried = self._clock()
         return entry
 
     def _take(self) -> QueueEntry | None:
@@ -112,6 +140,7 @@ class FrameworkQueue(ABC):
         self._refuse_twice(pod.key)
         events = self._landed(pod)
         entry.pod, entry.rejectors, entry.pending = pod, failure.rejectors, failure.pending
+        entry.flushed, self._cause = False, SCHEDULE_ATTEMPT_FAILURE
         self.failed(entry, self._clock())
         self._shelve(entry, events)
         note_nomination(self._nominations, pod)
@@ -156,6 +185,7 @@ class FrameworkQueue(ABC):
 
     def activate(self, pods: Sequence[Pod]) -> None:
         """Pods are to be tried now, whatever back-off they are in; those that are not in the queue are passed over."""
+        self._cause = FORCE_ACTIVATE
         for pod in pods:
             for heap in self._backoffs:
                 if (entry := heap.remove(pod.key)) is not None:
@@ -208,15 +238,19 @@ class FrameworkQueue(ABC):
     def flush_backoff(self) -> None:
         """Pods whose wait is over become active."""
         now = self._clock()
+        self._cause = BACKOFF_COMPLETE
         for heap in self._backoffs:
             while (entry := heap.peek()) is not None and not self.backs_off(entry, now):
                 heap.pop()
                 self._active.put(entry.pod.key, entry, self._order(entry))
+                self._came(Place.ACTIVE)
 
     def flush_unschedulable(self) -> None:
         """Pods that have lain for longer than ``lies_for`` are tried again without an event."""
         now = self._clock()
+        self._cause = UNSCHEDULABLE_TIMEOUT
         for entry in [entry for entry in self._unschedulable.values() if now - entry.timestamp > self.lies_for]:
+            entry.flushed = True
             self._requeue(entry)
 
     def next_flush(self) -> float | None:
@@ -317,8 +351,19 @@ class FrameworkQueue(ABC):
 
     # --- inside ------------------------------------------------------------------------------
 
+    @property
+    @abstractmethod
+    def added_event(self) -> str:
+        """The label of a new pod's arrival."""
+
+    def _came(self, place: Place) -> None:
+        """A pod came into a part of the queue, for the cause that is noted."""
+        if self.listener is not None:
+            self.listener.came(place, self._cause)
+
     def _activate(self, entry: QueueEntry) -> None:
         self._active.put(entry.pod.key, entry, self._order(entry))
+        self._came(Place.ACTIVE)
 
     @abstractmethod
     def _wait(self, entry: QueueEntry) -> None:
@@ -329,6 +374,7 @@ class FrameworkQueue(ABC):
         self._leave(entry)
         if self.backs_off(entry, self._clock()):
             self._wait(entry)
+            self._came(Place.BACKOFF)
         else:
             self._activate(entry)
 

@@ -24,6 +24,33 @@ def node_update_moves(old: Node, new: Node) -> bool:
     )
 
 
+def node_update_label(old: Node, new: Node) -> str:
+    """What a node's update that moves pods is called in metrics. Upstream: 1.20 nodeSchedulingPropertiesChange."""
+    if old.unschedulable and not new.unschedulable:
+        return "NodeSpecUnschedulableChange"
+    if old.allocatable != new.allocatable:
+        return "NodeAllocatableChange"
+    if old.metadata.labels != new.metadata.labels:
+        return "NodeLabelChange"
+    return "NodeTaintChange" if old.taints != new.taints else "NodeConditionChange"
+
+
+KIND_LABELS: dict[type, str] = {
+    PersistentVolume: "Pv",
+    PersistentVolumeClaim: "Pvc",
+    StorageClass: "StorageClass",
+    Service: "Service",
+    CSINode: "CSINode",
+}
+"""What 1.20's metrics call kinds other than pods and nodes."""
+
+
+def object_change_label(old: Any, new: Any) -> str:
+    """What another object's coming, change or going is called in metrics. Upstream: 1.20 events.go."""
+    kind = KIND_LABELS[type(old if new is None else new)]
+    return kind + ("Add" if old is None else "Delete" if new is None else "Update")
+
+
 def storage_class_moves(added: StorageClass) -> bool:
     """Whether a new storage class may let a pod in. Upstream: 1.16 onStorageClassAdd."""
     return added.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER

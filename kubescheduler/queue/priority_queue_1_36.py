@@ -23,11 +23,12 @@ from kubescheduler.queue.cluster_events import (
     object_event,
     pod_actions,
 )
-from kubescheduler.queue.entry import BACKOFF, Backoff, Order, PreEnqueue, QueueEntry, by_priority
+from kubescheduler.queue.entry import BACKOFF, Backoff, Order, Place, PreEnqueue, QueueEntry, by_priority
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.nominations import Nominations, update_nomination
 from kubescheduler.queue.priority_queue_1_16 import Clock
+from kubescheduler.queue.queue_listener import POP_FROM_BACKOFF
 from kubescheduler.queue.queueing_hints import Hopes
 from kubescheduler.queue.resting import Beat
 
@@ -76,11 +77,28 @@ class Queue136(FrameworkQueue):
     def _backoffs(self) -> Sequence[KeyedHeap[QueueEntry]]:
         return (self._waiting, self._erring)
 
+    @property
+    def added_event(self) -> str:
+        """The label of a new pod's arrival."""
+        return "UnschedulablePodAdd"
+
+    @property
+    def hopes(self) -> Hopes:
+        """Whether events may help pods."""
+        return self._hopes
+
+    def in_flight(self) -> tuple[int, Iterable[ClusterEvent]]:
+        """(pods that are being tried or bound, events that are kept for the one that is at it for longest)."""
+        return len(self._missed), next(iter(self._missed.values()), ())
+
     # --- attempts --------------------------------------------------------------------------
 
     def _take(self) -> QueueEntry | None:
         """Nothing to do: the first pod in back-off is tried ahead of its time, unless it erred."""
-        entry = self._active.pop() or self._waiting.pop()
+        entry = self._active.pop()
+        if entry is None and (entry := self._waiting.pop()) is not None:
+            self._cause = POP_FROM_BACKOFF
+            self._came(Place.ACTIVE)
         if entry is not None:
             self._missed[entry.pod.key] = []
         return entry
@@ -111,6 +129,8 @@ class Queue136(FrameworkQueue):
         """It waits for its back-off only if it erred, or if something happened meanwhile that may help it."""
         self._unschedulable[entry.pod.key] = entry
         hope = Hope.LATER if entry.erred else next(filter(None, (self._hope(entry, e) for e in events)), Hope.NONE)
+        if hope is Hope.NONE:
+            self._came(Place.UNSCHEDULABLE)
         self._hoping(entry, hope)
 
     def activate(self, pods: Sequence[Pod]) -> None:
@@ -139,7 +159,11 @@ class Queue136(FrameworkQueue):
         elif (entry := self._unschedulable.get(key)) is not None:
             update_nomination(self._nominations, old, new)
             entry = self._unschedulable[key] = attrs.evolve(entry, pod=new)
-            self._hoping(entry, next(filter(None, (self._hope(entry, event) for event in events)), Hope.NONE))
+            for event in events:
+                if hope := self._hope(entry, event):
+                    self._cause = event
+                    self._hoping(entry, hope)
+                    break
         else:
             self.add(new)
 
@@ -191,6 +215,7 @@ class Queue136(FrameworkQueue):
     def _happened(self, event: ClusterEvent, excluding: Pod | None = None) -> None:
         """Moves the pods that an event may help, and notes it for those that are being tried."""
         key = "" if excluding is None else excluding.key
+        self._cause = event
         for in_flight, missed in self._missed.items():
             if in_flight != key:
                 missed.append(event)
@@ -245,6 +270,9 @@ class Queue136(FrameworkQueue):
     def _activate(self, entry: QueueEntry) -> None:
         if self._admits(entry):
             self._put_active(entry)
+            self._came(Place.ACTIVE)
+        else:
+            self._came(Place.UNSCHEDULABLE)
 
     def _put_active(self, entry: QueueEntry) -> None:
         self._active.put(entry.pod.key, entry, self._order(entry))
@@ -259,8 +287,10 @@ class Queue136(FrameworkQueue):
         self._leave(entry)
         if not at_once and self.backs_off(entry, self._clock()):
             self._wait(entry)
+            self._came(Place.BACKOFF)
         else:
             self._put_active(entry)
+            self._came(Place.ACTIVE)
 
     def _admits(self, entry: QueueEntry) -> bool:
         """Whether PreEnqueue lets a pod in; if not, it lies among the unschedulable ones."""

@@ -13,6 +13,7 @@ import attrs
 from clusterstate.objects import LabelSelector, Pod
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
 from kubescheduler.queue.cluster_events import ASSIGNED_POD, NODE, POD, Action, ClusterEvent, matches
+from kubescheduler.queue.queue_listener import QueueListener
 
 Hint = Callable[[Pod, ClusterEvent], bool]
 """Of (the pod that waits, an event that matches): whether the pod may fit now."""
@@ -66,20 +67,30 @@ class Hopes:
     def __init__(self, events: Mapping[str, tuple[Registered, ...]]) -> None:
         """events: plugin → what it registers; every event may help a pod that any other plugin rejected."""
         self._events = {plugin: tuple(_with_taints(registered)) for plugin, registered in events.items()}
+        self.listener: QueueListener | None = None
+        """What is told of each plugin that is asked."""
 
     def any(self, pod: Pod, rejectors: Collection[str], event: ClusterEvent) -> bool:
         """Whether any of the plugins that rejected a pod hopes that it fits now."""
         return any(
-            self._hopes(registered, pod, event)
+            self._hopes(plugin, registered, pod, event)
             for plugin in rejectors
             for registered in self._events.get(plugin, EVERYTHING)
         )
 
-    def _hopes(self, registered: Registered, pod: Pod, event: ClusterEvent) -> bool:
+    def _hopes(self, plugin: str, registered: Registered, pod: Pod, event: ClusterEvent) -> bool:
         if not matches(registered.resource, registered.action, event):
             return False
         if registered.own and event.own != pod.key:
             return False
+        if self.listener is None:
+            return self._asked(registered, pod, event)
+        started = self.listener.now()
+        queues = self._asked(registered, pod, event)
+        self.listener.hinted(plugin, event, queues, self.listener.now() - started)
+        return queues
+
+    def _asked(self, registered: Registered, pod: Pod, event: ClusterEvent) -> bool:
         if registered.hint is None or event.own == pod.key:
             return True
         about_pods = registered.resource != POD or event.resource == ASSIGNED_POD

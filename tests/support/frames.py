@@ -11,6 +11,7 @@ from clusterstate.objects import Node, Pod
 from kubescheduler.core.status import Status
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.clocks import ManualTime
+from kubescheduler.framework.contract.observer import NoObserver
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
@@ -101,7 +102,7 @@ def frame(
 
 
 @attrs.define
-class Recorder:
+class Recorder(NoObserver):
     """Remembers events, patches and what an observer is told."""
 
     events: list[tuple[str, str, str, str, str]] = attrs.field(factory=list)
@@ -110,6 +111,7 @@ class Recorder:
     told: list[tuple[Any, ...]] = attrs.field(factory=list)
     troubles: list[str] = attrs.field(factory=list)
     error: Exception | None = None
+    measures: bool = True
 
     def event(self, pod: Pod, type_: str, reason: str, action: str, note: str, related: Pod | None = None) -> None:
         self.events.append((pod.key, type_, reason, action, note))

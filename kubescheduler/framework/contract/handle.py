@@ -15,6 +15,7 @@ from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
 
 
@@ -123,6 +124,11 @@ class Handle(Protocol):
     @property
     def events(self) -> EventRecorder:
         """Where events are recorded."""
+
+    @property
+    def observer(self) -> Observer:
+        """What is told how long things took."""
+        ...
 
     @property
     def extenders(self) -> Sequence[Extender]:

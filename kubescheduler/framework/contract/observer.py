@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status, code_of
 from kubescheduler.framework.contract.cycle_state import CycleState
 
@@ -19,6 +20,11 @@ UNCOUNTED_SKIPS = frozenset({"PreFilter", "PreScore"})
 
 class Observer(Protocol):
     """Told of everything that a release has metrics for. point, status: as in metric labels; seconds by the clock."""
+
+    @property
+    def measures(self) -> bool:
+        """Whether anything is to be timed."""
+        ...
 
     def point(self, point: str, profile: str, status: str, seconds: float) -> None:
         """All plugins of a point ran."""
@@ -36,6 +42,26 @@ class Observer(Protocol):
         """A pod waited for Permit plugins."""
         ...
 
+    def decided(self, decision: Decision, profile: str, seconds: float) -> None:
+        """The algorithm found a node, or did not. seconds: since the pod was popped."""
+        ...
+
+    def step(self, operation: str, seconds: float) -> None:
+        """A part of the algorithm without plugins is over: ``predicate_evaluation`` and so on (1.16)."""
+        ...
+
+    def preempted(self, victims: int) -> None:
+        """Preemption was tried for a pod. victims: that have to go; 0: it does not help."""
+        ...
+
+    def evicted(self, result: str, seconds: float) -> None:
+        """The victims of a pod were taken away in the background: ``success`` or ``error`` (1.36)."""
+        ...
+
+    def asked_to_bind(self, seconds: float) -> None:
+        """An extender, a plugin or the API answered a request to bind."""
+        ...
+
     def attempt(self, result: str, profile: str, seconds: float) -> None:
         """An attempt came to ``scheduled``, ``unschedulable`` or ``error``."""
         ...
@@ -48,6 +74,10 @@ class Observer(Protocol):
         """A kept ranking was of no use, or none was kept, for a reason such as ``node_not_full`` (1.36)."""
         ...
 
+    def scheduled(self, entry: Any, now: float) -> None:
+        """A pod was bound. entry: what was popped of the queue; now: by the queue's clock."""
+        ...
+
     def trouble(self, text: str) -> None:
         """Something failed that does not change the attempt; upstream writes it to its log."""
         ...
@@ -55,6 +85,8 @@ class Observer(Protocol):
 
 class NoObserver:
     """Looks away."""
+
+    measures: bool = False
 
     def point(self, point: str, profile: str, status: str, seconds: float) -> None:
         """Nothing is measured."""
@@ -68,6 +100,21 @@ class NoObserver:
     def permit_waited(self, status: str, seconds: float) -> None:
         """Nothing is measured."""
 
+    def decided(self, decision: Decision, profile: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def step(self, operation: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def preempted(self, victims: int) -> None:
+        """Nothing is counted."""
+
+    def evicted(self, result: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def asked_to_bind(self, seconds: float) -> None:
+        """Nothing is measured."""
+
     def attempt(self, result: str, profile: str, seconds: float) -> None:
         """Nothing is measured."""
 
@@ -76,6 +123,9 @@ class NoObserver:
 
     def batch_flushed(self, reason: str, profile: str) -> None:
         """Nothing is counted."""
+
+    def scheduled(self, entry: Any, now: float) -> None:
+        """Nothing is measured."""
 
     def trouble(self, text: str) -> None:
         """Nothing is reported."""
@@ -92,6 +142,8 @@ class Watch:
 
     def point(self, point: str, call: Callable[..., tuple[Status | None, T]], *args: Any) -> tuple[Status | None, T]:
         """All plugins of a point: what ``call(*args)`` answers."""
+        if not self.observer.measures:
+            return call(*args)
         started = self.clock()
         answer = call(*args)
         self.observer.point(point, self.profile, code_of(answer[0]).name, self.clock() - started)
@@ -106,6 +158,8 @@ class Watch:
         *args: Any,
     ) -> tuple[Status | None, T]:
         """One plugin: what ``call(*args)`` answers."""
+        if not self.observer.measures:
+            return call(*args)
         started = self.clock()
         answer = call(*args)
         code = code_of(answer[0])
@@ -114,3 +168,24 @@ class Watch:
         if point in COUNTED and not (code is Code.Skip and point in UNCOUNTED_SKIPS):
             self.observer.evaluated(point, plugin, self.profile)
         return answer
+
+    def laps(self, point: str) -> Laps | None:
+        """Times points that follow each other, the first of them from now on; None where nothing is measured."""
+        return Laps(self, point, self.clock()) if self.observer.measures else None
+
+
+@attrs.define(eq=False)
+class Laps:
+    """Points of one attempt that are run one after the other."""
+
+    watch: Watch
+    point: str
+    """The one that is under way; empty: none is."""
+    started: float
+
+    def end(self, status: Status | None = None, then: str = "") -> None:
+        """All plugins of the point ran; ``then`` is the next one."""
+        now = self.watch.clock()
+        if self.point:
+            self.watch.observer.point(self.point, self.watch.profile, code_of(status).name, now - self.started)
+        self.point, self.started = then, now

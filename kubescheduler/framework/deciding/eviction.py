@@ -59,6 +59,7 @@ class Evictions:
         return None
 
     def _run(self, pod: Pod, node: str, victims: Sequence[Pod], cleared: Sequence[Pod]) -> None:
+        started, result = self.handle.clock(), "success"
         try:
             clear_nominations(self.handle, cleared)
             for victim in victims[:-1]:
@@ -66,9 +67,11 @@ class Evictions:
             self.last[pod.metadata.uid] = victims[-1].metadata.uid
             self._preempt(pod, node, victims[-1])
         except SchedulingError:
+            result = "error"
             self.handle.activate([pod])
         finally:
             self.last.pop(pod.metadata.uid, None)
+            self.handle.observer.evicted(result, self.handle.clock() - started)
 
     def _preempt(self, pod: Pod, node: str, victim: Pod) -> None:
         handle, uid = self.handle, victim.metadata.uid

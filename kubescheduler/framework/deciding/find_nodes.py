@@ -20,6 +20,7 @@ from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.observer import Laps, Watch
 from kubescheduler.framework.contract.pod_signature import SignedPod
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.class_state import ProfileState
@@ -46,6 +47,7 @@ class Host(Protocol):
     roster: Roster
     sampler: Sampler
     batch: OpportunisticBatch | None
+    watch: Watch | None
 
     def state(self, info: PodInfo, rows: int) -> ProfileState:
         """What is kept for pods of a class; ``rows``: of the snapshot."""
@@ -85,6 +87,8 @@ class Finding:
     """Node → what extenders said of the nominated node, tried alone."""
     only: bool = False
     """The nominated or hinted node passed, and no other is looked at."""
+    laps: Laps | None = None
+    """What times the points; None where nothing is measured."""
 
     def find(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> IntArray:
         """(n,) the rows that are left: ascending, or where the order matters in that of the node list or of the last
@@ -95,6 +99,8 @@ class Finding:
         host, rules = self.host, self.host.rules
         if state.asked:
             self._narrow(state, snapshot)
+        if self.laps is not None:
+            self.laps.end(self.narrowed.status, "" if self.narrowed.status is not None else "Filter")
         filtering = self.filtering = Filtering.of(
             self.pod, state, host.compiled, self.cycle, host.cache, rules.filter_error, rules.rejected
         )
@@ -115,6 +121,8 @@ class Finding:
         elif self.judged is not None and not self.thorough:
             host.sampler.advance(int((self.judged & listed).sum()), host.cache.columns.node_count)
         filtering.raise_error(passed, self.judged)
+        if self.laps is not None:
+            self.laps.end()
         return self._extend(passed.feasible, snapshot) if host.compiled.algorithm.extenders else passed.feasible
 
     def forget(self) -> None:

@@ -13,6 +13,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.verdicts import Memory
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
@@ -36,12 +37,15 @@ class FrameworkScheduler:
         extenders: tuple[Extender, ...] = (),
         tie_break: TieBreak | None = None,
         percentage: int = 100,
+        watch: Watch | None = None,
     ) -> None:
+        """watch: what is told how long the plugins of a point took; None: nobody."""
         self.frame = frame
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
         self.compiled = Compiled.of(frame, extenders, percentage)
         self.rules = rules
+        self.watch = watch
         self.roster = Roster(cache.columns)
         self.sampler = Sampler()
         self.batch = rules.batching(frame, bool(extenders))

@@ -87,12 +87,19 @@ def searches(plugin: Any) -> bool:
 
 @attrs.frozen(eq=False)
 class PostFiltered:
-    """preemption: what DefaultPreemption found, None when it was not run. nominated: the node that the pod is to wait
-    for. message: what all plugins came to, empty for a success."""
+    """What all PostFilter plugins came to."""
 
     preemption: Preemption | None = None
+    """What DefaultPreemption found, None when it was not run."""
     nominated: Nominee = None
-    message: str = ""
+    """The node that the pod is to wait for."""
+    status: Status | None = None
+    """None: Success."""
+
+    @property
+    def message(self) -> str:
+        """Empty for a success."""
+        return "" if self.status is None or is_success(self.status) else self.status.message
 
 
 def run_post_filters(
@@ -122,5 +129,4 @@ def run_post_filters(
                 yield plugin.name, nominee_of(made), status
 
     nominated, status = collect(ask(), cycle)
-    message = "" if status is None or is_success(status) else status.message
-    return PostFiltered(found[-1] if found else None, nominated, message)
+    return PostFiltered(found[-1] if found else None, nominated, status)

@@ -20,6 +20,7 @@ from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.points import Point
@@ -60,7 +61,9 @@ class Deciding:
 
     @found.default
     def _found(self) -> Finding:
-        return Finding(self.scheduler, self.pod, self.cycle, self.thorough, self.turn)
+        watch = self.scheduler.watch
+        laps = None if watch is None else watch.laps("PreFilter")
+        return Finding(self.scheduler, self.pod, self.cycle, self.thorough, self.turn, laps=laps)
 
     def decide(self) -> Decision:
         """The whole attempt: PreFilter, Filter, extenders, Score, and the choice of a node."""
@@ -81,6 +84,8 @@ class Deciding:
                 self._keep(host, feasible, names)
         except SchedulingError as e:
             error, host = str(e), None
+            if self.found.laps is not None:
+                self.found.laps.end(Status.failure(error))
             self.scored, self.source = FrameworkScores(), None
             self.found.forget()
         return self._decision(names, listed, host, error)
@@ -143,6 +148,7 @@ class Deciding:
             view,
             None if everywhere else feasible,
             scheduler.rules.pre_score_skips,
+            self.found.laps,
         )
         self.scored = scoring.run(log)
         extenders = scheduler.compiled.algorithm.extenders
@@ -253,10 +259,13 @@ class Deciding:
         self._note_pre_filters()
         if self.thorough:
             plugins = tuple(plugin for plugin in plugins if searches(plugin))
+        laps = None if scheduler.watch is None else scheduler.watch.laps("PostFilter")
         try:
             found = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error))
+        if laps is not None:
+            laps.end(found.status)
         return attrs.evolve(
             decision,
             preemption=found.preemption,

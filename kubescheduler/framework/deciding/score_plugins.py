@@ -17,6 +17,7 @@ from kubescheduler.core.verdicts import ScoreState
 from kubescheduler.framework.contract.custom_answers import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
+from kubescheduler.framework.contract.observer import Laps
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState
@@ -51,13 +52,19 @@ class Scoring:
     """The rows of the nodes that pass; None: all rows there are."""
     skips: frozenset[Code] = frozenset({Code.Skip})
     """The codes by which PreScore says that the plugin gives no score."""
+    laps: Laps | None = None
+    """What times the points; None where nothing is measured."""
 
     def run(self, log: ChangeLog) -> FrameworkScores:
         """Raises SchedulingError with the release's text when a plugin fails."""
         compiled = self.compiled
         if not compiled.scores and not compiled.algorithm.extenders:
             return FrameworkScores(np.full(len(self.view), EVERY_NODE, np.int64))
+        if self.laps is not None:
+            self.laps.end(then="PreScore")
         skipped = self._pre_score(log)
+        if self.laps is not None:
+            self.laps.end(then="Score")
         emptied = isinstance(self.view, EmptiedNodes)
         if not emptied:
             self.state.score(self.snapshot, log)
@@ -78,6 +85,8 @@ class Scoring:
         if totals is None:
             totals = np.zeros(len(self.view), np.int64)
         scored.totals = totals + np.int64(wrap(constant))
+        if self.laps is not None:
+            self.laps.end()
         return scored
 
     def _pre_score(self, log: ChangeLog) -> set[str]:

@@ -129,6 +129,11 @@ class FrameworkHandle:
         return self._services.events
 
     @property
+    def observer(self) -> Observer:
+        """What is told how long things took."""
+        return self._services.observer
+
+    @property
     def extenders(self) -> Sequence[Extender]:
         """The extenders, in the order they are called."""
         return self._services.extenders

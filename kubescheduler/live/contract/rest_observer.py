@@ -23,6 +23,10 @@ class RestObserver(Protocol):
         """A request is sent once more, because the server asked for that."""
         ...
 
+    def watched(self, verb: str, host: str, code: str) -> None:
+        """A stream was opened, or refused: streams are neither timed nor weighed."""
+        ...
+
 
 class NoRestObserver:
     """Looks away."""
@@ -34,4 +38,7 @@ class NoRestObserver:
         """Nothing is measured."""
 
     def retried(self, verb: str, host: str, code: str) -> None:
+        """Nothing is counted."""
+
+    def watched(self, verb: str, host: str, code: str) -> None:
         """Nothing is counted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,7 +15,7 @@ import attrs
 from clusterstate.objects import Pod
 from kubescheduler.cycle.bindings import Binding, Bindings
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop
+from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop, never
 from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import Timekeeper
@@ -35,6 +36,10 @@ CHANGES = 2000
 """Changes after which pods are tried again, while more are there."""
 ENDING = "context canceled"
 """Why work under way is given up when the process ends."""
+
+
+def nothing_else() -> None:
+    """Nobody wants anything."""
 
 
 class TickedQueue(Protocol):
@@ -63,6 +68,10 @@ class Surroundings:
     """Where preemptions run (1.36)."""
     raised: Report
     """Is called with what a plugin raised; its pod is tried again."""
+    handled: Callable[[Any, Any, float], None] | None = None
+    """Told how many seconds it took to take in an object (old, new); None: nobody wants to know."""
+    times_plugins: Callable[[], bool] = never
+    """Whether the plugins of an attempt are timed one by one."""
 
 
 class LiveScheduler:
@@ -89,7 +98,11 @@ class LiveScheduler:
         """What the loop is made of."""
         if lies_for is not None:
             cast(Queue136, self.parts.queue).lies_for = lies_for
-        self.loop = SchedulerLoop(self.parts, latest=self._latest, bindings=around.bindings)
+        self.loop = SchedulerLoop(
+            self.parts, latest=self._latest, bindings=around.bindings, times_plugins=around.times_plugins
+        )
+        self.each_second: Callable[[], None] = nothing_else
+        """What else is done once a second, by the thread that runs."""
         self.handlers = EventHandlers(self.loop.cycles)
         self._second = math.floor(around.time.now())
         self._stopped = threading.Event()
@@ -134,6 +147,11 @@ class LiveScheduler:
         for waiting in list(self.parts.services.in_pre_bind.values()):
             waiting.cancel(ENDING)
         self.loop.close()
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether pods are tried."""
+        return self._leads.is_set() and not self._stopped.is_set()
 
     def lead(self) -> None:
         """From now on pods are tried."""
@@ -193,9 +211,13 @@ class LiveScheduler:
         """Brings the cache and the queue up to date."""
         if not changes:
             return
+        handled = self._around.handled
         with self.parts.services.lock:
             for change in changes:
+                started = time.perf_counter()
                 self._take(change)
+                if handled is not None:
+                    handled(change.old, change.new, time.perf_counter() - started)
 
     def _take(self, change: ObjectChange) -> None:
         """Reports what a plugin that is asked about the change raises, and goes on with the next change."""
@@ -234,3 +256,4 @@ class LiveScheduler:
                 ticked.flush_unschedulable()
             for pod in self.loop.sweep():
                 self._around.observer.trouble(f"Pod {pod.key} expired")
+            self.each_second()

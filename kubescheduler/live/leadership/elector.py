@@ -17,6 +17,10 @@ from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.transport.api_answers import ApiError
 
 
+def nothing_counted() -> None:
+    """Nobody counts."""
+
+
 @attrs.frozen(eq=False)
 class ElectionListener:
     """What an elector reports to; all of it is called on the I/O thread."""
@@ -27,6 +31,8 @@ class ElectionListener:
     """Writes a line of the log."""
     event: Callable[[str], None]
     """Makes an event about the lock."""
+    slowed: Callable[[], None] = nothing_counted
+    """Told that the lease has to be read before it can be renewed."""
 
 
 class LeaderElector:
@@ -140,6 +146,7 @@ class LeaderElector:
             renewed = attrs.evolve(wanted, acquired=self._seen.acquired, transitions=self._seen.transitions)
             if await self._written(renewed, "fast path"):
                 return True
+            self._listener.slowed()
         try:
             found = await self._lock.get()
         except ApiError as error:

@@ -6,6 +6,7 @@ import attrs
 
 from kubescheduler.engine.engines import Engine
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
+from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.serving.serving_settings import ServingSettings
 from kubescheduler.live.transport.server_access import ServerAccess
@@ -52,6 +53,8 @@ class LiveSettings:
     """Whether the cluster is read only by a leader (1.36: delayCacheUntilActive)."""
     unschedulable_seconds: float | None = None
     """Seconds after which an unschedulable pod is tried again whatever happens; None: the release's own (1.36)."""
+    metrics: MetricsSettings = attrs.field(factory=MetricsSettings)
+    """Which metrics are shown."""
 
 
 def server_settings(connection: ClientConnection, master: str, context: str | None = None) -> ServerSettings:

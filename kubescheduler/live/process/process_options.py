@@ -17,6 +17,7 @@ from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.live.flags.flag_parsing import FlagValues
+from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.process.component_options import Configured, of_framework, of_legacy
 from kubescheduler.live.process.flag_settings import ELECTION, gates_of, overridden
 from kubescheduler.live.process.live_settings import LiveSettings, server_settings
@@ -97,9 +98,16 @@ def _settled(
         configured.config.leader_election,
         configured.preempts,
         serving_settings(release.flags, flags, document, insecure, profiling=profiling),
+        metrics=_metrics(flags),
         delays_cache=configured.delays_cache,
         unschedulable_seconds=_unschedulable_seconds(flags),
     )
+
+
+def _metrics(flags: FlagValues) -> MetricsSettings:
+    """Which metrics are shown, where the release can be told so."""
+    shown, disabled = flags.said("show-hidden-metrics-for-version"), flags.said("disabled-metrics")
+    return MetricsSettings(bool(shown), tuple(disabled or ()))
 
 
 def _unschedulable_seconds(flags: FlagValues) -> float | None:

@@ -14,6 +14,8 @@ from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.leadership import election_rules, resource_locks
 from kubescheduler.live.leadership.election_rules import ElectionRules
 from kubescheduler.live.leadership.resource_locks import LockKind
+from kubescheduler.live.metrics import release_metrics
+from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
 from kubescheduler.live.process import attempt_lines, cache_dump, flag_checks, process_rules
 from kubescheduler.live.process.attempt_lines import AttemptLines
 from kubescheduler.live.process.cache_dump import DumpLines
@@ -46,6 +48,7 @@ class LiveRelease:
     lock_timeout: float
     """Seconds of a request for the lock, as a part of the renew deadline."""
     serving: ServingRules
+    metrics: ReleaseMetrics
     flags: tuple[Flag, ...]
     """Of its command line."""
     lock: str
@@ -73,6 +76,7 @@ LIVE: dict[str, LiveRelease] = {
         locks=resource_locks.KINDS,
         lock_timeout=1.0,
         serving=serving_rules.RULES_1_16,
+        metrics=release_metrics.METRICS_1_16,
         flags=FLAGS_1_16,
         no_lock=resource_locks.no_lock_1_16,
         lock="endpoints",
@@ -92,6 +96,7 @@ LIVE: dict[str, LiveRelease] = {
         locks=resource_locks.KINDS_1_20,
         lock_timeout=1.0,
         serving=serving_rules.RULES_1_20,
+        metrics=release_metrics.METRICS_1_20,
         flags=FLAGS_1_20,
         no_lock=resource_locks.no_lock_1_16,
         lock="leases",
@@ -111,6 +116,7 @@ LIVE: dict[str, LiveRelease] = {
         locks={"leases": resource_locks.KINDS["leases"]},
         lock_timeout=0.5,
         serving=serving_rules.RULES_1_36,
+        metrics=release_metrics.METRICS_1_36,
         flags=FLAGS_1_36,
         no_lock=resource_locks.no_lock_1_36,
         lock="leases",

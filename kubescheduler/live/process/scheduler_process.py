@@ -11,11 +11,12 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import attrs
+
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, KubeSchedulerError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.bindings import ThreadedBindings
-from kubescheduler.framework.contract.observer import NoObserver
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.driving.live_scheduler import LiveScheduler, Surroundings
@@ -24,6 +25,7 @@ from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.leadership.elector import LeaderElector
 from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.process.attempt_lines import AttemptLog
 from kubescheduler.live.process.cache_dump import dump_lines
 from kubescheduler.live.process.candidacy import checked_timing, listener, lock_of
@@ -32,6 +34,7 @@ from kubescheduler.live.process.events_lookup import look_up_events
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
+from kubescheduler.live.serving.routes import MetricsSources
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.serving.serving_settings import ServingSettings
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
@@ -40,21 +43,12 @@ from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerA
 from kubescheduler.live.transport.token_bucket import Limits
 from kubescheduler.live.writes.live_client import LiveClient
 
+TIMED = 0.1
+"""Attempts whose plugins are timed one by one. Upstream: pluginMetricsSamplePercent."""
 PREEMPTIONS = 16
 """Preemptions that are carried out at the same time."""
 
 T = TypeVar("T")
-
-
-class LogObserver(NoObserver):
-    """Writes troubles to the log."""
-
-    def __init__(self, log: LogWriter) -> None:
-        self._log = log
-
-    def trouble(self, text: str) -> None:
-        """A line of the log."""
-        self._log.error(text)
 
 
 class SchedulerProcess:
@@ -77,6 +71,7 @@ class SchedulerProcess:
         self._clock = SystemClock() if clock is None else clock
         self._rng = random.Random() if rng is None else rng
         self._rest: RestObserver = NoRestObserver()
+        self.metrics = ProcessMetrics(settings.release.metrics, settings.metrics, log.error)
         self._io = IoThread()
         self._background = ThreadPoolExecutor(PREEMPTIONS, "preemption")
         self._clients: list[ApiClient] = []
@@ -158,6 +153,7 @@ class SchedulerProcess:
         if settings.election.leader_elect:
             checked_timing(settings.election)
         self.access: ServerAccess = self._wait(self._found_server())
+        self._rest = self.metrics.rest(self.access.base_url)
         if settings.serving is not None:
             self.servers = self._servers(settings.serving)
             self._wait(self.servers.prepare())
@@ -289,26 +285,39 @@ class SchedulerProcess:
             keep=self._clients.append,
             clock=self._clock,
             rng=self._rng,
+            metrics=self._sources(),
             verbosity=self._log.verbosity,
+            observed=lambda name, path, passed: self.metrics.health.checked(name, path, passed=passed),
         )
         return process_servers(self._settings, serving, process)
+
+    def _sources(self) -> MetricsSources:
+        metrics = self.metrics
+        resources = metrics.resources(self._pods, lambda: hasattr(self, "scheduler") and self.scheduler.is_leading)
+        return MetricsSources(metrics.text, resources, metrics.health.text, metrics.reset)
+
+    def _pods(self) -> list[Pod]:
+        return [stored.obj for stored in self.informers.stores["Pod"] if isinstance(stored.obj, Pod)]
 
     def _loop(self, main: ApiClient) -> LiveScheduler:
         settings, engine = self._settings, self._settings.engine
         client = LiveClient(main, self._io, settings.release.writes, trouble=self._log.error, clock=self._clock)
         scheduler = engine.scheduler(ClusterCache(engine.view), engine.upstream_tie(self._rng))
         self._profiles = list(getattr(scheduler, "schedulers", ())) or [scheduler.algorithm.scheduler_name]
+        watched = self.metrics.loop
         around = Surroundings(
             client=client,
             report_status=client.write_status_later,
             events=self.events.recorder(self._profiles),
-            observer=LogObserver(self._log),
+            observer=watched,
             time=ProcessTime(self._clock),
             bindings=ThreadedBindings(),
             in_background=self._in_background,
             raised=self._raised,
+            handled=watched.handled if watched.times_events else None,
+            times_plugins=lambda: self._rng.random() < TIMED,
         )
-        return LiveScheduler(
+        live = LiveScheduler(
             scheduler,
             self.inbox,
             self.informers.stores["Pod"],
@@ -316,6 +325,8 @@ class SchedulerProcess:
             preempt=settings.preempts,
             lies_for=settings.unschedulable_seconds,
         )
+        live.each_second = self.metrics.watch(live.loop, live.parts)
+        return live
 
     def _in_background(self, work: Callable[[], None]) -> None:
         def guarded() -> None:
@@ -345,13 +356,16 @@ class SchedulerProcess:
         """Raises ConfigError for a lock that the release does not have."""
         settings = self._settings
         lock = lock_of(settings.release, settings.election, lambda seconds: self._client("/leader-election", seconds))
+        name = settings.election.resource_name
+        self.metrics.leads(name, leading=False)
+        told = listener(self._log, self.events, lock, self._profiles[0], self._led)
         return LeaderElector(
             lock,
             self.identity,
             checked_timing(settings.election),
             settings.release.election,
             self._clock,
-            listener(self._log, self.events, lock, self._profiles[0], self._led),
+            attrs.evolve(told, slowed=lambda: self.metrics.slow_path(name)),
             self._rng,
         )
 
@@ -370,6 +384,7 @@ class SchedulerProcess:
 
     def _led(self, leads: bool) -> None:
         """Leadership began, or ended: asked for or not, it is the end."""
+        self.metrics.leads(self._settings.election.resource_name, leading=leads)
         if leads:
             self._leading.set()
             if self._synced:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 import time
@@ -103,7 +104,11 @@ class HttpServer:
         connection = None if request.transport is None else request.transport.get_extra_info("ssl_object")
         try:
             refusal = await self._guard.refusal(asked, client_chain(connection), request.headers.items())
-            return self._routes.answer(asked) if refusal is None else refusal
+            if refusal is not None:
+                return refusal
+            if self._routes.waits(asked):
+                return await asyncio.to_thread(self._routes.answer, asked)
+            return self._routes.answer(asked)
         except Exception as error:
             self._log(error_line(f"{asked.method} {asked.target}: {type(error).__name__}: {error}"))
             return error_answer("This request caused apiserver to panic. Look in the logs for details.", 500)

@@ -22,7 +22,7 @@ def nothing() -> bytes:
 
 @attrs.frozen(eq=False)
 class MetricsSources:
-    """Where metrics come from, in the text format of Prometheus. Called on the I/O thread."""
+    """Where metrics come from, in the text format of Prometheus. Called by any thread."""
 
     all: Callable[[], bytes] = nothing
     """/metrics."""
@@ -40,6 +40,7 @@ class Routes:
     def __init__(self, pages: Mapping[str, Page] | None = None) -> None:
         self._pages = dict(pages or {})
         self._below: dict[str, Callable[[str], HttpAnswer]] = {}
+        self._waiting: set[str] = set()
 
     def add(self, path: str, page: Page) -> None:
         """Puts a page at a path."""
@@ -55,6 +56,10 @@ class Routes:
                 return below(request.path.removeprefix(head))
         return not_found()
 
+    def waits(self, request: HttpRequest) -> bool:
+        """Whether the page may wait for the scheduler's thread, or takes long: it is to be written in a thread."""
+        return request.path in self._waiting
+
     # --- what there is -----------------------------------------------------------------------------
 
     def add_health(self, paths: Sequence[HealthPath]) -> None:
@@ -66,6 +71,7 @@ class Routes:
     def add_metrics(self, sources: MetricsSources, form: HttpAnswer, pages: Mapping[str, str]) -> None:
         """Metrics. form: an answer without body. pages: path → the source besides ``/metrics``."""
         self.add("/metrics", partial(_metrics, sources, form))
+        self._waiting |= {"/metrics", *pages}
         for path, name in pages.items():
             self.add(path, partial(_exported, getattr(sources, name), form))
 

@@ -206,10 +206,10 @@ class ApiClient:
         longest: seconds after which a stream is taken for dead. Raises ApiError when the server refuses, or the stream
         breaks.
         """
-        await self._admitted("GET", path)
+        await self.bucket.take()
         headers = await self._identified()
         url = self.url(path, query)
-        started, code = self._clock.monotonic(), "<error>"
+        opened = False
         try:
             async with self._open().get(
                 url,
@@ -218,16 +218,17 @@ class ApiClient:
                 timeout=aiohttp.ClientTimeout(total=longest),
                 allow_redirects=False,
             ) as response:
-                code = str(response.status)
+                opened = True
+                self._observer.watched("GET", self.access.host, str(response.status))
                 if response.status > 299:
                     if response.status == 401:
                         await self._renewed()
                     raise error_of(response.status, await response.read())
                 yield _lines(response.content)
         except FAILURES as error:
+            if not opened:
+                self._observer.watched("GET", self.access.host, "<error>")
             raise transport_error("GET", str(url), error) from None
-        finally:
-            self._observer.finished("GET", path, self.access.host, code, self._clock.monotonic() - started, 0, 0)
 
     def url(self, path: str, query: Query = ()) -> URL:
         """The address of a path below the server's, with its query in the order given."""

@@ -38,6 +38,9 @@ class Recorder:
     def limited(self, verb: str, path: str, host: str, seconds: float) -> None:
         """Nothing is kept of it."""
 
+    def watched(self, verb: str, host: str, code: str) -> None:
+        """Nothing is kept of it."""
+
     def retried(self, verb: str, host: str, code: str) -> None:
         self.retries.append(code)
 

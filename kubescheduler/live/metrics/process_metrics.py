@@ -1,0 +1,121 @@
+"""ProcessMetrics: everything that one process exports, and what feeds it."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterable, Iterator
+
+from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.core import GaugeMetricFamily
+
+from clusterstate.objects import Pod
+from kubescheduler.cycle.scheduler_loop import LoopParts, SchedulerLoop
+from kubescheduler.engine.releases import release_named
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.profiles.profile_map import Profiles
+from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.live.contract.rest_observer import RestObserver
+from kubescheduler.live.metrics.build_metrics import set_build, set_features, set_metrics
+from kubescheduler.live.metrics.health_metrics import HealthMetrics
+from kubescheduler.live.metrics.loop_metrics import LoopMetrics, Prepares
+from kubescheduler.live.metrics.metric_family import Visibility
+from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
+from kubescheduler.live.metrics.metrics_settings import MetricsSettings
+from kubescheduler.live.metrics.pod_resources import PodResources
+from kubescheduler.live.metrics.queue_gauges import LoopState, QueueGauges
+from kubescheduler.live.metrics.release_metrics import ReleaseMetrics, Says
+from kubescheduler.queue.framework_queue import FrameworkQueue
+from kubescheduler.queue.priority_queue_1_36 import Queue136
+
+UNLIMITED = float(2**64 - 1)
+
+
+class ProcessMetrics:
+    """The metrics of one process. ``text`` and the other answers of the HTTP server are for any thread."""
+
+    def __init__(self, rules: ReleaseMetrics, settings: MetricsSettings, says: Says) -> None:
+        """says: writes a line of the log."""
+        self.rules = rules
+        self._visibility = Visibility(rules.version, settings.shows_hidden, frozenset(settings.disabled))
+        self.registry = MetricsRegistry(rules.families, self._visibility)
+        self.loop = rules.loop(self.registry, says)
+        """What observes the loop."""
+        self.health = HealthMetrics(rules.health, self._visibility)
+        """What health checks report to."""
+        self._leader = self.registry.instrument("leader_election_master_status")
+        self._slow = self.registry.instrument("leader_election_slowpath_total")
+        ProcessCollector(registry=self.registry.collectors)
+        PlatformCollector(registry=self.registry.collectors)
+        GCCollector(registry=self.registry.collectors)
+        self.registry.collectors.register(AddressSpace())
+        set_build(self.registry, rules.version)
+        set_metrics(self.registry)
+
+    # --- what feeds it ---------------------------------------------------------------------------
+
+    def rest(self, base_url: str) -> RestObserver:
+        """What observes the requests to a server."""
+        return self.rules.rest(self.registry, base_url)
+
+    def watch(self, loop: SchedulerLoop, parts: LoopParts) -> Callable[[], None]:
+        """Listens to a loop's queue, and reads gauges from it; what its own thread is to call once a second."""
+        names, queue, services = self.rules.names, parts.queue, parts.services
+        set_features(self.registry, release_named(services.release).gates.gates, services.feature_gates)
+        if names is None or not isinstance(self.loop, LoopMetrics) or not isinstance(queue, FrameworkQueue):
+            return nothing_to_read
+        queue.listener = self.loop
+        if isinstance(queue, Queue136):
+            queue.hopes.listener = self.loop
+        if isinstance(parts.plugins, Profiles):
+            self.loop.prepares = {name: _prepares(framework) for name, framework in parts.plugins.items()}
+        state = LoopState(queue, services.cache, loop.cycles.assumed, services.lock, loop.under_way)
+        return QueueGauges(self.registry, names, state).read_cache
+
+    def leads(self, name: str, *, leading: bool) -> None:
+        """Leadership by the lease of this name began, or is not held."""
+        self._leader.set(float(leading), (name,))
+
+    def slow_path(self, name: str) -> None:
+        """A lease could not be renewed without reading it (1.36)."""
+        self._slow.inc((name,))
+
+    # --- what is asked for -------------------------------------------------------------------------
+
+    def text(self) -> bytes:
+        """``GET /metrics``."""
+        return self.registry.text()
+
+    def reset(self) -> None:
+        """``DELETE /metrics``: what can be counted anew is."""
+        self.registry.reset(*self.rules.resets)
+
+    def resources(self, pods: Callable[[], Iterable[Pod]], leads: Callable[[], bool]) -> Callable[[], bytes]:
+        """``GET /metrics/resources``. pods: all that are known; leads: whether this process does."""
+        return PodResources(self.rules.resources, pods, leads).text
+
+
+def _prepares(framework: Framework) -> Prepares:
+    asked, prepared = (
+        frozenset(plugin.name for plugin in framework.at(point)) for point in (Point.PRE_FILTER, Point.PRE_SCORE)
+    )
+    return Prepares(asked, prepared)
+
+
+def nothing_to_read() -> None:
+    """The release has no gauges of the cache."""
+
+
+class AddressSpace:
+    """How much memory the process may address."""
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        """Its name."""
+        text = "Maximum amount of virtual memory available in bytes."
+        yield GaugeMetricFamily("process_virtual_memory_max_bytes", text)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Without a limit it is the largest number of 64 bits."""
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        for family in self.describe():
+            family.add_metric([], UNLIMITED if limit == resource.RLIM_INFINITY else float(limit))
+            yield family
