@@ -25,6 +25,7 @@ from algorithmprovider.rule_catalogue import (
     predicates_1_4,
     reasons,
 )
+from docs.generate.metrics_tables import metrics_tables
 from docs.generate.plugin_tables import plugin_tables
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.cli import cli
@@ -47,6 +48,7 @@ def tables() -> dict[str, str]:
         "policy keys": policy_keys(),
         "settings": settings(),
         **plugin_tables(),
+        **metrics_tables(),
     }
 
 

@@ -33,9 +33,11 @@ def set_features(registry: MetricsRegistry, gates: Mapping[str, Gate], values: M
 
 
 def set_metrics(registry: MetricsRegistry) -> None:
-    """How many families there are."""
+    """How many families there are; counted from 0."""
+    names = ("registered_metrics_total", "hidden_metrics_total", "disabled_metrics_total")
+    registry.reset(*names)
     shown = Counter((family.stability, family.deprecated) for family in registry.shown if family.stability)
     for labels, count in shown.items():
-        registry.instrument("registered_metrics_total").inc(labels, count)
-    registry.instrument("hidden_metrics_total").inc(by=len(registry.hidden))
-    registry.instrument("disabled_metrics_total").inc(by=len(registry.disabled))
+        registry.instrument(names[0]).inc(labels, count)
+    registry.instrument(names[1]).inc(by=len(registry.hidden))
+    registry.instrument(names[2]).inc(by=len(registry.disabled))

@@ -18,16 +18,18 @@ KINDS: Mapping[str, Any] = {"counter": Counter, "gauge": Gauge, "histogram": His
 class Instrument:
     """One metric, by the values of its labels. Any thread may count."""
 
-    __slots__ = ("_metric", "_series", "family")
+    __slots__ = ("_metric", "_registry", "_series", "family")
 
     def __init__(self, family: Family | None, registry: CollectorRegistry) -> None:
         """family: None where the release has no such metric, or does not show it."""
         self.family = family
+        self._registry = registry
         self._series: dict[LabelValues, Any] = {}
-        self._metric: Any = None
-        if family is not None:
-            options = {"buckets": family.buckets} if family.kind == "histogram" else {}
-            self._metric = KINDS[family.kind](family.name, family.text, family.labels, registry=registry, **options)
+        self._metric: Any = None if family is None else self._made(family)
+
+    def _made(self, family: Family) -> Any:
+        options = {"buckets": family.buckets} if family.kind == "histogram" else {}
+        return KINDS[family.kind](family.name, family.text, family.labels, registry=self._registry, **options)
 
     @property
     def exported(self) -> bool:
@@ -60,11 +62,11 @@ class Instrument:
             self.set(value, labels)
 
     def reset(self) -> None:
-        """Begins anew: series of labels go, and what has no labels is 0. A gauge without labels stays as it is."""
-        if self._metric is None or (self.family is not None and self.family.kind == "gauge" and not self.family.labels):
+        """Begins anew: series of labels go, and what has no labels is 0. Gauges stay as they are."""
+        if self.family is None or self.family.kind == "gauge":
             return
-        self._series = {}
-        (self._metric.clear if self.family is not None and self.family.labels else self._metric.reset)()
+        self._registry.unregister(self._metric)
+        self._metric, self._series = self._made(self.family), {}
 
     def _new(self, labels: LabelValues) -> Any:
         series = self._metric.labels(*labels) if labels else self._metric

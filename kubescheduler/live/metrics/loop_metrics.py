@@ -34,16 +34,18 @@ MOST_ATTEMPTS = 15
 
 
 @attrs.frozen
-class Prepares:
-    """The plugins of a profile that are asked once for each attempt; those that skip are not asked later."""
+class CountedPlugins:
+    """The plugins of a profile that are counted for each attempt."""
 
+    filters: tuple[str, ...] = ()
+    """Those that look at nodes, in order."""
     pre_filter: frozenset[str] = frozenset()
-    """Those that filter, too."""
+    """Those that are asked before them whether they have anything to look for."""
     pre_score: frozenset[str] = frozenset()
-    """Those that score, too."""
+    """Likewise, of those that score nodes."""
 
 
-NOBODY = Prepares()
+NOBODY = CountedPlugins()
 
 
 class LoopMetrics(NoObserver):
@@ -61,7 +63,7 @@ class LoopMetrics(NoObserver):
         self._says = says
         self._attempts, self._attempt_seconds = of(names.attempts), of(names.attempt_seconds)
         self._algorithm = of(names.algorithm_seconds)
-        self._binding = of(names.binding_seconds)
+        self._preemption, self._binding = of(names.preemption_seconds), of(names.binding_seconds)
         self._victims, self._preemptions = of(names.victims), of(names.preemptions)
         self._pod_seconds, self._pod_attempts = of(names.pod_seconds), of(names.pod_attempts)
         self._after_flush = of("pod_scheduled_after_flush_total")
@@ -76,8 +78,8 @@ class LoopMetrics(NoObserver):
         self._events = of("event_handling_duration_seconds")
         self._lock = threading.Lock()
         self._evaluated: Counter[tuple[str, str, str]] = Counter()
-        self.prepares: Mapping[str, Prepares] = {}
-        """Profile → its plugins that are asked before all nodes are."""
+        self.counted: Mapping[str, CountedPlugins] = {}
+        """Profile → its plugins; those of other profiles are not counted."""
         registry.refresh_with(self._count_evaluations)
 
     # --- plugins ---------------------------------------------------------------------------------
@@ -85,6 +87,8 @@ class LoopMetrics(NoObserver):
     def point(self, point: str, profile: str, status: str, seconds: float) -> None:
         """All plugins of a point ran."""
         self._points.observe(seconds, (point, status, profile))
+        if point == "PostFilter":
+            self._preemption.observe(seconds)
 
     def plugin(self, point: str, plugin: str, status: str, seconds: float) -> None:
         """One plugin ran, in an attempt whose plugins are timed."""
@@ -112,23 +116,28 @@ class LoopMetrics(NoObserver):
     def _evaluate(self, decision: Decision, profile: str) -> None:
         """Filter plugins count for each node that they looked at, Score plugins for each that they scored.
 
-        The plugins of a decision work over all nodes at once, so nobody called them one by one.
+        The plugins of a decision work over all nodes at once, so nobody called them one by one; those that have
+        nothing to say of the pod have no verdict.
         """
-        counts, prepares = self._evaluated, self.prepares.get(profile, NOBODY)
+        counts, plugins = self._evaluated, self.counted.get(profile, NOBODY)
         alive = decision.looked_at
         nodes = int(np.count_nonzero(alive))
-        for name, verdict in decision.verdicts:
-            counts[name, "Filter", profile] += nodes
-            if name in prepares.pre_filter:
+        verdicts = dict(decision.verdicts)
+        for name in plugins.filters:
+            verdict = verdicts.get(name)
+            if name in plugins.pre_filter:
+                if verdict is None:
+                    continue
                 counts[name, "PreFilter", profile] += 1
-            refused = failing(verdict)
+            counts[name, "Filter", profile] += nodes
+            refused = None if verdict is None else failing(verdict)
             if refused is not None and not decision.every_reason:
                 alive = alive & ~refused
                 nodes = int(np.count_nonzero(alive))
         scored = len(decision.totals)
         for name in decision.scores:
             counts[name, "Score", profile] += scored
-            if name in prepares.pre_score:
+            if name in plugins.pre_score:
                 counts[name, "PreScore", profile] += 1
 
     def _count_evaluations(self) -> None:

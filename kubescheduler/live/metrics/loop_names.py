@@ -12,6 +12,8 @@ class LoopNames:
     attempts: str = "schedule_attempts_total"
     attempt_seconds: str = "scheduling_attempt_duration_seconds"
     algorithm_seconds: str = "scheduling_algorithm_duration_seconds"
+    preemption_seconds: str = ""
+    """Of the PostFilter plugins."""
     binding_seconds: str = ""
     victims: str = "preemption_victims"
     preemptions: str = "preemption_attempts_total"
@@ -31,6 +33,7 @@ class LoopNames:
 NAMES_1_36 = LoopNames()
 NAMES_1_20 = LoopNames(
     attempt_seconds="e2e_scheduling_duration_seconds",
+    preemption_seconds="scheduling_algorithm_preemption_evaluation_seconds",
     binding_seconds="binding_duration_seconds",
     goroutines="scheduler_goroutines",
     pod_seconds="pod_scheduling_duration_seconds",

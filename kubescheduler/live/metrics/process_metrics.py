@@ -17,7 +17,7 @@ from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.live.contract.rest_observer import RestObserver
 from kubescheduler.live.metrics.build_metrics import set_build, set_features, set_metrics
 from kubescheduler.live.metrics.health_metrics import HealthMetrics
-from kubescheduler.live.metrics.loop_metrics import LoopMetrics, Prepares
+from kubescheduler.live.metrics.loop_metrics import CountedPlugins, LoopMetrics
 from kubescheduler.live.metrics.metric_family import Visibility
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
 from kubescheduler.live.metrics.metrics_settings import MetricsSettings
@@ -67,7 +67,7 @@ class ProcessMetrics:
         if isinstance(queue, Queue136):
             queue.hopes.listener = self.loop
         if isinstance(parts.plugins, Profiles):
-            self.loop.prepares = {name: _prepares(framework) for name, framework in parts.plugins.items()}
+            self.loop.counted = {name: _counted_plugins(framework) for name, framework in parts.plugins.items()}
         state = LoopState(queue, services.cache, loop.cycles.assumed, services.lock, loop.under_way)
         return QueueGauges(self.registry, names, state).read_cache
 
@@ -88,17 +88,18 @@ class ProcessMetrics:
     def reset(self) -> None:
         """``DELETE /metrics``: what can be counted anew is."""
         self.registry.reset(*self.rules.resets)
+        set_metrics(self.registry)
 
     def resources(self, pods: Callable[[], Iterable[Pod]], leads: Callable[[], bool]) -> Callable[[], bytes]:
         """``GET /metrics/resources``. pods: all that are known; leads: whether this process does."""
         return PodResources(self.rules.resources, pods, leads).text
 
 
-def _prepares(framework: Framework) -> Prepares:
+def _counted_plugins(framework: Framework) -> CountedPlugins:
     asked, prepared = (
         frozenset(plugin.name for plugin in framework.at(point)) for point in (Point.PRE_FILTER, Point.PRE_SCORE)
     )
-    return Prepares(asked, prepared)
+    return CountedPlugins(tuple(plugin.name for plugin in framework.at(Point.FILTER)), asked, prepared)
 
 
 def nothing_to_read() -> None:

@@ -1,0 +1,268 @@
+"""What a process exports after it has worked, read by a Prometheus parser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse
+
+from kubescheduler.live.metrics.metrics_settings import MetricsSettings
+from kubescheduler.live.metrics.process_metrics import ProcessMetrics
+from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
+from tests.kubescheduler.live.metrics.test_release_metrics import exported
+from tests.support.apiserver import ApiServer
+from tests.support.live_cluster import NODES, PODS, SECONDS, Cluster, a_node, a_pod, running
+
+PROFILE = "default-scheduler"
+Labels = dict[str, str]
+
+
+class Scrape:
+    """One answer, parsed."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text.decode()
+        self.families = list(parse(self.text))
+        self._values = {
+            (sample.name, frozenset(sample.labels.items())): sample.value
+            for family in self.families
+            for sample in family.samples
+        }
+
+    def value(self, metric: str, /, **labels: str) -> float | None:
+        return self._values.get((metric, frozenset(labels.items())))
+
+    def series(self, name: str) -> list[Labels]:
+        return [dict(labels) for sample, labels in self._values if sample == name]
+
+
+def scrape(cluster: Cluster) -> Scrape:
+    return Scrape(cluster.process.metrics.text())
+
+
+def settled(cluster: Cluster, holds: Callable[[Scrape], bool]) -> Scrape:
+    """What the server has is known a moment later to who asked it."""
+    end = time.monotonic() + SECONDS
+    while not holds(found := scrape(cluster)):
+        assert time.monotonic() < end, found.text
+    return found
+
+
+def shape(found: Scrape) -> dict[str, dict[str, Any]]:
+    """Name → type, help, labels, buckets, quantiles of what was exported."""
+    types = {line.split()[2]: line.split()[3] for line in found.text.splitlines() if line.startswith("# TYPE")}
+    out: dict[str, dict[str, Any]] = {}
+    for family in found.families:
+        name = family.name if family.name in types else f"{family.name}_total"
+        labels = {label for sample in family.samples for label in sample.labels}
+        about: dict[str, Any] = {
+            "type": types[name],
+            "help": family.documentation,
+            "labels": sorted(labels - {"le", "quantile"}),
+        }
+        bounds = dict.fromkeys(float(sample.labels["le"]) for sample in family.samples if "le" in sample.labels)
+        quantiles = dict.fromkeys(s.labels["quantile"] for s in family.samples if "quantile" in s.labels)
+        if bounds:
+            about["buckets"] = list(bounds)[:-1]
+        if quantiles:
+            about["quantiles"] = list(quantiles)
+        out[name] = about
+    return out
+
+
+def work(cluster: Cluster) -> None:
+    """Three pods are bound, one is too large."""
+    cluster.make(NODES, a_node("n1"), a_node("n2"))
+    cluster.make(PODS, a_pod("a"), a_pod("b"), a_pod("c"), a_pod("big", cpu="64"))
+    cluster.until(lambda: cluster.is_bound("a", "b", "c") and bool(cluster.condition("big")))
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_the_shape_is_that_of_the_real_process(server: ApiServer, release: str) -> None:
+    """Every family that both export has the same type, help, labels and buckets."""
+    with running(server, release) as cluster:
+        work(cluster)
+        found = shape(scrape(cluster))
+    recorded = exported(release)
+    common = found.keys() & recorded.keys()
+    assert {name: found[name] for name in common} == {name: recorded[name] for name in common}
+    ours = {name for name in found if name.startswith("scheduler_")}
+    assert len(ours) >= 15
+    assert ours <= recorded.keys()
+
+
+def test_1_36_counts_what_the_loop_does(server: ApiServer) -> None:
+    """Attempts, points, plugins, the queue, the cache and requests, after four pods and a gated one."""
+    with running(server, "1.36") as cluster:
+        work(cluster)
+        cluster.make(PODS, a_pod("gated", schedulingGates=[{"name": "wait"}]))
+
+        def over(found: Scrape) -> bool:
+            return (
+                found.value("scheduler_pending_pods", queue="gated") == 1
+                and found.value("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 3
+                and found.value("scheduler_cache_size", type="pods") == 3
+                and found.value("scheduler_inflight_events", event="PodPopped") == 0
+            )
+
+        found = settled(cluster, over)
+    attempts = found.value("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE)
+    assert attempts is not None
+    assert attempts >= 1
+    assert found.value("scheduler_scheduling_algorithm_duration_seconds_count") == attempts + 3
+    assert found.value("scheduler_preemption_attempts_total") == attempts
+    assert found.value("scheduler_preemption_victims_count") == 0
+    assert found.value("scheduler_pod_scheduling_attempts_sum") == 3
+    assert found.value("scheduler_pod_scheduling_sli_duration_seconds_count", attempts="1") == 3
+    points = {
+        point: found.value(
+            "scheduler_framework_extension_point_duration_seconds_count",
+            extension_point=point,
+            status=status,
+            profile=PROFILE,
+        )
+        for point, status in [
+            *((point, "Success") for point in ("PreFilter", "Filter", "PreScore", "Score", "Reserve", "Bind")),
+            ("PostFilter", "Unschedulable"),
+        ]
+    }
+    assert points == {
+        "PreFilter": attempts + 3,
+        "Filter": attempts + 3,
+        "PostFilter": attempts,
+        **dict.fromkeys(("PreScore", "Score", "Reserve", "Bind"), 3),
+    }
+    plugins = {
+        (labels["extension_point"], labels["plugin"]): found.value("scheduler_plugin_evaluation_total", **labels)
+        for labels in found.series("scheduler_plugin_evaluation_total")
+    }
+    assert plugins["PreFilter", "NodeResourcesFit"] == attempts + 3
+    assert plugins["Filter", "NodeName"] == plugins["Filter", "NodeResourcesFit"] == 2 * (attempts + 3)
+    assert plugins["Score", "NodeResourcesFit"] == 6
+    assert plugins["PreScore", "NodeResourcesFit"] == 3
+    assert ("Filter", "InterPodAffinity") not in plugins
+    came = {
+        (labels["queue"], labels["event"]): found.value("scheduler_queue_incoming_pods_total", **labels)
+        for labels in found.series("scheduler_queue_incoming_pods_total")
+    }
+    assert came["active", "UnschedulablePodAdd"] == 4
+    assert came["unschedulable", "UnschedulablePodAdd"] == 1
+    assert came["unschedulable", "ScheduleAttemptFailure"]
+    assert found.value("scheduler_unschedulable_pods", plugin="SchedulingGates", profile=PROFILE) == 1
+    assert found.value("scheduler_unschedulable_pods", plugin="NodeResourcesFit", profile=PROFILE) == 1
+    assert found.value("scheduler_cache_size", type="nodes") == 2
+    assert found.value("scheduler_event_handling_duration_seconds_count", event="NodeAdd") == 2
+    assert found.value("scheduler_event_handling_duration_seconds_count", event="UnschedulablePodAdd") == 5
+    host = server.url.removeprefix("http://")
+    assert found.value("rest_client_requests_total", code="201", method="POST", host=host) is not None
+    assert found.value("rest_client_request_duration_seconds_count", verb="POST", host=host) is not None
+    assert found.value("kubernetes_feature_enabled", name="SchedulerAsyncAPICalls", stage="BETA") == 0
+
+
+def test_1_16_counts_in_seconds_and_microseconds(server: ApiServer) -> None:
+    """Three pods were bound; the summaries have each step, and the victims are a gauge."""
+    with running(server, "1.16") as cluster:
+        work(cluster)
+        found = settled(cluster, lambda found: found.value("scheduler_e2e_scheduling_duration_seconds_count") == 3)
+        for name in ("e2e_scheduling", "scheduling_algorithm", "binding"):
+            seconds = found.value(f"scheduler_{name}_duration_seconds_sum")
+            fine = found.value(f"scheduler_{name}_latency_microseconds_sum")
+            assert found.value(f"scheduler_{name}_latency_microseconds_count") == 3
+            assert seconds is not None
+            assert fine == pytest.approx(seconds * 1e6, abs=3)
+        operations = {labels["operation"] for labels in found.series("scheduler_scheduling_duration_seconds_count")}
+        assert operations == {"predicate_evaluation", "priority_evaluation", "preemption_evaluation", "binding"}
+        assert found.value("scheduler_scheduling_latency_seconds_count", operation="binding") == 3
+        assert found.value("scheduler_pod_preemption_victims") == 0
+        assert found.value("scheduler_total_preemption_attempts") is None
+        assert "\nscheduler_total_preemption_attempts " in found.text
+        assert "schedule_attempts_total" not in found.text
+        assert "pending_pods" not in found.text
+        cluster.process.metrics.reset()
+        after = scrape(cluster)
+    assert not after.series("scheduler_scheduling_duration_seconds_count")
+    assert after.value("scheduler_binding_duration_seconds_count") == 3
+
+
+def test_1_20_counts_by_profile(server: ApiServer) -> None:
+    """Under the names of its time, with events of its own."""
+    with running(server, "1.20") as cluster:
+        work(cluster)
+        found = settled(cluster, lambda found: found.value("scheduler_scheduler_cache_size", type="pods") == 3)
+    assert found.value("scheduler_e2e_scheduling_duration_seconds_count", result="scheduled", profile=PROFILE) == 3
+    assert found.value("scheduler_binding_duration_seconds_count") == 3
+    assert found.value("scheduler_scheduling_algorithm_preemption_evaluation_seconds_count")
+    assert found.value("scheduler_queue_incoming_pods_total", queue="active", event="PodAdd") == 4
+    assert found.value("scheduler_pod_scheduling_duration_seconds_count", attempts="1") == 3
+    assert found.value("scheduler_pending_pods", queue="gated") is None
+    assert "(Deprecated since 1.20.0) Binding latency in seconds" in found.text
+    assert "scheduler_scheduling_duration_seconds" not in found.text
+
+
+def test_resources_are_those_of_pods(server: ApiServer) -> None:
+    """Requests and limits of each pod, with their units; the leader alone answers."""
+    with running(server, "1.36") as cluster:
+        container = {"name": "c", "resources": {"requests": {"cpu": "250m"}, "limits": {"memory": "1Gi"}}}
+        cluster.make(NODES, a_node("n1"))
+        cluster.make(PODS, a_pod("a", containers=[container], overhead={"memory": "1Mi", "cpu": "1"}))
+        cluster.until(lambda: cluster.is_bound("a"))
+        process = cluster.process
+        pods = process._pods
+        found = Scrape(process.metrics.resources(pods, lambda: True)())
+        assert process.metrics.resources(pods, lambda: False)() == b""
+    pod = {"namespace": "default", "pod": "a", "scheduler": PROFILE, "priority": "0"}
+    values = {
+        (sample.name, sample.labels["resource"], sample.labels["unit"]): sample.value
+        for family in found.families
+        for sample in family.samples
+        if pod.items() <= sample.labels.items()
+    }
+    assert values == {
+        ("kube_pod_resource_request", "cpu", "cores"): 1.25,
+        ("kube_pod_resource_request", "memory", "bytes"): 2**20,
+        ("kube_pod_resource_limit", "memory", "bytes"): 2**30 + 2**20,
+    }
+    assert "# HELP kube_pod_resource_request [STABLE] Resources requested by workloads" in found.text
+
+
+@pytest.mark.parametrize("rules", [METRICS_1_16, METRICS_1_20, METRICS_1_36], ids=lambda rules: rules.version)
+def test_processes_share_nothing(rules: ReleaseMetrics) -> None:
+    """What one counts is not seen by another; what is the process's own is there from the start."""
+    one, other = (ProcessMetrics(rules, MetricsSettings(), print) for _ in range(2))
+    one.loop.preempted(2)
+    found, beside = Scrape(one.text()), Scrape(other.text())
+    assert "preemption_attempts" in found.text
+    assert found.text.splitlines() != beside.text.splitlines()
+    assert found.value("process_start_time_seconds") is not None
+    assert found.value("process_virtual_memory_max_bytes") is not None
+
+
+def test_leadership_and_health() -> None:
+    """The lease is held or not; checks count by their outcome."""
+    metrics = ProcessMetrics(METRICS_1_36, MetricsSettings(), print)
+    assert not Scrape(metrics.text()).series("leader_election_master_status")
+    metrics.leads("kube-scheduler", leading=True)
+    metrics.slow_path("kube-scheduler")
+    metrics.health.checked("ping", "livez", passed=True)
+    metrics.health.checked("ping", "livez", passed=False)
+    found, health = Scrape(metrics.text()), Scrape(metrics.health.text())
+    assert found.value("leader_election_master_status", name="kube-scheduler") == 1
+    assert found.value("leader_election_slowpath_total", name="kube-scheduler") == 1
+    assert health.value("kubernetes_healthcheck", name="ping", type="livez") == 0
+    assert health.value("kubernetes_healthchecks_total", name="ping", type="livez", status="success") == 1
+    assert health.value("kubernetes_healthchecks_total", name="ping", type="livez", status="error") == 1
+
+
+def test_metrics_about_metrics() -> None:
+    """How many there are, are hidden, are disabled; the same after a reset."""
+    metrics = ProcessMetrics(METRICS_1_36, MetricsSettings(disabled=("scheduler_goroutines",)), print)
+    for _ in range(2):
+        found = Scrape(metrics.text())
+        assert found.value("disabled_metrics_total") == 1
+        assert found.value("hidden_metrics_total") == 0
+        stable = found.value("registered_metrics_total", stability_level="STABLE", deprecated_version="")
+        assert stable == sum(family.stability == "STABLE" for family in METRICS_1_36.families)
+        metrics.reset()

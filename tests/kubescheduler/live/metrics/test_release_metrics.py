@@ -1,0 +1,94 @@
+"""The families of each release beside what the real ones export.
+
+``exported_RELEASE.json`` holds name, type, help, labels and buckets, read from the answer of a real process.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubescheduler.live.metrics.metric_family import Family, exponential, linear
+from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
+
+RELEASES = {"1.16": METRICS_1_16, "1.20": METRICS_1_20, "1.36": METRICS_1_36}
+ELSEWHERE = ("process_",)
+"""Collected, not counted."""
+ABSENT = {
+    "process_network_receive_bytes_total",
+    "process_network_transmit_bytes_total",
+    "rest_client_exec_plugin_certificate_rotation_age",
+    "rest_client_exec_plugin_ttl_seconds",
+    "rest_client_transport_cache_entries",
+    "rest_client_transport_cert_rotation_gc_calls_total",
+    "rest_client_transport_create_calls_total",
+}
+"""They mean nothing here."""
+
+
+def exported(release: str) -> dict[str, dict[str, Any]]:
+    """What a real process exported."""
+    path = Path(__file__).with_name(f"exported_{release.replace('.', '_')}.json")
+    found: dict[str, dict[str, Any]] = json.loads(path.read_text())
+    return {name: family for name, family in found.items() if name not in ABSENT}
+
+
+def described(family: Family) -> dict[str, Any]:
+    """In the form of the recorded ones."""
+    out: dict[str, Any] = {"type": family.kind, "help": family.text, "labels": sorted(family.labels)}
+    if family.buckets:
+        out["buckets"] = list(family.buckets)
+    if family.kind == "summary":
+        out["quantiles"] = ["0.5", "0.9", "0.99"]
+    return out
+
+
+CASES = [
+    pytest.param(RELEASES[release], name, family, id=f"{release}-{name}")
+    for release in ("1.16", "1.36")
+    for name, family in exported(release).items()
+    if not name.startswith(ELSEWHERE)
+]
+
+
+@pytest.mark.parametrize(("rules", "name", "recorded"), CASES)
+def test_families_are_those_of_the_real_process(rules: ReleaseMetrics, name: str, recorded: dict[str, Any]) -> None:
+    """Type, help with its prefix, labels and buckets."""
+    families = {family.name: family for family in rules.families}
+    assert described(families[name]) == recorded
+
+
+@pytest.mark.parametrize("release", list(RELEASES))
+def test_names_are_unique(release: str) -> None:
+    """No family is defined twice."""
+    names = [family.name for family in RELEASES[release].families]
+    assert len(names) == len(set(names))
+
+
+def test_names_of_the_loop_are_those_of_families() -> None:
+    """Everything that the loop counts goes to a metric that the release has."""
+    for rules in (METRICS_1_20, METRICS_1_36):
+        assert rules.names is not None
+        known = {family.name for family in rules.families}
+        names = [value for value in vars_of(rules.names) if isinstance(value, str) and value]
+        assert {f"scheduler_{name}" for name in names} <= known
+
+
+def vars_of(record: Any) -> list[Any]:
+    return [getattr(record, field.name) for field in record.__attrs_attrs__]
+
+
+def test_1_16_never_exports_two_of_its_metrics() -> None:
+    """They are defined, and registered too late."""
+    unregistered = {family.name for family in METRICS_1_16.families if not family.registered}
+    assert unregistered == {"scheduler_schedule_attempts_total", "scheduler_pending_pods"}
+    assert not unregistered & exported("1.16").keys()
+
+
+def test_bounds() -> None:
+    """Exponential ones are multiplied step by step, as upstream's are."""
+    assert exponential(0.00001, 10, 3) == (1e-05, 1e-05 * 10, 1e-05 * 10 * 10)
+    assert linear(5, 5, 10) == (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
