@@ -41,8 +41,6 @@ class ReleaseMetrics:
     """On ``/metrics/slis``."""
     resources: str = ""
     """The prefix of the help texts on ``/metrics/resources``."""
-    hidden_fault: str = ""
-    """Why the release takes no other value than %(wanted)s for metrics to show that are hidden, after %(given)s."""
     resets: tuple[str, ...] = ()
     """The metrics that ``DELETE /metrics`` resets; none named: all."""
 
@@ -57,8 +55,6 @@ METRICS_1_20 = ReleaseMetrics(
     RestMetricsByUrl,
     NAMES_1_20,
     resources="[ALPHA] ",
-    hidden_fault="--show-hidden-metrics-for-version must be omitted or have the value '%(wanted)s'. Only the previous "
-    "minor version is allowed",
 )
 METRICS_1_36 = ReleaseMetrics(
     "v1.36.2",
@@ -68,6 +64,4 @@ METRICS_1_36 = ReleaseMetrics(
     NAMES_1_36,
     HEALTH_1_36,
     resources="[STABLE] ",
-    hidden_fault='metrics.showHiddenMetricsForVersion: Invalid value: "%(given)s": must be omitted or have the value '
-    "'%(wanted)s'; only the previous minor version is allowed",
 )

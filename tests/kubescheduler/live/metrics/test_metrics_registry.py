@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from clusterstate.errors import ConfigError
 from kubescheduler.live.metrics.metric_family import Family, Visibility, counter, gauge, histogram
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
-from kubescheduler.live.metrics.metrics_settings import MetricsSettings, metrics_settings
-from kubescheduler.live.metrics.release_metrics import METRICS_1_20, METRICS_1_36, ReleaseMetrics
 
 OLD = Family("old_total", "counter", "Old.", deprecated="1.19.0")
 AGING = Family("aging_total", "counter", "Aging.", deprecated="1.20.0")
@@ -112,31 +109,3 @@ def test_gauges_are_read_when_somebody_asks() -> None:
     registry = MetricsRegistry(FAMILIES, Visibility("v1.20.15"))
     registry.refresh_with(lambda: registry.instrument("level").set(5))
     assert "\nlevel 5\n" in registry.text().decode()
-
-
-@pytest.mark.parametrize(
-    ("rules", "text"),
-    [
-        pytest.param(
-            METRICS_1_20,
-            "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. Only the previous minor "
-            "version is allowed",
-            id="1.20",
-        ),
-        pytest.param(
-            METRICS_1_36,
-            "metrics.showHiddenMetricsForVersion: Invalid value: \"1.30\": must be omitted or have the value '1.35'; "
-            "only the previous minor version is allowed",
-            id="1.36",
-        ),
-    ],
-)
-def test_only_the_previous_release_shows_hidden_metrics(rules: ReleaseMetrics, text: str) -> None:
-    """Any other version is refused in the release's words."""
-    version, fault = rules.version, rules.hidden_fault
-    with pytest.raises(ConfigError) as refused:
-        metrics_settings(version, fault, "1.30", ())
-    assert str(refused.value) == text
-    before = text.split("'")[1]
-    assert metrics_settings(version, fault, before, ["a"]) == MetricsSettings(True, ("a",))
-    assert metrics_settings(version, fault, "", ()) == MetricsSettings()
