@@ -70,6 +70,7 @@ class LoopMetrics(NoObserver):
         self._points = of("framework_extension_point_duration_seconds")
         self._plugins = of("plugin_execution_duration_seconds")
         self._evaluations = of("plugin_evaluation_total")
+        self._batches, self._flushes = of("batch_attempts_total"), of("batch_cache_flushed_total")
         self._permits = of("permit_wait_duration_seconds")
         self._incoming = of("queue_incoming_pods_total")
         self._hints = of("queueing_hint_execution_duration_seconds")
@@ -169,6 +170,14 @@ class LoopMetrics(NoObserver):
         """An attempt is over."""
         self._attempts.inc((result, profile))
         self._attempt_seconds.observe(seconds, (result, profile))
+
+    def batch_attempt(self, result: str, profile: str) -> None:
+        """A kept ranking had a hint, or none."""
+        self._batches.inc((profile, result))
+
+    def batch_flushed(self, reason: str, profile: str) -> None:
+        """A kept ranking was of no use."""
+        self._flushes.inc((profile, reason))
 
     def scheduled(self, entry: Any, now: float) -> None:
         """A pod was bound."""

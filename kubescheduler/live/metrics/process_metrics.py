@@ -57,8 +57,11 @@ class ProcessMetrics:
         """What observes the requests to a server."""
         return self.rules.rest(self.registry, base_url)
 
-    def watch(self, loop: SchedulerLoop, parts: LoopParts) -> Callable[[], None]:
-        """Listens to a loop's queue, and reads gauges from it; what its own thread is to call once a second."""
+    def watch(self, loop: SchedulerLoop, parts: LoopParts, profiles: Profiles | None = None) -> Callable[[], None]:
+        """Listens to a loop's queue, and reads gauges from it; what its own thread is to call once a second.
+
+        profiles: whose plugins are counted.
+        """
         names, queue, services = self.rules.names, parts.queue, parts.services
         set_features(self.registry, release_named(services.release).gates.gates, services.feature_gates)
         if names is None or not isinstance(self.loop, LoopMetrics) or not isinstance(queue, FrameworkQueue):
@@ -66,8 +69,8 @@ class ProcessMetrics:
         queue.listener = self.loop
         if isinstance(queue, Queue136):
             queue.hopes.listener = self.loop
-        if isinstance(parts.plugins, Profiles):
-            self.loop.counted = {name: _counted_plugins(framework) for name, framework in parts.plugins.items()}
+        if profiles is not None:
+            self.loop.counted = {name: _counted_plugins(framework) for name, framework in profiles.items()}
         state = LoopState(queue, services.cache, loop.cycles.assumed, services.lock, loop.under_way)
         return QueueGauges(self.registry, names, state).read_cache
 

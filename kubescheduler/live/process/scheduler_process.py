@@ -325,7 +325,7 @@ class SchedulerProcess:
             preempt=settings.preempts,
             lies_for=settings.unschedulable_seconds,
         )
-        live.each_second = self.metrics.watch(live.loop, live.parts)
+        live.each_second = self.metrics.watch(live.loop, live.parts, getattr(scheduler, "profiles", None))
         return live
 
     def _in_background(self, work: Callable[[], None]) -> None:
