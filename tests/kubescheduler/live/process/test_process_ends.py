@@ -1,0 +1,204 @@
+"""How processes end: by signals, by the loss of the lock, and by what cannot be started."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubescheduler.live.leadership.leader_record import LEADER_ANNOTATION
+from kubescheduler.live.transport.io_thread import IoThread
+from tests.support.apiserver import ApiServer
+from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod
+from tests.support.live_process import RunningProcess, started
+
+ENDPOINTS = "/api/v1/endpoints"
+PATHS = {"1.16": ENDPOINTS, "1.20": LEASES, "1.36": LEASES}
+EVERY = pytest.mark.parametrize("release", list(PATHS))
+ENDED = {
+    "1.16": "requested to terminate, exiting",
+    "1.20": "requested to terminate, exiting",
+    "1.36": '"Requested to terminate, exiting"',
+}
+QUICK = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+
+
+def holder(server: ApiServer, release: str) -> str:
+    document = server.storage.get(PATHS[release], "kube-system", "kube-scheduler")
+    if PATHS[release] == LEASES:
+        return str(document["spec"].get("holderIdentity") or "")
+    return str(json.loads(document["metadata"]["annotations"][LEADER_ANNOTATION])["holderIdentity"])
+
+
+def bound(server: ApiServer, name: str) -> bool:
+    return bool(server.storage.get(PODS, "default", name)["spec"].get("nodeName"))
+
+
+def last_line(process: RunningProcess) -> str:
+    return process.text().splitlines()[-1]
+
+
+@EVERY
+def test_a_clean_end(io: IoThread, server: ApiServer, tmp_path: Path, release: str) -> None:
+    """SIGTERM: the binding under way is finished, the lock is given back, and the status is 0."""
+    server.storage.create(NODES, "", a_node("n1"))
+    server.storage.create(PODS, "default", a_pod("p"))
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if request.path.endswith("/binding"):
+            asked.set()
+            await go_on.wait()
+
+    server.faults.append(hold)
+    with started(tmp_path, release, f"--master={server.url}") as process:
+        process.until(asked.is_set)
+        assert holder(server, release)
+        process.send(signal.SIGTERM)
+        io.call(go_on.set)
+        assert process.status() == 0
+        assert bound(server, "p")
+        assert holder(server, release) == ""
+        assert ENDED[release] in last_line(process)
+
+
+def test_the_second_signal(server: ApiServer, tmp_path: Path) -> None:
+    """It ends the process at once, with status 1, and the lock is kept."""
+    server.storage.create(NODES, "", a_node("n1"))
+    server.storage.create(PODS, "default", a_pod("p"))
+    asked = asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if request.path.endswith("/binding"):
+            asked.set()
+            await asyncio.Event().wait()
+
+    server.faults.append(hold)
+    with started(tmp_path, "1.36", f"--master={server.url}") as process:
+        process.until(asked.is_set)
+        process.send(signal.SIGINT)
+        process.send(signal.SIGTERM)
+        assert process.status() == 1
+        assert holder(server, "1.36")
+
+
+@pytest.mark.parametrize(
+    ("release", "status", "text"),
+    [
+        pytest.param("1.16", 255, "leaderelection lost", id="1.16"),
+        pytest.param("1.20", 255, "leaderelection lost", id="1.20"),
+        pytest.param("1.36", 1, '"Leaderelection lost"', id="1.36"),
+    ],
+)
+def test_a_lost_lock(server: ApiServer, tmp_path: Path, release: str, status: int, text: str) -> None:
+    """Who cannot renew it ends with the release's status and line."""
+    with started(tmp_path, release, f"--master={server.url}", *QUICK) as process:
+        process.until(lambda: bool(holder(server, release)), server)
+
+        async def refuse(request: Any) -> None:
+            if "kube-scheduler" in request.path:
+                request.transport.abort()
+
+        server.faults.append(refuse)
+        assert process.status() == status
+        assert text in last_line(process)
+
+
+def test_an_end_before_it_ever_led(server: ApiServer, tmp_path: Path) -> None:
+    """A candidate that stands by leaves the lock of another alone."""
+    lease = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "leaseTransitions": 0}
+    server.storage.create(LEASES, "kube-system", {"metadata": {"name": "kube-scheduler"}, "spec": lease})
+    with started(tmp_path, "1.36", f"--master={server.url}") as process:
+        process.until(lambda: "Attempting to acquire leader lease" in process.text())
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+        assert holder(server, "1.36") == "other"
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    """It is said, tried again, and ends when it is asked to."""
+    with started(tmp_path, "1.36", "--master=http://127.0.0.1:9") as process:
+        process.until(lambda: process.text().count("the API server cannot be reached") >= 2)
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+        assert "Traceback" not in process.text()
+
+
+def test_a_server_that_does_not_answer(server: ApiServer, tmp_path: Path) -> None:
+    """A process that waits for the first answer can be ended, too."""
+    asked = asyncio.Event()
+
+    async def hang(request: Any) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    server.faults.append(hang)
+    with started(tmp_path, "1.36", f"--master={server.url}") as process:
+        process.until(asked.is_set)
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+        assert "Traceback" not in process.text()
+
+
+@pytest.mark.parametrize(
+    ("release", "texts"),
+    [
+        pytest.param("1.16", ("Dump of cached NodeInfo\nNode name: n1\n", "Dump of scheduling queue:\n"), id="1.16"),
+        pytest.param(
+            "1.36",
+            ('"Dump of cached NodeInfo" nodes=<', "\tNode name: n1\n", '"Dump of scheduling queue" summary="'),
+            id="1.36",
+        ),
+    ],
+)
+def test_a_dump(server: ApiServer, tmp_path: Path, release: str, texts: tuple[str, ...]) -> None:
+    """SIGUSR2 writes cache and queue to the log, and the process goes on."""
+    server.storage.create(NODES, "", a_node("n1"))
+    server.storage.create(PODS, "default", a_pod("p"))
+    server.storage.create(PODS, "default", a_pod("big", cpu="64"))
+    with started(tmp_path, release, f"--master={server.url}", "--leader-elect=false", "-v=3") as process:
+        process.until(lambda: bound(server, "p"), server)
+        process.until(lambda: "big" in process.text())
+        process.send(signal.SIGUSR2)
+        process.until(lambda: "Dump of scheduling queue" in process.text() and "name: big" in process.text())
+        for text in (*texts, "Scheduled Pods(number: 1):", "name: p, namespace: default, uid: "):
+            assert text in process.text()
+        assert "mismatch" not in process.text()
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+
+
+@pytest.mark.parametrize(
+    ("release", "flags", "text"),
+    [
+        pytest.param("1.36", ("--nosuch",), "\n\nError: unknown flag: --nosuch\n", id="an unknown flag"),
+        pytest.param(
+            "1.36", ("x",), 'Error: "kube-scheduler" does not take any arguments, got ["x"]\n', id="an argument of 1.36"
+        ),
+        pytest.param("1.20", ("x",), "arguments are not supported\n", id="an argument of 1.20"),
+        pytest.param("1.36", ("--kubeconfig=no",), '"command failed" err="stat no: no such file', id="no kubeconfig"),
+        pytest.param("1.16", ("--kubeconfig=no",), "stat no: no such file or directory\n", id="no kubeconfig in 1.16"),
+        pytest.param(
+            "1.36",
+            ("--master=http://127.0.0.1:9", "--leader-elect-lease-duration=5s"),
+            'err="couldn\'t create leader elector: leaseDuration must be greater than renewDeadline"',
+            id="a lease that is too short",
+        ),
+        pytest.param(
+            "1.36",
+            ("--master=http://127.0.0.1:9", "--leader-elect-resource-lock=endpoints"),
+            'err="couldn\'t create resource lock: endpoints lock is removed, migrate to leases"',
+            id="a lock that is gone",
+        ),
+    ],
+)
+def test_what_cannot_be_started(tmp_path: Path, release: str, flags: tuple[str, ...], text: str) -> None:
+    """Status 1 with the release's text, and nothing is left running."""
+    with started(tmp_path, release, *flags) as process:
+        assert process.status() == 1
+        assert text in process.text()
+        assert "Traceback" not in process.text()
