@@ -8,7 +8,8 @@ release whose registry it joins.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from algorithmprovider.custom_columns import (
@@ -33,6 +34,20 @@ PRIORITY_CONFIGS: dict[str, Callable[[Arguments], PriorityConfigFactory | None]]
 
 PROVIDERS: dict[str, Provider] = {}
 """Name → the keys a user's provider bundles."""
+
+
+@contextmanager
+def registered_until_the_end() -> Iterator[None]:
+    """What is registered meanwhile is forgotten at the end; schedulers that were made of it keep it."""
+    maps: tuple[dict[str, Any], ...] = (FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS)
+    before = [dict(one) for one in maps]
+    try:
+        yield
+    finally:
+        for one, entries in zip(maps, before, strict=True):
+            one.clear()
+            one.update(entries)
+
 
 ANYTHING = Reads(sum(Reads))
 """What an algorithm over columns is taken to read when nothing else is said."""

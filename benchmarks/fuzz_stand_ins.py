@@ -43,7 +43,7 @@ def hermetic(exchanges: Sequence[bytes]) -> Iterator[None]:
         ):
             yield
     finally:
-        recorded_answers._record_at.cache_clear()
+        recorded_answers._RECORDS.clear()
         for table, before in registered:
             table.clear()
             table.update(before)

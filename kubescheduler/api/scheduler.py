@@ -14,7 +14,7 @@ from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engines import Engine, PodScheduler
+from kubescheduler.engine.engines import Engine, PodScheduler, cache_for
 from kubescheduler.extender.access import LIVE
 
 
@@ -98,7 +98,7 @@ class Scheduler:
         self._notes = dict.fromkeys(notes)
         self._bound: dict[str, tuple[Pod, str]] = {}
         self._engine = engine
-        self._running = engine.scheduler(cluster.cache(engine.view), tie_break)
+        self._running = engine.scheduler(cache_for(engine, cluster.objects), tie_break)
 
     @property
     def release(self) -> str:

@@ -66,6 +66,8 @@ def pod_files_option(name: str, shown: str, text: str, **more: Any) -> Callable[
     return click.option(*spellings, name, multiple=True, metavar="FILE", type=FILE, help=help_text, **more)
 
 
+PREEMPT = click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
+
 VALIDATE = click.option(
     "--validate",
     type=OneOf(["strict", "warn", "ignore"]),

@@ -9,7 +9,7 @@ import click
 
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import EXTENDERS, PLUGIN, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import EXTENDERS, PLUGIN, PREEMPT, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 from kubescheduler.cli.terminal.known_names import specs
@@ -75,7 +75,7 @@ SPEC = "KEY=VALUE,…"
     help="Among equal totals the first by name; upstream: also how often a pod moves when each release draws.",
 )
 @click.option("--seeds", "runs", type=int, metavar="NUMBER", help="Runs with --tie-break upstream.  [default: 10]")
-@click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
+@PREEMPT
 @click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
 @EXTENDERS
@@ -185,8 +185,8 @@ def engines_of(
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
-    from kubescheduler.cli.plugin_options import plugins_for_all
     from kubescheduler.engine.engine_flags import max_pd_volumes
+    from kubescheduler.engine.plugin_options import plugins_for_all
     from kubescheduler.engine.spec import EngineSpec
 
     problems: list[str] = []

@@ -73,8 +73,8 @@ class EngineOptions:
         """What the options describe; plugins are loaded first. Raises ConfigError with every one that cannot be."""
         import os
 
-        from kubescheduler.cli.plugin_options import plugins_for
         from kubescheduler.engine.engine_flags import max_pd_volumes
+        from kubescheduler.engine.plugin_options import plugins_for
         from kubescheduler.engine.spec import EngineSpec
 
         plugins = plugins_for(self.release, self.plugin)

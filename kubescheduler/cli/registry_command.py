@@ -63,7 +63,7 @@ def _algorithms(engine: EngineOptions) -> Registry:
     """Raises ConfigError for options that choose among what is listed anyway."""
     from clusterstate.errors import ConfigError
     from clusterstate.release_names import FRAMEWORK_RELEASES
-    from kubescheduler.cli.plugin_options import load_plugins
+    from kubescheduler.engine.plugin_options import load_plugins
     from kubescheduler.engine.releases import RELEASES
 
     flags = {

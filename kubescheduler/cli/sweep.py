@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import EXTENDERS, FILE, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import EXTENDERS, FILE, PLUGIN, PREEMPT, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 from kubescheduler.cli.terminal.known_names import specs
 
@@ -52,6 +52,7 @@ SHOWN = 5
     help="Configurations with every combination of weights: TOML, YAML or JSON.  [repeatable]",
 )
 @EXTENDERS
+@PLUGIN
 @click.option("--seeds", metavar="0..9", help="Run each with these seeds of the tie-break.  [default: first by name]")
 @click.option(
     "--tie-break",
@@ -66,6 +67,7 @@ SHOWN = 5
     "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.  "
     "[default: each snapshot's pending ones]",
 )
+@PREEMPT
 @VALIDATE
 @click.option("--whole-folders", is_flag=True, help="A folder is one snapshot, as schedule reads it.")
 @click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
@@ -84,9 +86,11 @@ def sweep(
     config_specs: tuple[str, ...],
     grid_files: tuple[str, ...],
     extenders: str,
+    plugin: tuple[str, ...],
     seeds: str | None,
     tie_break: str,
     pod_files: tuple[str, ...],
+    preempt: bool,
     validate: Judgement | None,
     whole_folders: bool,
     no_defaulting: bool,
@@ -111,13 +115,13 @@ def sweep(
     """
     from clusterstate.errors import InputError
     from kubescheduler.cli.inputs import attempt
+    from kubescheduler.sweep.case_engine import with_certificates
     from kubescheduler.sweep.cases import SweepOptions, cases_of, find_snapshots, parse_seeds
+    from kubescheduler.sweep.custom_modules import CustomModules
     from kubescheduler.sweep.dask_workers import check_dask
     from kubescheduler.sweep.rows import columns_of
     from kubescheduler.sweep.rows_file import check_output, open_rows
 
-    if scheduler is not None and extenders.startswith(("record", "replay")):
-        raise click.UsageError("--extenders: a record is a file of this machine: leave out --scheduler")
     if scheduler is not None and workers is not None:
         raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
     problems: list[str] = []
@@ -125,15 +129,28 @@ def sweep(
     configurations = attempt(problems, lambda: _configurations(config_specs, grid_files, extenders))
     numbers = attempt(problems, lambda: () if seeds is None else parse_seeds(seeds))
     pods = attempt(problems, lambda: _pod_files(pod_files))
+    modules = attempt(problems, lambda: CustomModules.of(plugin))
     attempt(problems, lambda: check_output(out))
     if scheduler is not None:
         attempt(problems, lambda: check_dask(scheduler))
-    if found is None or configurations is None or numbers is None or pods is None or problems:
+    if found is None or configurations is None or numbers is None or pods is None or modules is None or problems:
         raise InputError(problems)
-    options = SweepOptions(pods, tie_break, placements, timings, _version(), validate, defaulting=not no_defaulting)
+    if scheduler is not None:
+        configurations = [with_certificates(one, modules) for one in configurations]
+    options = SweepOptions(
+        pods,
+        tie_break,
+        placements,
+        timings,
+        _version(),
+        validate,
+        defaulting=not no_defaulting,
+        preempt=preempt,
+        modules=modules,
+    )
     cases = cases_of(found, configurations, numbers, options)
     _tell_of_twins(len(found) * len(configurations) * max(1, len(numbers)) - len(cases))
-    rows = open_rows(out, columns_of(placements=placements, timings=timings))
+    rows = open_rows(out, columns_of(placements=placements, timings=timings, preempt=preempt))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
     return _report(summary, out)
 
@@ -181,10 +198,12 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
     if problems:
         raise ConfigError(problems)
     volumes = max_pd_volumes(os.environ)
-    return [
-        attrs.evolve(one.asking(extenders), spec=attrs.evolve(one.asking(extenders).spec, max_pd_volumes=volumes))
-        for one in out
-    ]
+    out = [one.asking(extenders) for one in out]
+    for one in out:
+        attempt(problems, lambda one=one: one.spec.extender_access)  # type: ignore[misc]
+    if problems:
+        raise ConfigError(dict.fromkeys(problems))
+    return [attrs.evolve(one, spec=attrs.evolve(one.spec, max_pd_volumes=volumes)) for one in out]
 
 
 def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:

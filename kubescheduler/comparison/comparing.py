@@ -90,10 +90,10 @@ def compare(  # noqa: PLR0913
     cluster = list(objects)
     runs = runs_to_draw(tie_break, seeds)
     count = Counted(progress or no_progress, len(pods) * (1 + runs))
-    run = Run(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt, evidence=evidence)
+    run = Run(cluster, engines, sequence=mode == SEQUENCE, preempts=preempt, evidence=evidence)
     compared = run.pods(pods, count.one_more)
     owned = tuple(map(_owned, compared, workloads_of(pods, cluster)))
-    drawing = Drawing(cluster, specs, engines, sequence=mode == SEQUENCE, preempts=preempt)
+    drawing = Drawing(cluster, engines, sequence=mode == SEQUENCE, preempts=preempt)
     results, draws = drawn(drawing, pods, owned, runs, count.one_more)
     view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(

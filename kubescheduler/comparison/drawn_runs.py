@@ -18,8 +18,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, HostChange, MoveShare, PodComparison
 from kubescheduler.comparison.tracks import Track
 from kubescheduler.core.failed_attempts import failures
-from kubescheduler.engine.engines import Engine
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.engines import Engine, cache_for
 from kubescheduler.sources.limits import exceeded, limit
 
 FIRST, UPSTREAM = "first", "upstream"
@@ -61,9 +60,7 @@ class Drawing:
     """Schedulers, and what they decide in every run."""
 
     objects: Sequence[ClusterObject]
-    specs: Sequence[EngineSpec]
     engines: Sequence[Engine]
-    """Of ``specs``, in the same order."""
     sequence: bool
     preempts: bool
     _caches: list[ClusterCache] = attrs.field(factory=list)
@@ -72,7 +69,7 @@ class Drawing:
     def answers(self, pods: Sequence[Pod], seed: int) -> Iterator[tuple[DrawnAnswer, ...]]:
         """By pod the answer of every scheduler. All draw by the same seed."""
         if self.sequence or not self._caches:
-            self._caches = [ClusterCache.of(self.objects, spec.release_view()) for spec in self.specs]
+            self._caches = [cache_for(engine, self.objects) for engine in self.engines]
         tracks = [
             Track(engine.scheduler(cache, engine.upstream_tie(random.Random(seed))), self.preempts, self.sequence)
             for engine, cache in zip(self.engines, self._caches, strict=True)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
-from clusterstate.cache import ClusterCache
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.cause_sentences import VictimChoice
@@ -16,8 +15,7 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
 from kubescheduler.comparison.score_sentences import with_score_sentences
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Engine, PodScheduler
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.engines import Engine, PodScheduler, cache_for
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
@@ -67,18 +65,20 @@ class Track:
     moves: bool
     """Whether pods are placed, and victims leave, as the engine decides."""
     evicted: list[Pod] = attrs.field(factory=list)
+    """The pods that made room."""
+    preemptions: int = 0
+    """How many pods took the place of others."""
 
     @classmethod
-    def of(
-        cls, engine: Engine, spec: EngineSpec, objects: Iterable[ClusterObject], *, preempts: bool, moves: bool
-    ) -> Track:
+    def of(cls, engine: Engine, objects: Iterable[ClusterObject], *, preempts: bool, moves: bool) -> Track:
         """A track over a cluster of these objects, read as the engine's release reads them."""
-        return cls(engine.scheduler(ClusterCache.of(objects, spec.release_view())), preempts, moves)
+        return cls(engine.scheduler(cache_for(engine, objects)), preempts, moves)
 
     def decide(self, pod: Pod) -> TrackedDecision:
         """A decision. A pod that preempts takes the place of the victims at once, if its cluster moves."""
         found = self._found(pod)
         if self.moves and found.node is not None:
+            self.preemptions += 1
             self.evict(found.victims)
             return attrs.evolve(found, decision=self._next(pod, preempt=False))
         return found
@@ -132,7 +132,6 @@ class Run:
     def __init__(
         self,
         objects: Sequence[ClusterObject],
-        specs: Sequence[EngineSpec],
         engines: Sequence[Engine],
         *,
         sequence: bool,
@@ -142,16 +141,16 @@ class Run:
         """evidence: also what the scores of pods that go elsewhere were made of."""
 
         def track(at: int) -> Track:
-            return Track.of(engines[at], specs[at], objects, preempts=preempts, moves=sequence)
+            return Track.of(engines[at], objects, preempts=preempts, moves=sequence)
 
         self._old = track(0)
-        self._lanes = [Lane(track(at), track(0) if sequence else None) for at in range(1, len(specs))]
+        self._lanes = [Lane(track(at), track(0) if sequence else None) for at in range(1, len(engines))]
         self._apart = [False] * len(self._lanes)
         self._ties: dict[tuple[int, bytes], tuple[str, ...]] = {}
         self._sequence = sequence
         self._evidence = evidence
-        self.hosts: list[list[str | None]] = [[] for _ in specs]
-        self.evicted: list[list[Pod]] = [[] for _ in specs]
+        self.hosts: list[list[str | None]] = [[] for _ in engines]
+        self.evicted: list[list[Pod]] = [[] for _ in engines]
 
     def pods(self, pods: Sequence[Pod], done: Callable[[], None]) -> tuple[PodComparison, ...]:
         """Decides and explains every pod. done: called after each."""

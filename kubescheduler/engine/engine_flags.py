@@ -62,11 +62,13 @@ class EngineFlags:
     """What the scheduler is called, ``default-scheduler`` when None; pods that name another one are left alone."""
     extenders: str = LIVE
     """How extenders are asked: ``live``, ``pass``, ``record FILE`` or ``replay FILE``."""
+    certificate_places: Mapping[str, str] = FrozenMap()
+    """Certificate or key file as an extender's tlsConfig names it → where it is here; others are where that says."""
 
     @property
     def extender_access(self) -> ExtenderAccess:
         """The same, read. Raises ConfigError for what is none of these, InputError for a record that cannot be read."""
-        return ExtenderAccess.parse(self.extenders)
+        return attrs.evolve(ExtenderAccess.parse(self.extenders), places=self.certificate_places)
 
     @property
     def record(self) -> Release:

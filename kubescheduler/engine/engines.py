@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError
-from clusterstate.objects import Pod
+from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_view import ReleaseView
 from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.core.algorithm import Algorithm, Extender
@@ -136,6 +136,11 @@ class LegacyEngine:
         return GenericScheduler(self.algorithm, cache, tie_break)
 
 
+def cache_for(engine: Engine, objects: Iterable[ClusterObject]) -> ClusterCache:
+    """A fresh cache of objects, as the engine's release sees them under its feature gates: the one way to make one."""
+    return ClusterCache.of(objects, engine.view)
+
+
 def check_view(cache: ClusterCache, engine: Engine) -> None:
     """Raises ConfigError when the cache was made for another release, or for other feature gates, than the engine's.
 
@@ -144,7 +149,7 @@ def check_view(cache: ClusterCache, engine: Engine) -> None:
     if cache.view != engine.view:
         raise ConfigError(
             f"the cluster's cache is not as release {engine.release} sees objects under its feature gates; "
-            "make it with the view of the engine: ClusterCache.of(objects, engine.view)"
+            "make it with cache_for(engine, objects)"
         )
 
 

@@ -16,7 +16,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, engine_for
+from kubescheduler.engine.engines import Engine, cache_for, engine_for
 from kubescheduler.engine.evaluate_checks import (
     CONFIGURATION_KEYS,
     check_query,
@@ -73,7 +73,7 @@ class Scenario:
         decision = asked.scheduler.decide(pod, thorough=True, enqueued=True, preempt=bool(query.get("preempt")))
         result = {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
         if query.get("events") is not None:
-            result["queue"] = places_after(asked.engine, ClusterCache.of(self.objects, self.cache.view), pod, events)
+            result["queue"] = places_after(asked.engine, cache_for(asked.engine, self.objects), pod, events)
         if notes := (*self.release.gates.notes(self.feature_gates), *asked.notes):
             result["notes"] = list(notes)
         best = decision.best()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -27,24 +28,33 @@ class ExtenderAccess:
     """live: as configured. pass: never asked, every node fits and none has a score. record: live, each distinct request
     once, and the answers are kept in ``file``. replay: from ``file`` alone, and an unknown request is an error."""
     file: str = ""
+    places: Mapping[str, str] = attrs.field(factory=dict)
+    """Certificate or key file as tlsConfig names it → where it is on this machine; others are where they are named."""
 
     @classmethod
     def parse(cls, text: str) -> ExtenderAccess:
+        """As ``named``; a record that is replayed is read. Raises ConfigError, InputError if it cannot be read."""
+        access = cls.named(text)
+        if access.mode == REPLAY:
+            record_of(access.file).read()
+        return access
+
+    @classmethod
+    def named(cls, text: str) -> ExtenderAccess:
         """Of ``pass`` or ``record answers.jsonl``; a colon may stand for the space. Raises ConfigError."""
-        mode, _, file = text.strip().replace(":", " ", 1).partition(" ")
-        file = file.strip()
+        mode, *rest = re.split(r"[:\s]\s*", text.strip(), maxsplit=1)
+        file = "".join(rest).strip()
         if mode not in MODES:
             raise ConfigError(f"--extenders {text}: {EXPECTED}{nearest(mode, MODES)}")
         if bool(file) != (mode in (RECORD, REPLAY)):
             raise ConfigError(f"--extenders {text}: {'takes no file' if file else 'which FILE?'}; {EXPECTED}")
-        if mode == REPLAY:
-            record_of(file).read()
         return cls(mode, file)
 
     def extenders(
         self, configs: Sequence[ExtenderConfig], wire: WireFormat, encoder: NodeEncoder
     ) -> tuple[HTTPExtender, ...]:
         """The extenders of one scheduler, in order."""
+        configs = [with_files_at(config, self.places) for config in configs]
         if self.mode == PASS:
             return tuple(HTTPExtender(passed_through(config), wire, encoder) for config in configs)
         if self.mode == RECORD:
@@ -62,6 +72,21 @@ class ExtenderAccess:
             return f"EXTENDERS PASSED THROUGH: {said}: not asked; every node fits and none has their scores"
         verb = "are recorded in" if self.mode == RECORD else "come from"
         return f"answers of extenders ({said}) {verb} {self.file}"
+
+
+def files_of(config: ExtenderConfig) -> tuple[str, ...]:
+    """The certificate and key files that an extender's tlsConfig names."""
+    tls = config.tls
+    return tuple(filter(None, (tls.cert_file, tls.key_file, tls.ca_file)))
+
+
+def with_files_at(config: ExtenderConfig, places: Mapping[str, str]) -> ExtenderConfig:
+    """The same extender with its certificate and key files where ``places`` has them."""
+    if not places:
+        return config
+    fields = ("cert_file", "key_file", "ca_file")
+    found = {field: places.get(name, name) for field in fields if (name := getattr(config.tls, field))}
+    return attrs.evolve(config, tls=attrs.evolve(config.tls, **found))
 
 
 def passed_through(config: ExtenderConfig) -> ExtenderConfig:

@@ -8,7 +8,6 @@ one file.
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
@@ -118,6 +117,14 @@ class AnswerRecord:
             self.known.setdefault(found.key, found)
         self._read = file.tell()
 
+    def merge(self, lines: bytes) -> None:
+        """Adds the answers of another record's lines to requests that are new here. Raises InputError."""
+        with self.extended() as file:
+            for line in lines.splitlines():
+                found = msgspec.json.decode(line, type=RecordedAnswer)
+                if found.key not in self.known:
+                    self.add(found, file)
+
     def add(self, found: RecordedAnswer, file: IO[bytes]) -> None:
         """Writes one more line, or nothing. Raises InputError if it cannot be written."""
         try:
@@ -133,14 +140,19 @@ class AnswerRecord:
         self.known[found.key] = found
 
 
-@functools.cache
-def _record_at(path: Path) -> AnswerRecord:
-    return AnswerRecord(path)
+_RECORDS: dict[Path, AnswerRecord] = {}
+"""By absolute path."""
 
 
 def record_of(file: str) -> AnswerRecord:
     """The record of a file; one for all schedulers of this process."""
-    return _record_at(Path(file).absolute())
+    path = Path(file).absolute()
+    return _RECORDS.setdefault(path, AnswerRecord(path))
+
+
+def forget_record(file: str) -> None:
+    """Lets go of what was read of a file that is no longer there."""
+    _RECORDS.pop(Path(file).absolute(), None)
 
 
 def asked(url: str, body: bytes) -> RecordedAnswer:

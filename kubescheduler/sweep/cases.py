@@ -14,10 +14,11 @@ import msgspec
 from clusterstate.errors import InputError
 from clusterstate.manifests.strictness import Judgement
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.extender.access import LIVE, REPLAY
+from kubescheduler.extender.access import LIVE, RECORD, REPLAY, ExtenderAccess
 from kubescheduler.sources.files import is_special
 from kubescheduler.sources.limits import exceeded, limit
 from kubescheduler.sweep.case_files import digest_of, is_manifest, manifests
+from kubescheduler.sweep.custom_modules import NO_MODULES, CustomModules
 
 FORMAT = "kubescheduler sweep 1"
 """Goes into every case's id; changes when the same case would give another row."""
@@ -25,6 +26,9 @@ FORMAT = "kubescheduler sweep 1"
 ID_LENGTH = 16
 
 MANIFEST_ENDINGS = ".json, .yaml or .yml, also with .gz"
+
+NOT_DECIDING = ("plugins", "certificate_places")
+"""Fields of a spec that are no part of a case's id: the plugins' code is one for all cases."""
 
 FILE_FIELDS = ("policy_file", "policy_configmap", "config_file")
 """Fields of a spec that name a file."""
@@ -55,6 +59,14 @@ class Configuration:
     spec: EngineSpec
     weights: tuple[tuple[str, int], ...] = ()
     """Priority or Score plugin → weight; 0: it does not score."""
+    certificates: tuple[str, ...] = ()
+    """The certificate and key files of its extenders, where they have to be sent along."""
+
+    @property
+    def recorded(self) -> str | None:
+        """The file into which answers of extenders are recorded, or from which they come; None: there is none."""
+        access = ExtenderAccess.named(self.spec.extenders)
+        return access.file if access.mode in (RECORD, REPLAY) else None
 
     def asking(self, extenders: str) -> Configuration:
         """The same with its extenders asked so, unless it says how; what is not live is in its label."""
@@ -65,14 +77,14 @@ class Configuration:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that its spec names."""
-        named = (getattr(self.spec, field) for field in FILE_FIELDS)
+        """The files that it is read from, and those of its extenders."""
+        named = (*(getattr(self.spec, field) for field in FILE_FIELDS), self.recorded, *self.certificates)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     def digest(self) -> str:
         """Of everything that decides; files count by what is in them."""
-        fields = attrs.asdict(self.spec, filter=lambda field, _: field.name != "plugins", recurse=False)
-        access = self.spec.extender_access
+        fields = attrs.asdict(self.spec, filter=lambda field, _: field.name not in NOT_DECIDING, recurse=False)
+        access = ExtenderAccess.named(self.spec.extenders)
         fields["extenders"] = digest_of([access.file]) if access.mode == REPLAY else access.mode
         for name in FILE_FIELDS:
             if fields[name] is not None:
@@ -96,6 +108,10 @@ class SweepOptions:
     """What comes of fields that the API does not have; None: a fault where somebody wrote them."""
     defaulting: bool = True
     """What an API server would fill in is filled in."""
+    preempt: bool = False
+    """A pod that fits nowhere takes the place of pods with a lower priority."""
+    modules: CustomModules = NO_MODULES
+    """Custom rules and plugins."""
 
 
 @attrs.frozen
@@ -115,7 +131,8 @@ class Case:
     @property
     def files(self) -> tuple[str, ...]:
         """Every file that it is read from."""
-        return (*self.snapshot.files, *self.options.pod_files, *self.configuration.files)
+        modules = (path for _, path in self.options.modules.files)
+        return (*self.snapshot.files, *self.options.pod_files, *self.configuration.files, *modules)
 
 
 def cases_of(
@@ -127,6 +144,8 @@ def cases_of(
     """Every combination, each once: snapshots change slowest, seeds fastest. No seeds: one case without."""
     pods = digest_of(options.pod_files) if options.pod_files else ""
     reading = [] if options.defaulting else ["no-defaulting"]
+    reading += ["preempt"] if options.preempt else []
+    reading += [f"plugins {options.modules.digest}"] if options.modules.names else []
     digests = [configuration.digest() for configuration in configurations]
     cases: dict[str, Case] = {}
     for snapshot in snapshots:

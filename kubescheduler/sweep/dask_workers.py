@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clusterstate.errors import InputError
+from kubescheduler.extender.recorded_answers import record_of
 from kubescheduler.sweep.case_files import Contents, packed
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
@@ -82,7 +83,14 @@ def _run(client: Any, cases: Sequence[Case], address: str) -> Iterator[tuple[Cas
         except (OSError, CancelledError) as error:
             lost = f"--scheduler {address}: the connection was lost; run the same command again to go on"
             raise InputError(lost) from error
+        _keep_record(case, outcome)
         yield case, outcome
+
+
+def _keep_record(case: Case, outcome: CaseOutcome | None) -> None:
+    """Answers of extenders that a worker recorded go into the file that is to have them. Raises InputError."""
+    if outcome is not None and outcome.recorded and case.configuration.recorded is not None:
+        record_of(case.configuration.recorded).merge(outcome.recorded)
 
 
 def _outcome(future: Any, case: Case) -> CaseOutcome | None:

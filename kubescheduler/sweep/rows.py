@@ -22,6 +22,7 @@ class Column(NamedTuple):
 
 
 CASE, ERROR, PLACEMENTS, SECONDS = "case", "error", "placements", "seconds"
+PREEMPTIONS, VICTIMS = "preemptions", "victims"
 
 _BASE = (
     Column(CASE, str),
@@ -44,9 +45,14 @@ _BASE = (
 )
 
 
-def columns_of(*, placements: bool, timings: bool) -> tuple[Column, ...]:
+def columns_of(*, placements: bool, timings: bool, preempt: bool = False) -> tuple[Column, ...]:
     """The columns in order; the error comes last."""
-    more = [(placements, Column(PLACEMENTS, str)), (timings, Column(SECONDS, float))]
+    more = [
+        (preempt, Column(PREEMPTIONS, int)),
+        (preempt, Column(VICTIMS, int)),
+        (placements, Column(PLACEMENTS, str)),
+        (timings, Column(SECONDS, float)),
+    ]
     return (*_BASE, *(column for wanted, column in more if wanted), Column(ERROR, str))
 
 

@@ -173,8 +173,13 @@ class ParquetRows:
     def __init__(self, path: str, columns: Sequence[Column]) -> None:
         self._path = os.path.realpath(path)
         self._columns = columns
-        before = {str(row[CASE]): row for row in self._before(path)}
         self._journal = CsvRows(self._path + JOURNAL, columns)
+        try:
+            before = {str(row[CASE]): row for row in self._before(path)}
+        except InputError:
+            if not self._journal.rows:
+                self._journal.discard()
+            raise
         self.rows: dict[str, Row] = before | self._journal.rows
 
     def _before(self, name: str) -> Iterator[Row]:

@@ -19,14 +19,15 @@ from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
+from kubescheduler.comparison.tracks import Track
 from kubescheduler.core.failed_attempts import failures
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
-from kubescheduler.engine.engines import Engine, PodScheduler
-from kubescheduler.sweep.case_files import Contents, placed
-from kubescheduler.sweep.cases import FILE_FIELDS, Case
+from kubescheduler.engine.engines import Engine, cache_for
+from kubescheduler.sweep.case_engine import case_engine, gained
+from kubescheduler.sweep.case_files import Contents, FileLocations, placed
+from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.cluster_memory import InputsReader
-from kubescheduler.sweep.reweighting import weighted_engine
-from kubescheduler.sweep.rows import CASE, ERROR, PLACEMENTS, SECONDS, Row, Value
+from kubescheduler.sweep.rows import CASE, ERROR, PLACEMENTS, PREEMPTIONS, SECONDS, VICTIMS, Row, Value
 
 DIGITS = 6
 """Of shares, after the point."""
@@ -45,6 +46,8 @@ class CaseOutcome:
     row: Row
     notes: tuple[str, ...] = ()
     """Notes on what may be unexpected about the configuration."""
+    recorded: bytes = b""
+    """What a record of extenders' answers gained on a machine that does not have its file."""
 
 
 def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.perf_counter) -> CaseOutcome:
@@ -53,13 +56,16 @@ def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.p
     contents: the files, where this machine does not have them. Whatever goes wrong is the row's error.
     """
     notes: list[str] = []
-    try:
-        measured = _run(case, contents, clock, notes)
-    except InputError as error:
-        return failed(case, "; ".join(error.problems), notes)
-    except Exception as error:  # a case that fails is a row, not the end of the others
-        return failed(case, f"{type(error).__name__}: {error}", notes)
-    return CaseOutcome({**named(case), **measured}, tuple(notes))
+    with placed(contents, case.configuration.files) as here:
+        try:
+            measured = _run(case, contents, here, clock, notes)
+            measured[ERROR] = here.by_given_names(str(measured[ERROR]))
+            outcome = CaseOutcome({**named(case), **measured}, tuple(notes))
+        except InputError as error:
+            outcome = failed(case, "; ".join(map(here.by_given_names, error.problems)), notes)
+        except Exception as error:  # a case that fails is a row, not the end of the others
+            outcome = failed(case, here.by_given_names(f"{type(error).__name__}: {error}"), notes)
+        return outcome if contents is None else attrs.evolve(outcome, recorded=gained(case, contents, here))
 
 
 def failed(case: Case, error: str, notes: list[str] | None = None) -> CaseOutcome:
@@ -81,21 +87,24 @@ def named(case: Case) -> dict[str, Value]:
     }
 
 
-def _run(case: Case, contents: Contents | None, clock: Clock, notes: list[str]) -> dict[str, Value]:
+def _run(
+    case: Case, contents: Contents | None, here: FileLocations, clock: Clock, notes: list[str]
+) -> dict[str, Value]:
     if case.options.version != kubescheduler.__version__:
         raise InputError(
             f"this worker has kubescheduler {kubescheduler.__version__}, the sweep was started with "
             f"{case.options.version}; install the same version everywhere"
         )
-    engine = _engine(case, contents, notes)
+    engine = case_engine(case, contents, here, notes)
     inputs = _READER.inputs(case, contents)
-    cache = ClusterCache.of(inputs.objects, case.configuration.spec.release_view())
-    scheduler = engine.scheduler(cache, _tie_break(case, engine))
+    cache = cache_for(engine, inputs.objects)
+    track = Track(engine.scheduler(cache, _tie_break(case, engine)), case.options.preempt, moves=True)
     start = clock()
     placements: dict[str, str | None] = {}
     errors: list[str] = []
     for pod in inputs.pods:
-        placements[pod.key] = _place(pod, scheduler, errors)
+        placements[pod.key] = _place(pod, track, errors)
+    placements.update((pod.key, None) for pod in track.evicted if pod.key in placements)
     seconds = clock() - start
     text = _json(placements)
     measured: dict[str, Value] = {
@@ -106,33 +115,16 @@ def _run(case: Case, contents: Contents | None, clock: Clock, notes: list[str]) 
         "digest": hashlib.sha256(text.encode()).hexdigest(),
         ERROR: _given_up(errors),
     }
-    return measured | _if_wanted(case, {PLACEMENTS: text, SECONDS: round(seconds, DIGITS)})
+    more: dict[str, Value] = {PLACEMENTS: text, SECONDS: round(seconds, DIGITS)}
+    more |= {PREEMPTIONS: track.preemptions, VICTIMS: len(track.evicted)}
+    return measured | _if_wanted(case, more)
 
 
 def _if_wanted(case: Case, values: dict[str, Value]) -> dict[str, Value]:
-    wanted = {PLACEMENTS: case.options.placements, SECONDS: case.options.timings}
+    options = case.options
+    wanted = {PLACEMENTS: options.placements, SECONDS: options.timings}
+    wanted |= {PREEMPTIONS: options.preempt, VICTIMS: options.preempt}
     return {name: value for name, value in values.items() if wanted[name]}
-
-
-def _engine(case: Case, contents: Contents | None, notes: list[str]) -> Engine:
-    configuration = case.configuration
-    spec = configuration.spec
-    with placed(contents, configuration.files) as here:
-
-        def note(text: str) -> None:
-            notes.append(f"{configuration.label}: {here.by_given_names(text)}")
-
-        paths: dict[str, Any] = {
-            field: here.path(name) for field in FILE_FIELDS if (name := getattr(spec, field)) is not None
-        }
-        local = attrs.evolve(configuration, spec=attrs.evolve(spec, **paths))
-        if local.digest() != case.configured:
-            names = ", ".join(configuration.files)
-            raise InputError(f"{names}: changed after the sweep began; run the same command again")
-        try:
-            return weighted_engine(local.spec, dict(configuration.weights), note)
-        except InputError as error:
-            raise InputError(here.by_given_names(problem) for problem in error.problems) from error
 
 
 def _tie_break(case: Case, engine: Engine) -> TieBreak:
@@ -142,11 +134,10 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
     return engine.upstream_tie(rng) if case.options.tie_break == "upstream" else RandomTie(rng)
 
 
-def _place(pod: Pod, scheduler: PodScheduler, errors: list[str]) -> str | None:
+def _place(pod: Pod, track: Track, errors: list[str]) -> str | None:
     """The node that the pod gets. One that is not even tried gets none, which is no error."""
-    decision = scheduler.decide(pod, in_sequence=True)
-    if decision.host is not None:
-        scheduler.cache.assume_pod(pod, decision.host)
+    decision = track.decide(pod).decision
+    track.place(pod, decision.host)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])
     return decision.host
 

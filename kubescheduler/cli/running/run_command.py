@@ -57,8 +57,8 @@ def run(
     if importlib.util.find_spec("aiohttp") is None:
         raise click.UsageError(EXTRA)
     from clusterstate.errors import ConfigError
-    from kubescheduler.cli.plugin_options import plugins_for
     from kubescheduler.cli.running.whole_run import whole_run
+    from kubescheduler.engine.plugin_options import plugins_for
     from kubescheduler.live.process.release_live import live_release
 
     try:

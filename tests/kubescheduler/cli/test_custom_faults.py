@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import pytest
 
 import kubescheduler as ks
 from algorithmprovider.custom_code import CustomCodeError
+from kubescheduler.sweep.cases import Case
+from kubescheduler.sweep.run_case import CaseOutcome, run_case
 from tests.kubescheduler.cli.conftest import Run, pod
 from tests.support.faulty_plugins import written
 
@@ -246,3 +249,38 @@ def test_helpers(kubescheduler: Run, folder: Path, release: str) -> None:
     options = ["--release", release, "--config", "mine.json", "--plugin", f"Mine={module}:Mine"]
     outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "pod.yaml", *options)
     assert (outcome.status, outcome.err) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["sweep", "compare", "capacity", "independent"])
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_commands_over_many_pods(
+    kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, release: str
+) -> None:
+    """A custom rule or plugin that raises ends each command with exit status 2 and one message; it is no answer."""
+    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", lambda cases, workers: map_closed(cases))
+    if release == "1.16":
+        module = written(folder, rule("return 1 / 0", PREDICATE))
+        name, given, flag = f"{module}:mine", "policy=mine.json", "--policy-config-file"
+        document = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "Mine"}]}
+    else:
+        module = written(folder, plugin("def filter(self, state, pod, node_info): return 1 / 0"))
+        name, given, flag, document = f"Mine={module}:Mine", "config=mine.json", "--config", CONFIGURATION
+    Path("mine.json").write_text(json.dumps(document))
+    said = f"release={release},{given}"
+    arguments = {
+        "sweep": ["sweep", "cluster.yaml", "--pods", "pod.yaml", "--config-spec", said, "--out", "rows.csv"],
+        "compare": ["compare", "cluster.yaml", "--pods", "pod.yaml", "--new", said, "--mode", "sequence"],
+        "independent": ["compare", "cluster.yaml", "--pods", "pod.yaml", "--new", said],
+        "capacity": ["capacity", "cluster.yaml", "--pod", "pod.yaml", "--release", release, flag, "mine.json"],
+    }
+    outcome = kubescheduler(*arguments[command], "--plugin", name)
+    assert outcome.status == 2
+    assert outcome.err.count("error:") == 1
+    assert "ZeroDivisionError: division by zero" in outcome.err
+    assert f"{module}.py, line " in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def map_closed(cases: Iterable[Case]) -> Generator[CaseOutcome]:
+    """Runs cases in this process."""
+    yield from map(run_case, cases)

@@ -171,3 +171,59 @@ def test_workers_are_local(kubescheduler: Run) -> None:
     outcome = kubescheduler("sweep", "snaps", "--out", "r.csv", "--workers", "2", "--scheduler", "tcp://h:8786")
     assert outcome.status == 2
     assert "leave out --scheduler" in outcome.err
+
+
+RULE = "import algorithmprovider as a\n\ndef mine():\n    a.register_fit_predicate('Mine', fits)\n\n"
+
+
+def test_custom_rules(folder: Path, kubescheduler: Run) -> None:
+    """``--plugin`` works in other processes; another version of its code is another case."""
+    (folder / "snaps" / "b.yaml").unlink()
+    policy = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "Mine"}]}
+    (folder / "policy.json").write_text(json.dumps(policy))
+    call = ["sweep", "snaps", "--config-spec", "policy=policy.json", "--plugin", "swept_rules:mine"]
+    for node in ("n1", "n2"):
+        answer = f"pod.spec is not None and info.node.metadata.name == '{node}', ['no']"
+        (folder / "swept_rules.py").write_text(f"{RULE}def fits(pod, meta, info): return {answer}\n")
+        done = in_a_process(*call, "--placements", "--out", "rows.csv", cwd=folder)
+        assert (done.status, done.err) == (0, "")
+    first, second = rows()
+    assert set(json.loads(first["placements"]).values()) == {"n1"}
+    assert set(json.loads(second["placements"]).values()) == {"n2"}
+    missing = kubescheduler("sweep", "snaps", "--plugin", "no_such_module:mine", "--out", "other.csv")
+    assert (missing.status, missing.out) == (2, "")
+    assert "--plugin no_such_module:mine: there is no module no_such_module here" in missing.err
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20", "1.36"])
+def test_preemption(folder: Path, kubescheduler: Run, release: str) -> None:
+    """With ``--preempt`` a pod takes the place of lower ones, which the row counts; else it has no node."""
+    (folder / "snaps" / "b.yaml").unlink()
+    low = pod("low", "3500m", spec=", nodeName: n1, priority: 0") + pod("else", "1500m", spec=", nodeName: n2")
+    (folder / "snaps" / "a.yaml").write_text(CLUSTER + low + pod("high", "3", spec=", priority: 100"))
+    call = ["sweep", "snaps", "--config-spec", f"release={release}", "--placements"]
+    kubescheduler(*call, "--out", "plain.csv")
+    kubescheduler(*call, "--preempt", "--out", "rows.csv")
+    (plain,), (row,) = rows("plain.csv"), rows()
+    assert json.loads(plain["placements"]) == {"default/high": None}
+    assert "victims" not in plain
+    preempts = release != "1.4"
+    assert (row["preemptions"], row["victims"]) == (("1", "1") if preempts else ("0", "0"))
+    assert json.loads(row["placements"]) == {"default/high": "n1" if preempts else None}
+    assert row["case"] != plain["case"]
+
+
+@pytest.mark.usefixtures("here")
+def test_victims_among_the_pods(folder: Path, kubescheduler: Run) -> None:
+    """A pod of the sweep that has to leave again has no node in the end."""
+    (folder / "snaps" / "b.yaml").unlink()
+    pods = pod("low", "3500m", metadata=", namespace: a") + pod(
+        "high", "3", metadata=", namespace: b", spec=", priority: 9"
+    )
+    (folder / "snaps" / "a.yaml").write_text(CLUSTER)
+    (folder / "pods.yaml").write_text(pods)
+    kubescheduler("sweep", "snaps", "--pods", "pods.yaml", "--preempt", "--placements", "--out", "rows.csv")
+    (row,) = rows()
+    assert json.loads(row["placements"]) == {"a/low": None, "b/high": "n1"}
+    assert (row["scheduled"], row["unschedulable"], row["victims"]) == ("1", "1", "1")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import InputError
+from kubescheduler.sweep import rows_file
 from kubescheduler.sweep.rows import Row, columns_of
 from kubescheduler.sweep.rows_file import JOURNAL, open_rows
 from tests.support.sweep_build import COLUMNS
@@ -180,15 +181,34 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         open_rows(str(tmp_path / "rows.parquet"), COLUMNS)
 
 
-def test_two_sweeps_into_one_file(tmp_path: Path) -> None:
-    """The second is refused while the first is at work, and goes on once it has ended."""
-    path = tmp_path / "rows.csv"
+def test_two_sweeps_into_one_file(path: Path) -> None:
+    """The second is refused while the first is at work, whatever the format, and goes on once it has ended."""
     first = open_rows(str(path), COLUMNS)
     first.append(ONE)
     with pytest.raises(InputError, match="another sweep is writing into it"):
         open_rows(str(path), COLUMNS)
     first.finish(["one"])
     assert open_rows(str(path), COLUMNS).rows == {"one": ONE}
+
+
+def test_rows_of_a_sweep_that_ends_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep that ends just before the next one has the file leaves its rows to it: they are read under the lock."""
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'kubescheduler[sweep]'")
+    path = tmp_path / "rows.parquet"
+    first = open_rows(str(path), COLUMNS)
+    first.append(ONE)
+    lock = rows_file._locked
+
+    def ends_before(journal: str, name: str) -> int:
+        monkeypatch.setattr(rows_file, "_locked", lock)
+        first.finish(["one"])
+        return lock(journal, name)
+
+    monkeypatch.setattr(rows_file, "_locked", ends_before)
+    second = open_rows(str(path), COLUMNS)
+    second.append(TWO)
+    second.finish(["two"])
+    assert open_rows(str(path), COLUMNS).rows == {"one": ONE, "two": TWO}
 
 
 @pytest.mark.parametrize("text", ["=HYPERLINK(1)", "@a", "+1", "'=b", "-c"])

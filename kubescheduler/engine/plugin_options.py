@@ -10,13 +10,14 @@ import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from algorithmprovider.custom_code import RAISED, exception_text
+from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, InputError
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
+from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
 
 GROUP = "kubescheduler.algorithms"
 """Entry points of this group are called like ``--plugin``."""
@@ -27,9 +28,7 @@ def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
 
     Raises ConfigError with every one that cannot be loaded.
     """
-    from kubescheduler.engine.releases import release_named
-
-    if release_named(release).framework is None:
+    if release in LEGACY_RELEASES:
         load_plugins(names)
         return ()
     return framework_plugins(names)
@@ -37,8 +36,6 @@ def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
 
 def framework_plugins(names: Iterable[str]) -> tuple[PluginOption, ...]:
     """The framework plugins of ``--plugin`` and installed packages. Raises ConfigError as ``plugins_for`` does."""
-    from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
-
     if names := tuple(names):
         _look_here()
     options: list[PluginOption] = []
@@ -87,8 +84,6 @@ def _makes_a_plugin(name: str) -> bool:
 
 def no_plugins() -> str:
     """Where predicates and priorities decide, and what to do instead."""
-    from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
-
     return (
         f"predicates and priorities decide in releases {' and '.join(LEGACY_RELEASES)}: name a function that "
         f"registers some, or choose --release {' or '.join(FRAMEWORK_RELEASES)}"
@@ -151,8 +146,6 @@ def _function(name: str) -> Callable[[], Any]:
         raise ConfigError(f"there is no module {error.name} here; run this in its folder, or install it") from error
     function = getattr(module, function_name, None)
     if not callable(function):
-        from algorithmprovider.registry import nearest
-
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise ConfigError(f"module {module_name} has no function {function_name}{nearest(function_name, functions)}")
     if isinstance(function, type) or _needs_arguments(function):
