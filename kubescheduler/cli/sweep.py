@@ -90,16 +90,14 @@ def sweep(
     seeds: str | None,
     tie_break: str,
     pod_files: tuple[str, ...],
-    preempt: bool,
     validate: Judgement | None,
     whole_folders: bool,
     no_defaulting: bool,
     out: str,
-    placements: bool,
-    timings: bool,
     retry_errors: bool,
     workers: int | None,
     scheduler: str | None,
+    **wanted: bool,
 ) -> int:
     """Schedule the pods of SNAPSHOTS with every configuration and seed, one row for each case.
 
@@ -138,19 +136,11 @@ def sweep(
     if scheduler is not None:
         configurations = [with_certificates(one, modules) for one in configurations]
     options = SweepOptions(
-        pods,
-        tie_break,
-        placements,
-        timings,
-        _version(),
-        validate,
-        defaulting=not no_defaulting,
-        preempt=preempt,
-        modules=modules,
+        pods, tie_break, **wanted, version=_version(), validate=validate, defaulting=not no_defaulting, modules=modules
     )
     cases = cases_of(found, configurations, numbers, options)
     _tell_of_twins(len(found) * len(configurations) * max(1, len(numbers)) - len(cases))
-    rows = open_rows(out, columns_of(placements=placements, timings=timings, preempt=preempt))
+    rows = open_rows(out, columns_of(**wanted))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
     return _report(summary, out)
 

@@ -149,7 +149,7 @@ def check_view(cache: ClusterCache, engine: Engine) -> None:
     if cache.view != engine.view:
         raise ConfigError(
             f"the cluster's cache is not as release {engine.release} sees objects under its feature gates; "
-            "make it with cache_for(engine, objects)"
+            "make it with the view of the engine: cache_for(engine, objects)"
         )
 
 
