@@ -142,10 +142,7 @@ def cache_for(engine: Engine, objects: Iterable[ClusterObject]) -> ClusterCache:
 
 
 def check_view(cache: ClusterCache, engine: Engine) -> None:
-    """Raises ConfigError when the cache was made for another release, or for other feature gates, than the engine's.
-
-    It would be counted wrong: releases differ in what they see of an object.
-    """
+    """Raises ConfigError for a cache of another release or other feature gates, which see objects differently."""
     if cache.view != engine.view:
         raise ConfigError(
             f"the cluster's cache is not as release {engine.release} sees objects under its feature gates; "
