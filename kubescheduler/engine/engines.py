@@ -216,9 +216,7 @@ class FrameworkEngine:
         return ProfiledScheduler.of(self, self.profiles(services), services.cache, tie_break)
 
     def percentage(self, of_profile: int | None) -> int:
-        """Of nodes to score: the flag's, else the configuration's; its adaptive default stands for all unless
-        ``samples_by_default`` is set.
-        """
+        """Of nodes to score: the flag's, else the configuration's, where 0 is all unless ``samples_by_default``."""
         if self.flags.percentage_of_nodes_to_score != ALL_NODES:
             return self.flags.percentage_of_nodes_to_score
         configured = self.config.percentage_of_nodes_to_score if of_profile is None else of_profile
