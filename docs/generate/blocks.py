@@ -4,7 +4,8 @@ A document's fenced blocks are run from top to bottom in one empty folder that h
 ``policy_examples``:
 
 - ``console``: each ``$ command`` is run by bash; the lines below it are its output (standard error included).
-  A line ``…`` stands for any lines. A command that ends in ``&`` runs on until the document ends.
+  A line ``…`` stands for any lines. A command that ends in ``&`` runs on until the document ends. One that names
+  ``--context`` or ``~/.kube/config`` finds the example cluster behind an API server.
 - ``python``: run after the earlier Python blocks of the document.
 
 A comment in the line before a block says more about it: ``<!-- file: NAME -->`` writes the block to a file instead
@@ -31,6 +32,8 @@ from types import TracebackType
 import attrs
 import yaml
 
+from docs.generate.example_server import ASKING, SHOWN, example_server
+
 ROOT = Path(__file__).parents[2]
 PORT = 8888
 """The port that documents name; a free one takes its place when they are run."""
@@ -40,6 +43,8 @@ HOME = "/home/you/shop"
 FENCE = re.compile(r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\bin \d+\.\d+s")
 ANY_LINES = "…"
+EXAMPLES = ("cluster.yaml", "pod.yaml")
+"""Of ``policy_examples``: the example cluster, and a pod that is pending in it."""
 
 PYTHON = """
 import contextlib, io, json, sys
@@ -107,6 +112,8 @@ class Session:
         self._printed = ""
         self._status = 0
         self._running: list[subprocess.Popen[str]] = []
+        self._servers = contextlib.ExitStack()
+        self._server = ""
         shutil.copytree(ROOT / "policy_examples", folder / "policy_examples")
         for path in (folder / "policy_examples").glob("*.*"):
             self._write(path, path.read_text(encoding="utf-8"))
@@ -119,6 +126,7 @@ class Session:
         for process in self._running:
             process.terminate()
             process.communicate()
+        self._servers.close()
 
     def run(self, block: Block) -> str:
         """The body as it has to be."""
@@ -149,10 +157,15 @@ class Session:
         return self._shown(done.stdout)
 
     def _shown(self, printed: str) -> str:
+        if self._server:
+            printed = printed.replace(self._server, SHOWN)
         return printed.replace(str(self._port), str(PORT)).replace(str(self.folder), HOME)
 
     def _command(self, command: str, shown: str) -> str:
         typed = command.replace("\n> ", "\n").replace(str(PORT), str(self._port))
+        if not self._server and any(word in command for word in ASKING):
+            examples = [self.folder / "policy_examples" / name for name in EXAMPLES]
+            self._server = self._servers.enter_context(example_server(self.folder / ".home", examples))
         if typed.endswith(" &"):
             printed = self._start(typed.removesuffix(" &"))
         else:
@@ -189,7 +202,8 @@ class Session:
     def _environment(self) -> dict[str, str]:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(CHANGING)}
         path = os.pathsep.join([str(self.folder / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
-        return {**inherited, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+        home = {"HOME": str(self.folder / ".home"), "KUBECONFIG": ""} if self._server else {}
+        return {**inherited, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8", **home}
 
 
 def commands(body: str) -> Iterator[tuple[str, str]]:
@@ -228,7 +242,7 @@ def _free_port() -> int:
 
 def _fake_kubectl(folder: Path) -> None:
     """A ``kubectl`` that prints the example cluster, web-3 pending in it, as ``kubectl get … -o json`` would."""
-    texts = [(ROOT / "policy_examples" / name).read_text(encoding="utf-8") for name in ("cluster.yaml", "pod.yaml")]
+    texts = [(ROOT / "policy_examples" / name).read_text(encoding="utf-8") for name in EXAMPLES]
     items = [item for text in texts for item in yaml.safe_load_all(text)]
     for item in items:
         item["metadata"]["uid"] = f"{item['kind']}-{item['metadata']['name']}"
