@@ -39,8 +39,11 @@ def run(
 ) -> int:
     """Schedule the pods of a cluster, as kube-scheduler of the release does.
 
-    FLAGs are those of the release's kube-scheduler: --kubeconfig, --config, --leader-elect, --secure-port and so on;
-    ``kubescheduler run --release 1.36 -- --help`` lists them.
+    FLAGs are those of the release's kube-scheduler: --kubeconfig, --config, --leader-elect, --secure-port and so on.
+    What lists them is
+
+    \b
+      kubescheduler run --release 1.36 -- --help
 
     With --dry-run nothing is written. Each pod is decided as it appears, and once more when the real scheduler's
     choice is seen; a line says what the one did, what the other does, and why they differ. A signal ends it. Its exit
@@ -49,8 +52,8 @@ def run(
     \b
     Examples:
       kubescheduler run --release 1.36 --kubeconfig ~/.kube/config --leader-elect=false
-      kubescheduler run --release 1.16 --policy-config-file policy.json --scheduler-name old-scheduler
-      kubescheduler run --dry-run --release 1.36 --kubeconfig ~/.kube/config --real release=1.20 --results day.jsonl
+      kubescheduler run --release 1.16 --policy-config-file policy.json --scheduler-name old
+      kubescheduler run --dry-run --release 1.36 --kubeconfig ~/.kube/config --real release=1.20
     """
     import importlib.util
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 
 from clusterstate.api_names import go_quote
@@ -23,6 +24,9 @@ SECTIONS = (
 )
 """In the order in which help lists them."""
 
+WIDTH, INDENT = 80, " " * 10
+"""Columns of help, and what stands before the meaning of a flag."""
+
 
 def usage(table: Iterable[Flag]) -> str:
     """All flags of a table, section by section, each with its type, its meaning and its default."""
@@ -40,7 +44,15 @@ def _line(flag: Flag) -> str:
     name = f"-{flag.short}, --{flag.name}" if flag.short else f"    --{flag.name}"
     head = f"  {name} {flag.kind.value}".rstrip()
     idle = " No effect here." if flag.idle else ""
-    return f"{head}\n          {flag.help}{idle}{_default(flag)}\n"
+    text = textwrap.fill(
+        f"{flag.help}{idle}{_default(flag)}",
+        WIDTH,
+        initial_indent=INDENT,
+        subsequent_indent=INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return f"{head}\n{text}\n"
 
 
 def _default(flag: Flag) -> str:

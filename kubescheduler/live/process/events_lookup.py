@@ -13,6 +13,7 @@ from kubescheduler.live.transport.api_client import ApiClient
 
 FIRST, LONGEST = 1.0, 30.0
 """Seconds between questions to a server that does not answer: doubled from the first on."""
+UNAUTHORIZED = 401
 ANSWER = 10.0
 """Seconds that a server has to answer."""
 
@@ -40,7 +41,7 @@ async def _ask_again(
 
 
 async def _asked(client: ApiClient, rules: EventRules, events: EventBroadcaster, log: LogWriter) -> bool:
-    """Whether the server answered."""
+    """Whether the server answered, and knows who we are."""
     query = [("timeout", rules.discovery_timeout)] if rules.discovery_timeout else []
     try:
         await client.request("GET", f"/apis/{rules.group_version}", query, timeout=ANSWER)
@@ -48,6 +49,9 @@ async def _asked(client: ApiClient, rules: EventRules, events: EventBroadcaster,
         events.use_core()
         if error.code == 0:
             log.error(f"the API server cannot be reached; asking it again: {error}")
+            return False
+        if error.code == UNAUTHORIZED:
+            log.error(f"the API server does not accept our credentials; asking it again: {error}")
             return False
     else:
         events.use_own()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 import time
@@ -117,9 +118,12 @@ class KubeconfigAccess(ServerAccess):
         from kubernetes_asyncio.client import Configuration
         from kubernetes_asyncio.config import ConfigException, kube_config
 
+        # What it logs it raises as well: without a handler it would be written twice.
+        logging.getLogger("kubernetes_asyncio").addHandler(logging.NullHandler())
         settings = Configuration()
         settings.api_key = {}
         try:
+            _check_mapping(self._path)
             self._loader = await kube_config.load_kube_config(self._path, self._context, settings, persist_config=False)
         except (ConfigException, *UNREADABLE) as error:
             raise ConfigError(f"invalid configuration: {self._path}: {error}") from None
@@ -172,3 +176,10 @@ class KubeconfigAccess(ServerAccess):
         if not settings.verify_ssl:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return context
+
+
+def _check_mapping(paths: str) -> None:
+    """Raises ValueError for a kubeconfig that is empty, or something else than a mapping."""
+    for path in filter(None, paths.split(os.pathsep)):
+        if not isinstance(yaml.safe_load(Path(path).read_text(encoding="utf-8")), dict):
+            raise ValueError("no kubeconfig: it has no clusters, users and contexts")

@@ -158,3 +158,20 @@ def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         asyncio.run(ServerAccess.from_kubeconfig(f"{tmp_path}/no"))
     with pytest.raises(ConfigError, match=f"^{NO_CONFIGURATION}$"):
         asyncio.run(ServerAccess.in_cluster(tmp_path))
+
+
+@pytest.mark.parametrize("text", [pytest.param("", id="empty"), pytest.param("- a\n", id="a list")])
+def test_a_file_that_is_no_kubeconfig_is_refused_in_words(tmp_path: Path, text: str) -> None:
+    """Not with the words of a program."""
+    file = tmp_path / "kubeconfig"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match="no kubeconfig: it has no clusters, users and contexts"):
+        asyncio.run(ServerAccess.from_kubeconfig(str(file)))
+
+
+def test_a_plugin_that_is_not_there_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What the client library logs is not written beside the error that it raises."""
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/nowhere", "interactiveMode": "Never"}
+    with pytest.raises(ConfigError, match="/nowhere"):
+        asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"exec": plugin}, "http://here:8080")))
+    assert capfd.readouterr().err == ""
