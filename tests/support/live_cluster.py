@@ -92,10 +92,10 @@ def _holds(holds: Callable[[], bool]) -> bool:
 
 
 @contextmanager
-def running(server: ApiServer, release: str, **election: Any) -> Iterator[Cluster]:
-    """A process that runs until the end of the block, and then ends with status 0."""
+def running(server: ApiServer, release: str, *, spec: EngineSpec | None = None, **election: Any) -> Iterator[Cluster]:
+    """A process that runs until the end of the block, and then ends with status 0. spec: what decides."""
     log: list[str] = []
-    engine = EngineSpec(release=release).engine(log.append)
+    engine = (spec or EngineSpec(release=release)).engine(log.append)
     lock = {"resource_lock": next(iter(live_release(release).locks))}
     settings = LiveSettings(
         live_release(release),
