@@ -73,7 +73,7 @@ def server(io: IoThread) -> Iterator[ApiServer]:
 def test_rights(server: ApiServer, release: str) -> None:
     """A scheduler that leads, binds, fails and preempts does nothing that its role does not allow."""
     server.storage.create(NODES, "", a_node("n1"))
-    lock = {"resource_lock": "leases", "resource_name": "kubescheduler"}
+    lock: dict[str, Any] = {"resource_lock": "leases", "resource_name": "kubescheduler"}
     with running(server, release, leader_elect=True, **lock) as cluster:
         cluster.make(PODS, a_pod("low", cpu="3"))
         cluster.until(lambda: cluster.is_bound("low"))
