@@ -87,6 +87,7 @@ def capacity(
         read_shown,
     )
     from kubescheduler.cli.terminal.screen import screen_of
+    from kubescheduler.core.failed_attempts import gave_up
 
     if (*cluster, *pod_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -106,6 +107,8 @@ def capacity(
     notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]
     for piece in rendered_rooms(rooms, output, notes, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
+    if any(gave_up(room.stopped) for room in rooms):
+        return 2
     return 0 if all(room.count for room in rooms) else 1
 
 

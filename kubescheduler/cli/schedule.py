@@ -179,9 +179,18 @@ def _run(
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
     from kubescheduler.cli.terminal.screen import screen_of
+    from kubescheduler.core.failed_attempts import gave_up
 
     hosts: dict[str, str | None] = {}
-    decisions = _decisions(decide, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)
+    errors: list[str] = []
+
+    def noted(pod: Pod) -> Decision:
+        decision = decide(pod)
+        if gave_up(decision):
+            errors.append(pod.key)
+        return decision
+
+    decisions = _decisions(noted, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)
     screen = screen_of(sys.stdout)
     pieces: Iterable[str] = (
         rendered(decisions, output, explaining, screen, notes=notes) if render is None else render(decisions)
@@ -192,6 +201,8 @@ def _run(
         save_cluster(save, read, inputs.pods, hosts)
     for piece in pieces:
         click.echo(piece, nl=False)
+    if errors:
+        return 2
     return 0 if None not in hosts.values() else 1
 
 

@@ -139,6 +139,8 @@ def _run(
         pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)
+    if any(record.gave_up for record in report.pending):
+        return 2
     return 0 if report.every_pod_had_a_node else 1
 
 

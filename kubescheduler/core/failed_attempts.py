@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.generic_scheduler import NO_NODES
+
+
+def gave_up(decision: Decision | None) -> bool:
+    """Whether an error ended the attempt, so that nobody knows where the pod would go.
+
+    A cluster without nodes is an answer: the pod fits nowhere.
+    """
+    return decision is not None and decision.tried and decision.error not in (None, NO_NODES)
 
 
 def failures(decision: Decision) -> Iterator[str]:

@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.failed_attempts import gave_up
 
 WAITING, RUNNING, FINISHED, PREEMPTED, LOST, WITHDRAWN = (
     "pending",
@@ -58,6 +59,11 @@ class PodRecord:
         """The pod runs on a node from ``now`` on, seconds since the start."""
         self.outcome, self.node, self.placed = RUNNING, node, now
         self._failed, self._text = None, ""
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether an error ended the last attempt, so that nobody knows where the pod would go."""
+        return gave_up(self._failed)
 
     @property
     def message(self) -> str:

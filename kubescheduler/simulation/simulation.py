@@ -107,7 +107,12 @@ class Simulation:
     def _make_loop(self, scheduler: PodScheduler, preempt: bool) -> None:
         def adapt(services: Services) -> Services:
             return attrs.evolve(
-                services, client=self._api, time=self._time, in_background=at_once, reports_failures=False
+                services,
+                client=self._api,
+                time=self._time,
+                today=lambda: self._epoch + self._time.moment,
+                in_background=at_once,
+                reports_failures=False,
             )
 
         parts = loop_parts(scheduler, adapt, preempt=preempt)

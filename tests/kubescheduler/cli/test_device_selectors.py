@@ -95,6 +95,7 @@ def test_a_selector_that_fails(kubescheduler: Run, folder: Path, expression: str
     """An error of an expression is an error of the pod, in kube-scheduler's words."""
     (folder / "cards.json").write_text(_cluster(expression))
     outcome = kubescheduler("schedule", "cards.json", "--pending", "--release", "1.36", "-o", "json")
+    assert outcome.status == 2
     assert OTHER + text in json.dumps(json.loads(outcome.out), ensure_ascii=False).replace("\\n", "\n").replace(
         '\\"', '"'
     )
