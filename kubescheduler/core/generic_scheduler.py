@@ -89,6 +89,7 @@ class GenericScheduler:
         if text := self.foreign(pod):
             return self._left_alone(pod, text)
         try:
+            self.steps("")
             decision = self._attempt(pod, thorough)
             preempt = preempt and self.algorithm.behaviour.preempts
             if not preempt or decision.host is not None or decision.error is not None:
@@ -122,7 +123,6 @@ class GenericScheduler:
         refused: Mapping[str, Status] = {}
         source: ScoreSource | None = None
         host = error = None
-        self.steps("")
         try:
             info = self._ready(pod)
             snapshot = self.cache.snapshot()
@@ -131,10 +131,9 @@ class GenericScheduler:
             if thorough:
                 idle = tuple((predicate.name, predicate.check(info, snapshot)) for predicate in self.algorithm.idle)
             if extenders:
-                places = SnapshotRows(snapshot)
-                filtered.feasible, traces = filter_with_extenders(pod, extenders, places, filtered.feasible)
-                refused = _refused(traces)
-                filtered.everywhere = False
+                rows = SnapshotRows(snapshot)
+                filtered.feasible, traces = filter_with_extenders(pod, extenders, rows, filtered.feasible)
+                refused, filtered.everywhere = _refused(traces), False
             self.steps("predicate_evaluation" if len(filtered.feasible) else "")
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
                 scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
@@ -145,8 +144,7 @@ class GenericScheduler:
                 host = names[self._select(filtered.feasible, scored.totals)]
             elif len(filtered.feasible):
                 host = names[int(filtered.feasible[0])]
-            if host is not None:
-                self.steps("priority_evaluation")
+            self.steps("" if host is None else "priority_evaluation")
         except SchedulingError as e:
             error, host = str(e), None
             if isinstance(e, PriorityError):
