@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.devices.extended_resources import with_left_over
 from clusterstate.errors import ClusterStateError
+from clusterstate.growable import IntArray
 from clusterstate.nodetree import NodeTree
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
@@ -36,6 +39,7 @@ class ClusterCache:
         self._assumed: set[str] = set()
         self._nominated: dict[str, tuple[str, Pod]] = {}
         self._by_node: dict[str, list[Pod]] | None = {}
+        self._listed_rows: tuple[int, IntArray] = (-1, np.zeros(0, np.int64))
 
     @classmethod
     def of(cls, objects: Iterable[Any], view: ReleaseView) -> ClusterCache:
@@ -82,6 +86,14 @@ class ClusterCache:
         self.tree.put(node)
 
     update_node = add_node
+
+    def listed_rows(self) -> IntArray:
+        """(N,) the rows of all nodes in the order in which they are visited; see NodeTree.listed. Not to be changed."""
+        version, rows = self._listed_rows
+        if version != self.tree.version:
+            rows = np.array([self.columns.row_of[name] for name in self.tree.listed()], np.int64)
+            self._listed_rows = (self.tree.version, rows)
+        return rows
 
     def remove_node(self, name: str) -> None:
         """Takes the node object away; its pods stay until they are removed themselves."""

@@ -36,6 +36,8 @@ class NodeTree:
         self._zone_of: dict[str, str] = {}
         self._next_zone = 0
         self._positions: dict[str, int] = {}
+        self.version = 0
+        """Changes with the nodes and their order."""
 
     def __len__(self) -> int:
         return len(self._zone_of)
@@ -46,6 +48,7 @@ class NodeTree:
         if self._zone_of.get(node.name) == zone:
             return
         self.remove(node.name)
+        self.version += 1
         self._zones.setdefault(zone, []).append(node.name)
         self._zone_of[node.name] = zone
 
@@ -54,6 +57,7 @@ class NodeTree:
         zone = self._zone_of.pop(name, None)
         if zone is None:
             return
+        self.version += 1
         self._zones[zone].remove(name)
         if not self._zones[zone]:
             del self._zones[zone]

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from clusterstate.errors import ClusterStateError
 from kubescheduler.cycle.failures import FailureRecord
-from kubescheduler.framework.running.waiting_pods import HeldPod
+from kubescheduler.framework.running.framework_services import Answerable
 
 Outcome = FailureRecord | None
 """Why a pod was not bound; None: it is."""
 
-BindingCycle = Generator[HeldPod, None, Outcome]
-"""A binding cycle: it yields a waiting pod, is to be resumed once that is settled, and returns what it came to."""
+BindingCycle = Generator[Answerable, None, Outcome]
+"""A binding cycle: it yields what it waits for, is to be resumed once that is settled, and returns what it came to."""
 
 BINDINGS = 256
 """Binding cycles at the same time; a pod that waits for Permit plugins takes one up."""
@@ -43,8 +43,8 @@ class Binding(Protocol):
 class Bindings(Protocol):
     """Runs binding cycles beside the attempts: in threads, on an event loop, or in order."""
 
-    def start(self, cycle: BindingCycle) -> Binding:
-        """Runs a cycle to its end, or has it run."""
+    def start(self, cycle: BindingCycle, *, in_thread: bool = True) -> Binding:
+        """Runs a cycle to its end, or has it run. in_thread: whether it may wait without saying so."""
         ...
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class ThreadedBindings:
     def __init__(self, most: int = BINDINGS) -> None:
         self._pool = ThreadPoolExecutor(most, "binding")
 
-    def start(self, cycle: BindingCycle) -> Binding:
+    def start(self, cycle: BindingCycle, *, in_thread: bool = True) -> Binding:  # noqa: ARG002
         """Runs a cycle in a thread of the pool."""
         return self._pool.submit(_to_the_end, cycle)
 
@@ -124,7 +124,7 @@ class InOrderBindings:
     def __init__(self) -> None:
         self._ready: deque[InOrderBinding] = deque()
 
-    def start(self, cycle: BindingCycle) -> Binding:
+    def start(self, cycle: BindingCycle, *, in_thread: bool = True) -> Binding:  # noqa: ARG002
         """Notes a cycle; ``run`` runs it."""
         binding = InOrderBinding(cycle, self._ready)
         self._ready.append(binding)

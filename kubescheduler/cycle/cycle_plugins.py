@@ -56,6 +56,10 @@ class CyclePlugins(Protocol):
         """Whether PreBind plugins have work to do; Skip: none has (1.36)."""
         ...
 
+    def binds_at_once(self, pod: Pod) -> bool:
+        """Whether nothing but one request to the API can hold up the binding of a pod."""
+        ...
+
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins; the first that fails ends it."""
         ...
@@ -106,6 +110,10 @@ class NoPlugins:
 
     def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """There is nothing to look ahead to."""
+
+    def binds_at_once(self, pod: Pod) -> bool:  # noqa: ARG002
+        """There is nothing else."""
+        return True
 
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Nothing is prepared."""

@@ -41,6 +41,8 @@ class Placed:
     """Whether Permit plugins hold it."""
     started: float
     """When it was popped."""
+    sends_ahead: bool = False
+    """Whether its binding is one request to the API that is sent without waiting; nothing else can hold it up."""
 
     @property
     def tried(self) -> Pod:
@@ -111,7 +113,13 @@ class Cycles:
             self._forget(placed)
             return self._failed(plugins, entry, self.rules.chosen(stage, pod, host, status), started)
         self._activate(state)
-        return Placed(plugins, state, entry, decision, placed, waits, started)
+        ahead = not waits and self._sends_ahead(plugins, pod)
+        return Placed(plugins, state, entry, decision, placed, waits, started, ahead)
+
+    def _sends_ahead(self, plugins: CyclePlugins, pod: Pod) -> bool:
+        if self.services.send_binding is None or not plugins.binds_at_once(pod):
+            return False
+        return not any(e.config.bind_verb and e.is_interested(pod) for e in self.services.extenders)
 
     def _nowhere(self, plugins: CyclePlugins, entry: Any, decision: Decision, started: float) -> FailureRecord:
         """No node was chosen: preemption is carried out, if there is any, and the pod goes back."""
@@ -134,7 +142,7 @@ class Cycles:
     def bind(self, placed: Placed) -> BindingCycle:
         """From PreBindPreFlight to PostBind; returns why the pod was not bound, None when it is.
 
-        Yields the pod while Permit plugins hold it, to be resumed when it is settled.
+        Yields the pod while Permit plugins hold it, and a binding that was sent; to be resumed when it is settled.
         """
         plugins, state, pod = placed.plugins, placed.state, placed.pod
         stage, status = Stage.PRE_BIND, self._pre_flight(placed)
@@ -142,7 +150,12 @@ class Cycles:
             held = plugins.held(pod)
             if held is not None:
                 yield held
-            stage, status = self._run_binding(placed)
+            stage, status = self._prepare(placed)
+        if status is None:
+            if placed.sends_ahead and self.services.send_binding is not None:
+                state.binding_sent = self.services.time.now()
+                yield self.services.send_binding(pod, pod.node_name)
+            stage, status = Stage.BIND, self._ask_to_bind(placed)
         if status is not None:
             return self._unbound(placed, stage, status)
         note = self.rules.assigned_note(pod, pod.node_name)
@@ -159,26 +172,28 @@ class Cycles:
             placed.plugins, self.services, placed.state, placed.tried, pod.node_name, placed.waits
         )
 
-    def _run_binding(self, placed: Placed) -> tuple[Stage, Status | None]:
-        """(the last stage, its status; None: the pod is bound)."""
+    def _prepare(self, placed: Placed) -> tuple[Stage, Status | None]:
+        """(the last stage before Bind, its status; None: the pod may be bound)."""
         plugins, state, pod = placed.plugins, placed.state, placed.pod
         status = plugins.wait_on_permit(pod)
         if status is not None:
             return Stage.PERMIT, status
         with self.services.lock:
             self.queue.done(placed.tried)
-        status = self._pre_bind(plugins, state, pod)
-        if status is not None:
-            return Stage.PRE_BIND, status
-        asked = self.services.time.now()
-        status = ask_to_bind(self.rules, self.services, plugins, state, pod)
+        return Stage.PRE_BIND, self._pre_bind(plugins, state, pod)
+
+    def _ask_to_bind(self, placed: Placed) -> Status | None:
+        """Why the pod is not bound; None: it is."""
+        pod, sent = placed.pod, placed.state.binding_sent
+        asked = self.services.time.now() if sent is None else sent
+        status = ask_to_bind(self.rules, self.services, placed.plugins, placed.state, pod)
         self.services.observer.asked_to_bind(self.services.time.now() - asked)
         bound = status is None or is_success(status)
         with self.services.lock:
             self.assumed.finish_binding(pod)
             if bound:
                 self.bound(pod)
-        return Stage.BIND, None if bound else status
+        return None if bound else status
 
     def _pre_bind(self, plugins: CyclePlugins, state: CycleState, pod: Pod) -> Status | None:
         """PreBind, which another pod that needs the room may cancel."""

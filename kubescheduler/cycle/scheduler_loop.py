@@ -198,7 +198,7 @@ class SchedulerLoop:
             services.observer.decided(decision, plugins.profile_name, services.time.now() - started)
         came_to = self.cycles.schedule(plugins, state, entry, decision, started)
         if isinstance(came_to, Placed):
-            binding = self._runs.start(self.cycles.bind(came_to))
+            binding = self._runs.start(self.cycles.bind(came_to), in_thread=not came_to.sends_ahead)
             return Attempt(pod, decision, binding=binding, waits=came_to.waits)
         return Attempt(pod, came_to.decision or decision, came_to)
 

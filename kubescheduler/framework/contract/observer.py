@@ -140,11 +140,13 @@ class Watch:
     clock: Callable[[], float]
     """Gives the time in seconds."""
 
-    def point(self, point: str, call: Callable[..., tuple[Status | None, T]], *args: Any) -> tuple[Status | None, T]:
-        """All plugins of a point: what ``call(*args)`` answers."""
+    def point(
+        self, point: str, call: Callable[..., tuple[Status | None, T]], *args: Any, since: float | None = None
+    ) -> tuple[Status | None, T]:
+        """All plugins of a point: what ``call(*args)`` answers. since: when the work began, if before the call."""
         if not self.observer.measures:
             return call(*args)
-        started = self.clock()
+        started = self.clock() if since is None else since
         answer = call(*args)
         self.observer.point(point, self.profile, code_of(answer[0]).name, self.clock() - started)
         return answer
@@ -156,11 +158,12 @@ class Watch:
         state: CycleState | None,
         call: Callable[..., tuple[Status | None, T]],
         *args: Any,
+        since: float | None = None,
     ) -> tuple[Status | None, T]:
-        """One plugin: what ``call(*args)`` answers."""
+        """One plugin: what ``call(*args)`` answers. since: when the work began, if before the call."""
         if not self.observer.measures:
             return call(*args)
-        started = self.clock()
+        started = self.clock() if since is None else since
         answer = call(*args)
         code = code_of(answer[0])
         if state is not None and state.timed:

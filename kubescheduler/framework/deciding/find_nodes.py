@@ -216,9 +216,9 @@ class Finding:
         total = host.cache.columns.node_count
         fits = np.zeros(len(passed.listed), np.bool_)
         fits[passed.feasible] = True
-        order = [host.cache.columns.row_of[name] for name in host.cache.tree.listed()]
+        order = host.cache.listed_rows()
         if self.judged is not None:
-            order = [row for row in order if self.judged[row]]
+            order = order[self.judged[order]]
         passed.feasible, seen = host.sampler.sample(order, fits, self._wanted(total) if self._samples else total)
         passed.everywhere = False
         if self.tried is not None:

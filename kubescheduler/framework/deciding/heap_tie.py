@@ -26,6 +26,21 @@ def heap_root(totals: IntArray, ranks: IntArray | None = None) -> int:
     totals: (n,) in list order, n ≥ 1. ranks: (n,), None: all equal. A child goes up only when it is greater, and the
     right one before the left only when it is greater. Upstream: 1.36 selectHost, newNodeScoreHeap.
     """
+    return _first_best(totals) if ranks is None else _sifted(totals, ranks)
+
+
+def _first_best(totals: IntArray) -> int:
+    """Where no ranks decide: of the greatest, the first by node, left subtree, right subtree."""
+    at = np.flatnonzero(totals == totals.max())
+    if len(at) == 1 or at[0] == 0:
+        return int(at[0])
+    levels = np.frexp(at + 1)[1]
+    paths = (at + 1) << (levels[-1] - levels)
+    return int(at[np.lexsort((levels, paths))[0]])
+
+
+def _sifted(totals: IntArray, ranks: IntArray) -> int:
+    """Whole levels at once, the lowest first."""
     size = len(totals)
     best = np.arange(size)
     first = (1 << (size.bit_length() - 1)) - 1
@@ -42,10 +57,8 @@ def heap_root(totals: IntArray, ranks: IntArray | None = None) -> int:
     return int(best[0])
 
 
-def _greater(totals: IntArray, ranks: IntArray | None, these: IntArray, those: IntArray) -> Mask:
+def _greater(totals: IntArray, ranks: IntArray, these: IntArray, those: IntArray) -> Mask:
     more: Mask = totals[these] > totals[those]
-    if ranks is None:
-        return more
     more |= (totals[these] == totals[those]) & (ranks[these] > ranks[those])
     return more
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import attrs
 import numpy as np
 
@@ -25,16 +23,16 @@ class Sampler:
 
     next_start: int = 0
 
-    def sample(self, order: Sequence[int], fits: Mask, wanted: int) -> tuple[IntArray, Mask]:
+    def sample(self, order: IntArray, fits: Mask, wanted: int) -> tuple[IntArray, Mask]:
         """((k,) rows that pass, in the order they were met, (N,) bool the rows looked at).
 
-        order: the rows in the order of the node list, of which ``next_start`` is the first to be looked at.
+        order: (n,) the rows in the order of the node list, of which ``next_start`` is the first to be looked at.
         """
         seen = np.zeros(len(fits), np.bool_)
-        if not order:
+        if not len(order):
             return np.zeros(0, np.int64), seen
         start = self.next_start % len(order)
-        rows = np.array([*order[start:], *order[:start]], np.int64)
+        rows = np.concatenate((order[start:], order[:start]))
         passing = np.flatnonzero(fits[rows])
         end = len(rows) if len(passing) < wanted else int(passing[wanted - 1]) + 1
         seen[rows[:end]] = True

@@ -122,7 +122,7 @@ def preempt(
         return Preemption(cleared=nominated), _refused(rules, functools.partial(_nobody, search, rows))
     found, faults = _search(search, rows, rules)
     if sampling is not None:
-        order = np.array([cache.columns.row_of[name] for name in cache.tree.listed()], np.int64)
+        order = cache.listed_rows()
         found = sampling.sample(found, order[np.isin(order, rows)].tolist())
     if not found:
         if faults:

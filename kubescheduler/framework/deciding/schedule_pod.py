@@ -176,6 +176,8 @@ class Deciding:
     def _heap(self, feasible: IntArray, totals: IntArray, rng: random.Random, names: tuple[str, ...]) -> int:
         """Upstream's own choice."""
         hosts = {host for trace in self.found.traces for host, _ in trace.scores or ()}
+        if not hosts:
+            return int(feasible[heap_root(totals)])
         scored = np.array([at for at, row in enumerate(feasible.tolist()) if names[row] in hosts], np.int64)
         ranks = random_ranks(len(feasible), scored, rng) if len(scored) else None
         return int(feasible[heap_root(totals, ranks)])

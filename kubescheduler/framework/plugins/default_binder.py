@@ -37,6 +37,10 @@ class DefaultBinder:
             return Status.failure(str(error))
         return None
 
+    def binds_at_once(self, pod: Pod) -> bool:  # noqa: ARG002
+        """One request to the API is all that it takes."""
+        return True
+
 
 def default_binder(_: Any, handle: Handle) -> DefaultBinder:
     """Upstream: 1.20 and 1.36 DefaultBinder."""

@@ -182,6 +182,10 @@ class DynamicResources:
         """Skips PreBind for pods without devices."""
         return None if self._has_devices(pod) else Status(Code.Skip)
 
+    def binds_at_once(self, pod: Pod) -> bool:
+        """A pod without devices has none to wait for."""
+        return not self._has_devices(pod)
+
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Writes the allocations, and that the pod uses them, and waits until its devices are ready for binding.
 

@@ -12,7 +12,7 @@ from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
-from clusterstate.objects import Pod
+from clusterstate.objects import ClaimVolume, EphemeralVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims_framework import leads_to_claims
@@ -173,6 +173,10 @@ class VolumeBinding:
 
     def _nothing_found(self, node_name: str) -> Status:
         return Status.failure(self._words.nothing_found.format(go_quote(node_name)))
+
+    def binds_at_once(self, pod: Pod) -> bool:
+        """A pod without claims has no volumes to wait for."""
+        return not any(isinstance(volume, ClaimVolume | EphemeralVolume) for volume in pod.spec.volumes)
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Writes what was taken to the API and waits until the claims are bound.

@@ -120,13 +120,21 @@ class Framework(ProfilePlugins):
 
         return self.watch.point("PreBindPreFlight", run)[0]
 
+    def binds_at_once(self, pod: Pod) -> bool:
+        """Whether nothing but one request to the API can hold up the binding of a pod."""
+        return runner_bind.binds_at_once(self, pod)
+
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins; the first that fails ends it."""
         return self.watch.point("PreBind", lambda: (runner_bind.pre_bind(self, state, pod, node_name), None))[0]
 
     def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Skip: no Bind plugin bound the pod."""
-        return self.watch.point("Bind", lambda: (runner_bind.bind(self, state, pod, node_name), None))[0]
+
+        def run() -> tuple[Status | None, None]:
+            return runner_bind.bind(self, state, pod, node_name), None
+
+        return self.watch.point("Bind", run, since=state.binding_sent)[0]
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """The PostBind plugins, after the pod is bound."""

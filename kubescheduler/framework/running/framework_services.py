@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import time as wall_clock
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -23,6 +23,16 @@ from kubescheduler.framework.contract.clocks import RealTime, Timekeeper
 from kubescheduler.framework.contract.handle import Client, EventRecorder, PluginRunner, WaitingPod
 from kubescheduler.framework.contract.observer import NoObserver, Observer
 from kubescheduler.framework.running.waiting_pods import WaitingPods
+
+
+class Answerable(Protocol):
+    """Something that will be settled."""
+
+    def wait(self) -> object:
+        """Waits until it is."""
+
+    def when_settled(self, follow: Callable[[], None], /) -> None:
+        """Has ``follow`` called once, in whatever thread settles it, or at once if it is settled."""
 
 
 class NoEvents:
@@ -57,6 +67,8 @@ class Services:
     events: EventRecorder = attrs.field(factory=NoEvents)
     report_status: Callable[[Pod, Mapping[str, Any]], None] | None = None
     """Writes the status of a pod that was not bound, without anybody waiting for it; None: the client does, at once."""
+    send_binding: Callable[[Pod, str], Answerable] | None = None
+    """Sends a binding ahead, so that the client's ``bind`` of this pod has its answer; None: the client sends it."""
     reports_failures: bool = True
     """Whether failures are written down: as events, and as the condition PodScheduled."""
     extenders: Sequence[Extender] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -111,12 +111,24 @@ def _together(
     return first[0] if first else None
 
 
+def binds_at_once(framework: ProfilePlugins, pod: Pod) -> bool:
+    """Whether every plugin of a binding cycle says that nothing but one request to the API can hold up the pod."""
+    plugins = (*framework.at(Point.PRE_BIND), *framework.at(Point.BIND)[:1], *framework.at(Point.POST_BIND))
+    asked: list[Callable[[Pod], bool]] = [getattr(plugin, "binds_at_once", never) for plugin in plugins]
+    return all(ask(pod) for ask in asked)
+
+
+def never(_: Pod) -> bool:
+    """A plugin that does not say may take its time."""
+    return False
+
+
 def bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """The first plugin that does not skip binds; Skip when all do."""
     last: Status | None = SKIP
     for plugin in framework.at(Point.BIND):
         asked = (ask_status, plugin, "bind", pod, node_name, state, pod, node_name)
-        last, _ = framework.watch.plugin("Bind", plugin.name, state, *asked)
+        last, _ = framework.watch.plugin("Bind", plugin.name, state, *asked, since=state.binding_sent)
         if last is None or is_success(last):
             return None
         if last.code is not Code.Skip:

@@ -113,6 +113,14 @@ class ContainedPlugins:
         """Whether PreBind plugins have work to do."""
         return self._status(pod, self.plugins.run_pre_bind_pre_flight, state, pod, node_name)
 
+    def binds_at_once(self, pod: Pod) -> bool:
+        """Whether nothing but one request to the API can hold up the binding of a pod; a plugin that raises may."""
+        try:
+            return self.plugins.binds_at_once(pod)
+        except Exception as error:  # whatever a stranger's code raises
+            self.report(f"binding pod {pod.key}", error)
+            return False
+
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins."""
         return self._status(pod, self.plugins.run_pre_bind, state, pod, node_name)

@@ -13,15 +13,16 @@ from typing import Any, Protocol, cast
 import attrs
 
 from clusterstate.objects import Pod
-from kubescheduler.cycle.bindings import Binding, Bindings
+from kubescheduler.cycle.bindings import Binding
 from kubescheduler.cycle.event_handlers import EventHandlers
+from kubescheduler.cycle.loop_bindings import LoopBindings
 from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop, never
 from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import Timekeeper
 from kubescheduler.framework.contract.handle import Client, EventRecorder
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.framework.running.framework_services import Answerable, Services
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.driving.contained_plugins import Report, contained
 from kubescheduler.live.informers.inbox import Inbox
@@ -62,8 +63,6 @@ class Surroundings:
     events: EventRecorder
     observer: Observer
     time: Timekeeper
-    bindings: Bindings
-    """Where binding cycles run."""
     in_background: Callable[[Callable[[], None]], None]
     """Where preemptions run (1.36)."""
     raised: Report
@@ -72,6 +71,8 @@ class Surroundings:
     """Told how many seconds it took to take in an object (old, new); None: nobody wants to know."""
     times_plugins: Callable[[], bool] = never
     """Whether the plugins of an attempt are timed one by one."""
+    send_binding: Callable[[Pod, str], Answerable] | None = None
+    """Sends a binding without waiting for its answer; None: the client waits."""
 
 
 class LiveScheduler:
@@ -98,8 +99,9 @@ class LiveScheduler:
         """What the loop is made of."""
         if lies_for is not None:
             cast(Queue136, self.parts.queue).lies_for = lies_for
+        self._bindings = LoopBindings(inbox.wake)
         self.loop = SchedulerLoop(
-            self.parts, latest=self._latest, bindings=around.bindings, times_plugins=around.times_plugins
+            self.parts, latest=self._latest, bindings=self._bindings, times_plugins=around.times_plugins
         )
         self.each_second: Callable[[], None] = nothing_else
         """What else is done once a second, by the thread that runs."""
@@ -118,6 +120,7 @@ class LiveScheduler:
             services,
             client=around.client,
             report_status=around.report_status,
+            send_binding=around.send_binding,
             events=around.events,
             observer=around.observer,
             time=around.time,
@@ -139,7 +142,7 @@ class LiveScheduler:
         while not self._stopped.is_set():
             self._keep_up()
             tried = self._leads.is_set() and self._try_some(listen)
-            if not tried and not len(self._inbox):
+            if not self._bindings.run() and not tried and not len(self._inbox):
                 self._inbox.wait(self._until_tick())
 
     def close(self) -> None:

@@ -16,7 +16,6 @@ import attrs
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, KubeSchedulerError
 from clusterstate.objects import Pod
-from kubescheduler.cycle.bindings import ThreadedBindings
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.driving.live_scheduler import LiveScheduler, Surroundings
@@ -37,7 +36,7 @@ from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.serving.routes import MetricsSources
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.serving.serving_settings import ServingSettings
-from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.api_client import CONNECTIONS, ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
@@ -45,6 +44,8 @@ from kubescheduler.live.writes.live_client import LiveClient
 
 TIMED = 0.1
 """Attempts whose plugins are timed one by one. Upstream: pluginMetricsSamplePercent."""
+EVENT_CONNECTIONS = 32
+"""Connections by which events are written."""
 PREEMPTIONS = 16
 """Preemptions that are carried out at the same time."""
 
@@ -158,7 +159,8 @@ class SchedulerProcess:
             self.servers = self._servers(settings.serving)
             self._wait(self.servers.prepare())
         self._log.put(self._rules.started(release.version))
-        main, events = self._client("/scheduler"), self._client("/scheduler")
+        main = self._client("/scheduler")
+        events = self._client("/scheduler", connections=EVENT_CONNECTIONS)
         self.events = EventBroadcaster(
             events,
             self._io,
@@ -268,10 +270,10 @@ class SchedulerProcess:
                 raise ConfigError(self._rules.no_configuration) from None
             raise
 
-    def _client(self, suffix: str, timeout: float | None = None) -> ApiClient:
+    def _client(self, suffix: str, timeout: float | None = None, *, connections: int = CONNECTIONS) -> ApiClient:
         agent = f"kube-scheduler/{self._settings.release.version} (linux/amd64) kubernetes/0000000{suffix}"
         server = self._settings.server
-        options = ClientOptions(Limits(server.qps, server.burst), agent, timeout)
+        options = ClientOptions(Limits(server.qps, server.burst), agent, timeout, connections)
         client = ApiClient(self.access, options, observer=self._rest, clock=self._clock)
         self._clients.append(client)
         return client
@@ -311,11 +313,11 @@ class SchedulerProcess:
             events=self.events.recorder(self._profiles),
             observer=watched,
             time=ProcessTime(self._clock),
-            bindings=ThreadedBindings(),
             in_background=self._in_background,
             raised=self._raised,
             handled=watched.handled if watched.times_events else None,
             times_plugins=lambda: self._rng.random() < TIMED,
+            send_binding=client.send_binding,
         )
         live = LiveScheduler(
             scheduler,

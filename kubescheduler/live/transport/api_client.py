@@ -29,8 +29,8 @@ STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 RETRIES = 10
 """How often a request is repeated because the server asked for it."""
-CONNECTIONS = 512
-"""Connections that are kept to the server at the same time."""
+CONNECTIONS = 128
+"""Connections of a client at the same time, watches included; each costs both sides a handshake when it is made."""
 
 GIVEN_UP = "context canceled"
 """Why requests fail that were given up; upstream's text."""
@@ -49,6 +49,8 @@ class ClientOptions:
     """Of all requests."""
     timeout: float | None = None
     """Seconds for one request with everything in it, None: no limit. Watches have none."""
+    connections: int = CONNECTIONS
+    """At the same time; requests above that wait for one to be free."""
 
 
 class ApiClient:
@@ -268,7 +270,7 @@ class ApiClient:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=60),
+                connector=aiohttp.TCPConnector(limit=self._options.connections, keepalive_timeout=60),
                 headers={"User-Agent": self._options.user_agent, "Accept-Encoding": "identity"},
                 read_bufsize=1 << 20,
             )

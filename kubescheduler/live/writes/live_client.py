@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Any
 
 import attrs
@@ -12,7 +13,7 @@ import msgspec
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
-from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import JSON, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.writes.write_rules import WriteRules
@@ -23,6 +24,21 @@ OBJECT_PATHS = {
     "ResourceClaim": "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}/status",
 }
 """Kind → where an object of it is written."""
+
+
+@attrs.frozen(eq=False)
+class SentBinding:
+    """A binding whose answer is awaited."""
+
+    answer: Future[ApiAnswer]
+
+    def wait(self) -> None:
+        """Waits for the answer, whatever it is."""
+        self.answer.exception()
+
+    def when_settled(self, follow: Callable[[], None], /) -> None:
+        """Has ``follow`` called once there is an answer, on the I/O thread, or at once if it is there."""
+        self.answer.add_done_callback(lambda _: follow())
 
 
 class LiveClient:
@@ -46,11 +62,16 @@ class LiveClient:
         self._trouble = trouble
         self._clock = SystemClock() if clock is None else clock
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._sent: dict[tuple[str, str], SentBinding] = {}
 
     # --- for threads that may wait -------------------------------------------------------------
 
     def bind(self, pod: Pod, node_name: str) -> None:
-        """Upstream: DefaultBinder."""
+        """Upstream: DefaultBinder. A binding that was sent already only has its answer looked at."""
+        sent = self._sent.pop((pod.metadata.uid, node_name), None)
+        (self._send(pod, node_name) if sent is None else sent).answer.result()
+
+    def _send(self, pod: Pod, node_name: str) -> SentBinding:
         meta = pod.metadata
         identity = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, **self._rules.binding_metadata}
         body = {
@@ -59,7 +80,7 @@ class LiveClient:
             "metadata": identity,
             "target": {"kind": "Node", "name": node_name},
         }
-        self._io.wait(self._api.request("POST", f"{_path(pod)}/binding", body=body))
+        return SentBinding(self._io.submit(self._api.request("POST", f"{_path(pod)}/binding", body=body)))
 
     def delete_pod(self, pod: Pod) -> None:
         """Without preconditions, as upstream."""
@@ -74,6 +95,11 @@ class LiveClient:
         self._io.wait(self._update(obj))
 
     # --- for the scheduler's thread --------------------------------------------------------------
+
+    def send_binding(self, pod: Pod, node_name: str) -> SentBinding:
+        """Sends a binding; ``bind`` with the same arguments, called once it is settled, says what became of it."""
+        sent = self._sent[pod.metadata.uid, node_name] = self._send(pod, node_name)
+        return sent
 
     def write_status_later(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """The same as ``patch_pod_status``, beside everything else; what goes wrong is told to ``trouble``."""

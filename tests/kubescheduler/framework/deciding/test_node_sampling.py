@@ -46,14 +46,14 @@ def test_how_many_are_enough(nodes: int, percentage: int, old: int, new: int) ->
 def test_rows_are_met_in_the_order_of_the_list(start: int, wanted: int, found: list[int], seen: list[int]) -> None:
     """From the start index, round and round, until enough pass; the rest is not looked at."""
     fits = np.array([True, False, True, False, True])
-    rows, looked_at = Sampler(start).sample([4, 3, 2, 1, 0], fits, wanted)
+    rows, looked_at = Sampler(start).sample(np.array([4, 3, 2, 1, 0], np.int64), fits, wanted)
     assert rows.tolist() == found
     assert np.flatnonzero(looked_at).tolist() == seen
 
 
 def test_without_nodes() -> None:
     """Nothing is found and nothing seen."""
-    rows, seen = Sampler(3).sample([], np.zeros(2, np.bool_), 1)
+    rows, seen = Sampler(3).sample(np.array([], np.int64), np.zeros(2, np.bool_), 1)
     assert rows.tolist() == []
     assert not seen.any()
 
@@ -72,7 +72,7 @@ def test_the_next_attempt_begins_where_this_one_ended() -> None:
 def test_law_of_a_walk(passing: list[bool], start: int, wanted: int) -> None:
     """No more than wanted; what was seen and passes was found; all is seen only when it has to be."""
     fits = np.array(passing)
-    rows, seen = Sampler(start).sample(range(len(passing)), fits, wanted)
+    rows, seen = Sampler(start).sample(np.arange(len(passing)), fits, wanted)
     assert len(rows) == min(wanted, sum(passing))
     assert sorted(rows.tolist()) == np.flatnonzero(seen & fits).tolist()
     if len(rows) < wanted:

@@ -1,0 +1,173 @@
+"""Throughput of live schedulers against a real API server.
+
+    python benchmarks/live.py --server https://127.0.0.1:6443 --token T --nodes 1000 --pods 5000 --beside PROGRAM
+
+A backlog of pods is there before a scheduler starts; what is measured is how it is worked off. With ``--beside`` the
+command of another scheduler (which gets the same flags) takes turns, each ``--rounds`` times: machines are noisy, so
+look at the ratio. The server must have no kubelets and no other scheduler, and let pods in without a service account.
+One JSON line a round: pods/s from the first binding to the last, seconds from the start to the first binding, CPU
+milliseconds a pod (user and system, of the scheduler alone), the most memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.live_cluster import LiveCluster, apart_pod, plain_pod
+
+OURS = f"{sys.executable} -m kubescheduler run --release {{release}} --"
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+@attrs.frozen
+class LiveMeasure:
+    """One round of one scheduler."""
+
+    scheduler: str
+    """``ours`` or ``beside``."""
+    bound: int
+    """Pods."""
+    pods_per_second: float
+    """From the first binding to the last."""
+    first_seconds: float
+    """From the start of the process to the first binding."""
+    cpu_ms_per_pod: float
+    """User and system time, from the first binding to the last."""
+    start_cpu_seconds: float
+    """User and system time up to the first binding."""
+    memory_mib: float
+    """The most that was resident."""
+
+
+class RunningScheduler:
+    """A scheduler's process."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.started = time.monotonic()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
+
+    def cpu(self) -> float:
+        """Seconds of user and system time so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def memory(self) -> float:
+        """The most that was resident, MiB."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
+
+    def end(self) -> str:
+        """Its log."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")
+
+
+def measure(cluster: LiveCluster, name: str, command: Sequence[str], pods: int, seconds: float) -> LiveMeasure:
+    """Starts a scheduler on a backlog, and ends it once that is worked off."""
+    running: list[RunningScheduler] = []
+    early: list[float] = []
+
+    def first() -> None:
+        early.append(running[0].cpu())
+
+    moments = cluster.watch(pods, lambda: running.append(RunningScheduler(command)), first, seconds)
+    scheduler = running[0]
+    cpu, memory = scheduler.cpu(), scheduler.memory()
+    log = scheduler.end()
+    if len(moments) < pods:
+        raise click.ClickException(f"{name} bound {len(moments)} of {pods} pods in {seconds:g} s; its log:\n{log}")
+    return LiveMeasure(
+        name,
+        len(moments),
+        round(len(moments) / (moments[-1] - moments[0]), 1),
+        round(moments[0] - scheduler.started, 2),
+        round((cpu - early[0]) * 1000 / len(moments), 2),
+        round(early[0], 2),
+        round(memory, 1),
+    )
+
+
+def kubeconfig(server: str, token: str) -> dict[str, Any]:
+    """For both schedulers."""
+    cluster = {"name": "c", "cluster": {"server": server, "insecure-skip-tls-verify": True}}
+    context, user = {"name": "c", "context": {"cluster": "c", "user": "u"}}, {"name": "u", "user": {"token": token}}
+    whole = {"apiVersion": "v1", "kind": "Config", "current-context": "c"}
+    return {**whole, "clusters": [cluster], "contexts": [context], "users": [user]}
+
+
+@click.command(help=__doc__)
+@click.option("--server", required=True, help="https://HOST:PORT of the API server.")
+@click.option("--token", required=True, help="Of an administrator.")
+@click.option("--nodes", default=1000, show_default=True)
+@click.option("--pods", default=5000, show_default=True, help="Of the backlog.")
+@click.option("--running", default=0, show_default=True, help="Pods that are on nodes already.")
+@click.option("--anti-affinity", is_flag=True, help="Pods keep off the nodes of their group's other pods.")
+@click.option("--release", default="1.36", show_default=True)
+@click.option("--beside", default="", help="The command of a scheduler that takes turns.")
+@click.option("--rounds", default=1, show_default=True)
+@click.option("--qps", default=5000, show_default=True, help="--kube-api-qps and --kube-api-burst of both.")
+@click.option("--seconds", default=300.0, show_default=True, help="After which a round has failed.")
+@click.option("--made", is_flag=True, help="The nodes and running pods are there from an earlier run.")
+def main(
+    server: str,
+    token: str,
+    nodes: int,
+    pods: int,
+    running: int,
+    anti_affinity: bool,
+    release: str,
+    beside: str,
+    rounds: int,
+    qps: int,
+    seconds: float,
+    made: bool,
+) -> None:
+    """The command."""
+    cluster = LiveCluster(server, token)
+    if not made:
+        cluster.make(nodes, running)
+    commands = {"ours": shlex.split(OURS.format(release=release)), **({"beside": [beside]} if beside else {})}
+    found: dict[str, list[LiveMeasure]] = {name: [] for name in commands}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(kubeconfig(server, token), file)
+        file.flush()
+        flags = [f"--kubeconfig={file.name}", "--leader-elect=false", "--secure-port=0"]
+        flags += [f"--kube-api-qps={qps}", f"--kube-api-burst={qps}"]
+        for name in list(commands) * rounds:
+            cluster.clear()
+            cluster.fill(apart_pod if anti_affinity else plain_pod, pods)
+            found[name].append(measure(cluster, name, [*commands[name], *flags], pods, seconds))
+            click.echo(json.dumps(attrs.asdict(found[name][-1])))
+    if beside:
+        ratio = _middle(found["ours"]) / _middle(found["beside"])
+        click.echo(f"ours binds {ratio:.2f} times as many pods a second")
+
+
+def _middle(measures: Sequence[LiveMeasure]) -> float:
+    return statistics.median(one.pods_per_second for one in measures)
+
+
+if __name__ == "__main__":
+    main()

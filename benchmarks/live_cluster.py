@@ -1,0 +1,153 @@
+"""A real API server's nodes and pods for measures of live schedulers: made, cleared and watched."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import aiohttp
+import attrs
+
+from benchmarks.workloads import HOSTNAME, Manifest, node, pod
+
+GROUPS = 50
+"""Groups of pods that keep off one another's nodes, in the backlog with anti-affinity."""
+AT_ONCE = 32
+"""Requests at the same time."""
+PODS = "/api/v1/namespaces/default/pods"
+BACKLOG = {"labelSelector": "app!=running"}
+"""The pods of a backlog, bound or not."""
+
+
+def plain_pod(index: int) -> Manifest:
+    """A pod of the backlog: 100m of cpu, 500Mi of memory."""
+    return pod(f"pod-{index}", "default")
+
+
+def apart_pod(index: int) -> Manifest:
+    """The same, with required anti-affinity by host name to its group; 1 of ``GROUPS``."""
+    labels = {"app": f"group-{index % GROUPS}"}
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": HOSTNAME}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return pod(f"pod-{index}", "default", labels=labels, affinity=affinity)
+
+
+@attrs.frozen(eq=False)
+class LiveCluster:
+    """An API server without a kubelet, as its administrator sees it."""
+
+    server: str
+    """Its address, as https://HOST:PORT; its certificate is not looked at."""
+    token: str
+    """Of an administrator."""
+
+    def make(self, nodes: int, running: int = 0) -> None:
+        """Nodes, and pods that run on them: pod k on node k mod N."""
+        asyncio.run(self._post("/api/v1/nodes", (_anonymous(node(index, ())) for index in range(nodes))))
+        asyncio.run(self._post(PODS, (_placed(index, nodes) for index in range(running))))
+
+    def fill(self, make: Callable[[int], Manifest], pods: int) -> None:
+        """A backlog of pods that no scheduler has seen."""
+        asyncio.run(self._post(PODS, (_anonymous(make(index)) for index in range(pods))))
+
+    def clear(self) -> None:
+        """Deletes the backlog, bound or not."""
+        asyncio.run(self._clear())
+
+    def watch(self, pods: int, ready: Callable[[], None], first: Callable[[], None], seconds: float) -> list[float]:
+        """Sees pods being bound; the moments (time.monotonic) of each, once there are ``pods``, or at the time-out.
+
+        ready: called once the watch is open; starts the scheduler. first: called when the first pod is bound. Pods
+        that were bound before are not counted.
+        """
+        return asyncio.run(self._watch(pods, ready, first, seconds))
+
+    # --- requests ------------------------------------------------------------------------------
+
+    def _session(self) -> aiohttp.ClientSession:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return aiohttp.ClientSession(
+            self.server,
+            connector=aiohttp.TCPConnector(ssl=context, limit=AT_ONCE + 1),
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=aiohttp.ClientTimeout(total=None),
+        )
+
+    async def _post(self, path: str, objects: Iterable[Manifest]) -> None:
+        async with self._session() as session:
+            left = iter(objects)
+
+            async def work() -> None:
+                for obj in left:
+                    async with session.post(path, json=obj) as answer:
+                        if answer.status not in (201, 409):
+                            raise RuntimeError(await answer.text())
+
+            await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+
+    async def _clear(self) -> None:
+        now = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+        async with self._session() as session:
+            async with session.get(PODS, params=BACKLOG, headers={"Accept": SHORT_LIST}) as answer:
+                names = iter([item["metadata"]["name"] for item in (await answer.json())["items"]])
+
+            async def work() -> None:
+                for name in names:
+                    async with session.delete(f"{PODS}/{name}", json=now) as answer:
+                        await answer.read()
+
+            await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+
+    async def _watch(
+        self, pods: int, ready: Callable[[], None], first: Callable[[], None], seconds: float
+    ) -> list[float]:
+        moments: list[float] = []
+        async with self._session() as session:
+            async with session.get(PODS, params={"limit": "1"}) as answer:
+                version = (await answer.json())["metadata"]["resourceVersion"]
+            query = {"fieldSelector": "spec.nodeName!=", "watch": "true", "resourceVersion": version}
+            async with session.get(PODS, params=query, headers={"Accept": SHORT}) as stream:
+                ready()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await _count(stream.content, pods, first, moments)
+        return moments
+
+
+SHORT = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+SHORT_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+"""Short answers, so that watching costs little."""
+
+
+async def _count(content: aiohttp.StreamReader, pods: int, first: Callable[[], None], moments: list[float]) -> None:
+    """Until so many pods came into view; changes of those that were seen are not counted."""
+    rest = b""
+    async for chunk in content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        now = time.monotonic()
+        begins = not moments
+        moments += [now for line in lines if line.startswith(b'{"type":"ADDED"')]
+        if begins and moments:
+            first()
+        if len(moments) >= pods:
+            return
+
+
+def _anonymous(obj: Manifest) -> Manifest:
+    """A manifest for the server to give a uid to."""
+    text: dict[str, Any] = json.loads(json.dumps(obj))
+    del text["metadata"]["uid"]
+    return {"apiVersion": "v1", **text}
+
+
+def _placed(index: int, nodes: int) -> Manifest:
+    """A running pod."""
+    made = pod(f"running-{index}", "default", cpu="10m", labels={"app": "running"})
+    made["spec"] |= {"nodeName": node(index % nodes, ())["metadata"]["name"]}
+    return _anonymous(made)

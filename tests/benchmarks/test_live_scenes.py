@@ -1,0 +1,93 @@
+"""What two records of the same scenes may differ in, and what not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.live_scenes import Record, compare_records, main
+
+BINDING = {"kind": "Binding", "metadata": {"name": "p", "uid": "6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11"}}
+CONDITION = {"type": "PodScheduled", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+PODS, EVENTS = "/api/v1/namespaces/default/pods", "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def asked(method: str, path: str, body: Any = None, code: Any = 200, scene: str = "one") -> Record:
+    return {"scene": scene, "t": 1.0, "method": method, "path": path, "body": body, "code": code}
+
+
+def bound(node: str, uid: str = "6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11", code: Any = 201) -> Record:
+    metadata = {"name": "p", "uid": uid}
+    return asked("POST", f"{PODS}/p/binding", {**BINDING, "metadata": metadata, "target": {"name": node}}, code)
+
+
+def patched(time: str, message: str = "no") -> Record:
+    condition = {**CONDITION, "lastTransitionTime": time, "message": message}
+    return asked("PATCH", f"{PODS}/p/status", {"status": {"conditions": [condition]}})
+
+
+def event(name: str, note: str) -> Record:
+    return asked(
+        "POST", EVENTS, {"metadata": {"name": name}, "note": note, "regarding": {"resourceVersion": name[-3:]}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        pytest.param([bound("n1")], [bound("n2")], id="node choice"),
+        pytest.param([bound("n1")], [bound("n1", "0c5a3c9d-8f0a-4b1e-9d0b-6d2e0c527e11")], id="uid"),
+        pytest.param([patched("2026-01-01T00:00:00Z")], [patched("2026-02-02T10:00:00.123456Z")], id="time"),
+        pytest.param([event("p.18ea4ca4185e424e", "x")], [event("p.18ea4ca4185e4dd1", "x")], id="event name, version"),
+        pytest.param([bound("n1"), patched("")], [patched(""), bound("n1")], id="order"),
+        pytest.param([bound("n1"), bound("n1")], [bound("n1")], id="repeats"),
+        pytest.param([asked("PUT", "/apis/coordination.k8s.io/v1/namespaces/k/leases/x", {})], [], id="lease"),
+        pytest.param(
+            [asked("GET", "/apis/policy/v1/poddisruptionbudgets?limit=500&resourceVersion=3")],
+            [asked("GET", "/apis/policy/v1beta1/poddisruptionbudgets?limit=500&resourceVersion=0", code=404)],
+            id="group version",
+        ),
+        pytest.param([asked("GET", "/metrics", scene="http")], [], id="scene"),
+    ],
+)
+def test_tolerated_differences(ours: list[Record], theirs: list[Record]) -> None:
+    """Two records that differ in these alone agree."""
+    start = asked("GET", "/start")
+    assert all(found.agrees for found in compare_records([start, *ours], [start, *theirs]))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        pytest.param([bound("n1")], [], id="a request"),
+        pytest.param([bound("n1")], [bound("n1", code=409)], id="an answer"),
+        pytest.param([patched("", "no")], [patched("", "yes")], id="a text"),
+        pytest.param([event("p.18ea4ca4185e424e", "x")], [event("p.18ea4ca4185e424e", "y")], id="a note"),
+        pytest.param([asked("GET", "/api/v1/pods?limit=500")], [asked("GET", "/api/v1/pods")], id="a query"),
+        pytest.param([asked("DELETE", "/x", {"a": None})], [asked("DELETE", "/x", {})], id="a member"),
+    ],
+)
+def test_everything_else_is_found(ours: list[Record], theirs: list[Record]) -> None:
+    """The requests that only one has are named, by side."""
+    start = asked("GET", "/start")
+    (found,) = compare_records([start, *ours], [start, *theirs])
+    assert (len(found.ours), len(found.theirs)) == (len(ours), len(theirs))
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """One line a scene; the status says whether anything differs. Records may be gzipped."""
+    ours, theirs = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl.gz"
+    ours.write_text(json.dumps(bound("n1")) + "\n")
+    with gzip.open(theirs, "wt") as file:
+        file.write(json.dumps(bound("n2")) + "\n")
+    same = CliRunner().invoke(main, [str(ours), str(theirs)])
+    assert (same.exit_code, same.output.split()) == (0, ["same", "1", "one"])
+    ours.write_text(json.dumps(bound("n1", code=500)) + "\n")
+    differs = CliRunner().invoke(main, [str(ours), str(theirs)])
+    assert differs.exit_code == 1
+    assert differs.output.count("only ours") == differs.output.count("only theirs") == 1

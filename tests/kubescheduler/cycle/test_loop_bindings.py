@@ -1,0 +1,73 @@
+"""Binding cycles between the attempts of a loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import attrs
+
+from kubescheduler.cycle.bindings import BindingCycle
+from kubescheduler.cycle.loop_bindings import LoopBindings
+
+
+@attrs.frozen(eq=False)
+class Awaited:
+    """Something that a test settles."""
+
+    answer: Future[None] = attrs.field(factory=Future)
+
+    def wait(self) -> None:
+        self.answer.result()
+
+    def when_settled(self, follow: Callable[[], None], /) -> None:
+        self.answer.add_done_callback(lambda _: follow())
+
+
+def cycle(awaited: Awaited, threads: list[int]) -> BindingCycle:
+    """Notes in which thread it begins and ends."""
+    threads.append(threading.get_ident())
+    yield awaited
+    threads.append(threading.get_ident())
+    return None
+
+
+def test_a_cycle_that_says_what_it_waits_for_runs_in_the_thread_of_the_loop() -> None:
+    """It is begun by ``run``, goes on by ``run`` once its answer is there, and the loop is woken for that."""
+    awaited, threads, woken = Awaited(), list[int](), list[int]()
+    bindings = LoopBindings(lambda: woken.append(1))
+    binding = bindings.start(cycle(awaited, threads), in_thread=False)
+    assert (threads, woken) == ([], [])
+    assert bindings.run() == 1
+    assert (len(threads), bindings.run(), binding.done()) == (1, 0, False)
+    answering = threading.Thread(target=awaited.answer.set_result, args=(None,))
+    answering.start()
+    answering.join()
+    assert (woken, binding.done()) == ([1], False)
+    assert bindings.run() == 1
+    assert binding.done()
+    assert threads == [threading.get_ident()] * 2
+
+
+def test_a_cycle_that_may_block_has_a_thread() -> None:
+    """Nobody else runs it."""
+    awaited, threads = Awaited(), list[int]()
+    bindings = LoopBindings(lambda: None)
+    binding = bindings.start(cycle(awaited, threads))
+    assert bindings.run() == 0
+    awaited.answer.set_result(None)
+    bindings.close()
+    assert binding.done()
+    assert threading.get_ident() not in threads
+
+
+def test_the_end_waits_for_answers() -> None:
+    """What is under way is finished, whatever thread the answer comes from."""
+    awaited, threads = Awaited(), list[int]()
+    bindings = LoopBindings(lambda: None)
+    binding = bindings.start(cycle(awaited, threads), in_thread=False)
+    bindings.run()
+    threading.Thread(target=awaited.answer.set_result, args=(None,)).start()
+    bindings.close()
+    assert binding.done()
