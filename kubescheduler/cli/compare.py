@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.cluster_access.cluster_options import MIRROR, check_mirror, cluster_options
 from kubescheduler.cli.common_options import EXTENDERS, PLUGIN, PREEMPT, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
@@ -40,6 +40,7 @@ SPEC = "KEY=VALUE,…"
 @pod_files_option(
     "pod_files", "--pods", "Pods to compare: manifests, controllers with a pod template, or a .csv trace."
 )
+@MIRROR
 @click.option("--pending", is_flag=True, help="Compare every pending pod of the cluster, in queue order.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
 @click.option(
@@ -92,6 +93,7 @@ SPEC = "KEY=VALUE,…"
 def compare(
     cluster: tuple[ClusterPlace, ...],
     pod_files: tuple[str, ...],
+    mirror: str | None,
     pending: bool,
     limit: int | None,
     old: str,
@@ -125,6 +127,7 @@ def compare(
       kubescheduler compare cluster.yaml --pods web.yaml --new release=1.20 --new release=1.36 -o wide
       kubescheduler compare openb_nodes.csv --pods openb_pods.csv --limit 2000 --new release=1.36 --mode sequence
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tie-break upstream --seeds 50
+      kubescheduler compare --mirror day.jsonl.gz --mode sequence --old release=1.20 --new release=1.36
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tolerate tie-break,score-resolution -o junit
     """
     import sys
@@ -135,13 +138,22 @@ def compare(
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
-    _check_usage(cluster, pod_files, pending=pending)
+    if mirror is None:
+        _check_usage(cluster, pod_files, pending=pending)
+    check_mirror(mirror, cluster, pod_files)
     problems = list(faults_of_seeds(tie_break, runs))
     with nothing_collected():
         tolerated = attempt(problems, lambda: causes(tolerate))
         sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
         specs = [spec for spec, _ in sides or ()]
-        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, specs, not no_defaulting, validate))
+        inputs = attempt(
+            problems,
+            lambda: (
+                _inputs(cluster, pod_files, specs, not no_defaulting, validate)
+                if mirror is None
+                else _mirrored(mirror, specs)
+            ),
+        )
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
@@ -271,6 +283,23 @@ def _inputs(
         raise DecodeError(f"{', '.join(files)}: {fault}")
     _tell([*notes_on_cluster(there), *notes, *workload.controllers])
     return joined(there, workload.beside()), workload.in_order()
+
+
+def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
+    """Every object that was there at some time, as it was first, and the pods that came. Raises DecodeError."""
+    from clusterstate.objects import Node
+    from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
+    from kubescheduler.engine.engine_flags import newest_gates
+    from kubescheduler.engine.releases import newest
+
+    release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name
+    found, workload = mirrored_inputs(path, release, newest_gates(specs))
+    objects = [*found.objects, *workload.beside()]
+    nodes: dict[str, Node] = {}
+    for obj in objects:
+        if isinstance(obj, Node):
+            nodes.setdefault(obj.name, obj)
+    return [*nodes.values(), *(obj for obj in objects if not isinstance(obj, Node))], workload.in_order()
 
 
 def _tell(notes: Sequence[str]) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.cluster_access.cluster_options import MIRROR, WorkloadOption, check_mirror, cluster_options
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ LONG = 2000
     cls=GroupedCommand, epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage."
 )
 @cluster_options
-@pod_files_option("workload_files", "--workload", "What comes.", cls=NeededOption, required=True)
+@pod_files_option("workload_files", "--workload", "What comes.", cls=WorkloadOption, required=True)
+@MIRROR
 @click.option("--pending", is_flag=True, help="The cluster's pending pods come too, at the start.")
 @click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
 @click.option(
@@ -54,6 +55,7 @@ LONG = 2000
 def simulate(
     cluster: tuple[ClusterPlace, ...],
     workload_files: tuple[str, ...],
+    mirror: str | None,
     pending: bool,
     preempt: bool,
     grace: float,
@@ -74,18 +76,26 @@ def simulate(
       kubescheduler simulate cluster.yaml --workload deployment.yaml
       kubescheduler simulate cluster.yaml --workload batch.yaml --preempt -o json
       kubescheduler simulate openb_nodes.csv --workload openb_pods.csv --plot openb.svg
+      kubescheduler simulate --mirror day.jsonl.gz --release 1.36 -o csv
     """
     from clusterstate.errors import InputError
+    from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
     from kubescheduler.cli.inputs import attempt, nothing_collected
     from kubescheduler.simulation.plot import check_plot
 
     if (*cluster, *workload_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
+    check_mirror(mirror, cluster, workload_files)
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
         inputs = attempt(
-            problems, lambda: _inputs(cluster, workload_files, pending, not no_defaulting, engine, validate)
+            problems,
+            lambda: (
+                _inputs(cluster, workload_files, pending, not no_defaulting, engine, validate)
+                if mirror is None
+                else mirrored_inputs(mirror, engine.release, engine.gates)
+            ),
         )
         attempt(problems, lambda: check_plot(plot))
         if configured is None or inputs is None or problems:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace, ServerCluster
 from kubescheduler.cli.common_options import FILE
-from kubescheduler.cli.engine_options import NeededArgument
+from kubescheduler.cli.engine_options import NeededArgument, NeededOption
 
 KUBECONFIG = click.option(
     "--kubeconfig",
@@ -26,16 +26,44 @@ CONTEXT = click.option(
 
 
 class ClusterArgument(NeededArgument):
-    """Files of a cluster, which nobody has to name who names a server."""
+    """Files of a cluster, which nobody has to name who names a server or a mirror."""
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """The names that were given; none where a server takes their place."""
+        """The names that were given; none where a server or a mirror takes their place."""
         try:
             return super().process_value(ctx, value)
         except click.MissingParameter:
-            if not any(isinstance(ctx.params.get(name), str) for name in ("kubeconfig", "context")):
+            if not any(isinstance(ctx.params.get(name), str) for name in ("kubeconfig", "context", "mirror")):
                 raise
             return ()
+
+
+class WorkloadOption(NeededOption):
+    """Files of a workload, which nobody has to name who names a mirror."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The names that were given; none where a mirror takes their place."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter:
+            if not isinstance(ctx.params.get("mirror"), str):
+                raise
+            return ()
+
+
+MIRROR = click.option(
+    "--mirror",
+    metavar="FILE",
+    type=FILE,
+    is_eager=True,
+    help="A cluster and its pods as run --dry-run recorded them, instead of CLUSTER and files of pods.",
+)
+
+
+def check_mirror(mirror: str | None, *files: Sequence[object]) -> None:
+    """Raises UsageError when files are named beside a mirror."""
+    if mirror is not None and any(files):
+        raise click.UsageError("--mirror has a cluster and its pods: leave out CLUSTER, --kubeconfig and files of pods")
 
 
 def cluster_options(command: Callable[..., int], name: str = "cluster") -> Callable[..., int]:

@@ -82,7 +82,15 @@ def whole_dry_run(
     if values["help"]:
         sys.stdout.write(usage(release.flags))
         return 0
-    settings = settings_of(CommandLine(release, values, plugins, context, os.environ), says, lambda _: None)
+    named = values["kubeconfig"]
+
+    def notice(text: str) -> None:
+        if not text.startswith("--kubeconfig"):  # here it has an effect beside --config
+            says(text)
+
+    settings = settings_of(CommandLine(release, values, plugins, context, os.environ), notice, lambda _: None)
+    if settings is not None and named:
+        settings = attrs.evolve(settings, server=attrs.evolve(settings.server, kubeconfig=named))
     return 0 if settings is None else dry_run(settings, options, says)
 
 

@@ -30,6 +30,7 @@ OPTION_GROUPS = (
         (
             "kubeconfig",
             "context",
+            "mirror",
             "pod",
             "pod_files",
             "pending",

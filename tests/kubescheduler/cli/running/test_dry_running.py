@@ -104,6 +104,27 @@ def test_beside_a_scheduler(server: ApiServer, release: str, monkeypatch: pytest
     assert {one.method for one in server.asked} == {"GET"}
 
 
+def test_a_replay(kubescheduler: Run, server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """simulate and compare go through the recorded day, twice with the same bytes."""
+    with Beside(server, "1.36", monkeypatch, mirror="day.gz") as beside:
+        beside.until(lambda: Path("day.gz").exists())
+        server.storage.create(PODS, "default", a_pod("web"))
+        beside.waits(1)
+        beside.bind("web", "n1")
+        beside.until(lambda: len(beside.lines()) == 1)
+        server.storage.create(PODS, "default", a_pod("big", cpu="9"))
+        beside.waits(1)
+    simulated, again = (kubescheduler("simulate", "--mirror", "day.gz", "--release", "1.36") for _ in range(2))
+    assert (simulated.status, simulated.out) == (1, again.out)
+    assert "Insufficient cpu" in simulated.out
+    command = ("compare", "--mirror", "day.gz", "--old", "release=1.20", "--new", "release=1.36", "--mode", "sequence")
+    compared, again = (kubescheduler(*command, "-o", "json") for _ in range(2))
+    assert (compared.status, compared.out) == (again.status, again.out)
+    assert json.loads(compared.out)["compared"] == 2
+    assert kubescheduler("simulate", "cluster.yaml", "--mirror", "day.gz").status == 2
+    assert "leave out CLUSTER" in kubescheduler("compare", "--mirror", "day.gz", "x", "--new", "release=1.36").err
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

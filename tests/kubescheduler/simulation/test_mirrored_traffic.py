@@ -1,0 +1,170 @@
+"""A recorded day becomes a cluster and a workload."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from clusterstate.errors import DecodeError
+from clusterstate.objects import Pod
+from kubescheduler.live.contract.object_change import ObjectChange
+from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
+from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
+from kubescheduler.simulation.workload import Workload
+from tests.support.dry_runs import read
+from tests.support.live_clock import StoodClock
+from tests.support.served_clusters import a_node, a_pod
+
+
+def pod(name: str, *, uid: str = "", **spec: Any) -> Pod:
+    document = a_pod(name, **spec)
+    document["metadata"] |= {"namespace": "default", "uid": uid or f"uid-{name}"}
+    found: Pod = read(document, "Pod")
+    return found
+
+
+class Day:
+    """A day that is recorded by hand: ``there`` before everything has been read, then ``after`` some seconds."""
+
+    def __init__(self, *there: Any) -> None:
+        self.out = io.BytesIO()
+        self._seconds = 0.0
+        self._clock = StoodClock()
+        self._mirror = TrafficMirror(self.out, self)
+        self._put(*((None, obj) for obj in there))
+        self._mirror.synced()
+
+    def now(self) -> Any:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        return self._seconds
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError(seconds)
+
+    def after(self, seconds: float, *pairs: tuple[Any, Any]) -> Day:
+        """(as it was, as it is)."""
+        self._seconds = seconds
+        self._put(*pairs)
+        return self
+
+    def _put(self, *pairs: tuple[Any, Any]) -> None:
+        self._mirror.record(ObjectChange(type(old if new is None else new).__name__, old, new) for old, new in pairs)
+
+    def read(self, folder: Path) -> MirroredTraffic:
+        """The day, through a packed file."""
+        path = folder / "day.gz"
+        path.write_bytes(gzip.compress(self.out.getvalue(), mtime=0))
+        return MirroredTraffic.read(str(path))
+
+    def workload(self, folder: Path) -> Workload:
+        traffic = self.read(folder)
+        start = [read(dict(manifest), str(manifest["kind"])) for manifest in traffic.start()]
+        return traffic.workload(start)[0]
+
+
+NODE = read(a_node("n1"), "Node")
+
+
+def test_what_stays_and_what_leaves(tmp_path: Path) -> None:
+    """Pods that run all day are in the cluster; those that wait or leave are of the workload."""
+    stays, leaves, waits = pod("stays").on("n1"), pod("leaves").on("n1"), pod("waits")
+    day = Day(NODE, stays, leaves, waits).after(20, (leaves, None))
+    assert [one["metadata"]["name"] for one in day.read(tmp_path).start()] == ["n1", "stays"]
+    leaving, waiting = day.workload(tmp_path).arrivals
+    assert (leaving.pod.node_name, leaving.at, leaving.leaves_at) == ("n1", 0.0, 20.0)
+    assert (waiting.pod.node_name, waiting.at, waiting.leaves_at) == ("", 0.0, None)
+
+
+def test_times_of_pods(tmp_path: Path) -> None:
+    """A pod runs as long as it ran, however long it waited; one that was never bound leaves when it was deleted."""
+    runs, gives_up = pod("runs"), pod("gives-up")
+    day = Day(NODE)
+    day.after(5, (None, runs), (None, gives_up)).after(7, (runs, runs.on("n1")))
+    day.after(9, (gives_up, None)).after(37.5, (runs.on("n1"), None))
+    first, second = day.workload(tmp_path).arrivals
+    assert (first.pod.node_name, first.at, first.duration, first.leaves_at) == ("", 5.0, 30.5, None)
+    assert (second.at, second.duration, second.leaves_at) == (5.0, None, 9.0)
+
+
+def test_gates(tmp_path: Path) -> None:
+    """A pod comes when nothing holds it any more."""
+    free = pod("web")
+    held = pod("web", schedulingGates=[{"name": "wait"}])
+    day = Day(NODE).after(1, (None, held)).after(4, (held, free))
+    (arrival,) = day.workload(tmp_path).arrivals
+    assert (arrival.at, arrival.pod.spec.scheduling_gates) == (4.0, ())
+
+
+def test_the_same_name_again(tmp_path: Path) -> None:
+    """A pod that follows one of its name gets a number, as a workload has each name once."""
+    first, second = pod("db-0", uid="1"), pod("db-0", uid="2")
+    day = Day(NODE).after(1, (None, first)).after(2, (first, None)).after(3, (None, second))
+    assert [one.pod.metadata.name for one in day.workload(tmp_path).arrivals] == ["db-0", "db-0.2"]
+
+
+def test_nodes(tmp_path: Path) -> None:
+    """Nodes join, change and leave; of one that was there from the start it is known when it leaves."""
+    new, changed = read(a_node("n2"), "Node"), read(a_node("n2", zone="b"), "Node")
+    day = Day(NODE).after(1, (None, new)).after(2, (new, changed)).after(3, (changed, None), (NODE, None))
+    found = [(one.node.name, one.at, one.leaves_at) for one in day.workload(tmp_path).nodes]
+    assert found == [("n1", 0.0, 3.0), ("n2", 1.0, None), ("n2", 2.0, 3.0)]
+
+
+def test_other_kinds(tmp_path: Path) -> None:
+    """What came later is there from the start; its changes are not replayed, and that is said."""
+    before, after = (
+        read({"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"app": app}}}, "Service")
+        for app in "ab"
+    )
+    day = Day(NODE).after(1, (None, before)).after(2, (before, after))
+    workload, notes = day.read(tmp_path).workload([])
+    assert (workload.objects, notes) == ((before,), ["1 changes of kind Service are not replayed"])
+
+
+def test_heartbeats_are_left_out() -> None:
+    """What scheduling does not read changes nothing."""
+    day = Day(NODE)
+    size = len(day.out.getvalue())
+    day.after(1, (NODE, attrs.evolve(NODE)))
+    assert len(day.out.getvalue()) == size
+
+
+def test_a_recording_that_was_cut_off(tmp_path: Path) -> None:
+    """Half a line at the end is left out; one in the middle is a fault."""
+    lines = Day(NODE).after(1, (None, pod("web"))).out.getvalue().splitlines()
+    path = tmp_path / "day"
+    path.write_bytes(b"\n".join(lines)[:-9])
+    assert MirroredTraffic.read(str(path)).workload([])[0].arrivals == ()
+    path.write_bytes(b"\n".join([*lines[:2], b"{", *lines[2:]]))
+    with pytest.raises(DecodeError, match="line 3"):
+        MirroredTraffic.read(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(b"", "this is no mirror", id="empty"),
+        pytest.param(b'{"kind": "List"}', "this is no mirror", id="a list"),
+        pytest.param(b'{"kind":"Mirror","started":"2026-01-01T00:00:00Z"}\n', "ended before", id="not synced"),
+        pytest.param(b"kind: List", "line 1", id="no JSON"),
+    ],
+)
+def test_what_is_no_mirror(tmp_path: Path, text: bytes, said: str) -> None:
+    """Other files are refused."""
+    path = tmp_path / "day"
+    path.write_bytes(text)
+    with pytest.raises(DecodeError, match=said):
+        MirroredTraffic.read(str(path))
+
+
+def test_no_file(tmp_path: Path) -> None:
+    """A file that is not there is a fault of the input."""
+    with pytest.raises(DecodeError, match="cannot be read: No such file"):
+        MirroredTraffic.read(str(tmp_path / "none"))
