@@ -1,4 +1,4 @@
-"""Which API of events a server has: asked at the start, and again for as long as the server cannot be reached."""
+"""Which API of events a server has: asked at the start, and again until it answers and knows who we are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kubescheduler.live.transport.api_client import ApiClient
 
 FIRST, LONGEST = 1.0, 30.0
 """Seconds between questions to a server that does not answer: doubled from the first on."""
-UNAUTHORIZED = 401
 ANSWER = 10.0
 """Seconds that a server has to answer."""
+UNAUTHORIZED = 401
 
 
 async def look_up_events(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 import time
 from collections.abc import Callable
@@ -36,7 +37,7 @@ def listening_socket(address: str, port: int, *, shares_port: bool = False) -> s
         )
     except OSError as error:
         place = f"[{found}]:{port}" if found.version == 6 else f"{found}:{port}"
-        text = (error.strerror or str(error)).lower()
+        text = (os.strerror(error.errno) if error.errno else str(error)).lower()
         raise ConfigError(
             f"failed to create listener: failed to listen on {place}: listen tcp {place}: bind: {text}"
         ) from None

@@ -347,6 +347,6 @@ def test_a_port_that_is_taken(io: IoThread, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         settings = attrs.evolve(asking(""), port=port)
-        text = f"failed to listen on 127.0.0.1:{port}: listen tcp 127.0.0.1:{port}: bind: address already in use"
+        text = f"failed to listen on 127.0.0.1:{port}: listen tcp 127.0.0.1:{port}: bind: address already in use$"
         with pytest.raises(ConfigError, match=text), serving(io, "1.36", settings):
             pass
