@@ -134,10 +134,11 @@ def explain_sums(domains: Iterable[tuple[str, Mask, Weight]], snapshot: Snapshot
     inputs: dict[str, Any] = {}
     for name, rows, weight in domains:
         found: dict[str, int] = {}
+        inside = set(np.flatnonzero(rows).tolist())
         for info in snapshot.running():
-            each = weight(info)
-            pods = sum(count for row, count in info.rows.items() if rows[row]) if each else 0
-            if pods:
+            pods = sum(count for row, count in info.rows.items() if row in inside)
+            each = weight(info) if pods else 0
+            if each:
                 terms.append(f"{pods} * {each}")
                 text = f"pods of {info.namespace} with {labels_text(info.labels)}, {each} each"
                 found[text] = found.get(text, 0) + pods
