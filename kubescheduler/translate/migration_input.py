@@ -14,7 +14,6 @@ from clusterstate.manifests.fields import describe
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
 from kubescheduler.sources.files import items_in
-from kubescheduler.translate.manifest_shapes import check_shape
 from kubescheduler.translate.translation_model import Note, NoteKind
 from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flags_in
 
@@ -88,8 +87,6 @@ def pool(texts: Iterable[tuple[str, str]]) -> MigrationInput:
     processes: list[Process] = []
     for name, text in texts:
         for document, place in _documents(name, text):
-            if document.get("kind") in ("ConfigMap", *WORKLOADS):
-                check_shape(document, name)
             if document.get("kind") == "ConfigMap":
                 configmaps[_named(document, name)] = document
             elif document.get("kind") in WORKLOADS:
