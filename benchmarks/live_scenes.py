@@ -33,6 +33,8 @@ TOLERATED = {
     "authentication": "the ConfigMap of authentication: how many of its watches there are; with no secure port none",
     "missing groups": "which version of a group is read when the server no longer has the release's own: events, "
     "pod disruption budgets and CSI nodes of v1beta1; what is said of it, and 404 and 422 as its answers",
+    "event API": "where one of the two writes core/v1 events, because the server lacks the other API, only type, "
+    "reason, object and text of an event are compared, and neither series nor answers",
     "unknown fields": "a PUT of a whole pod (1.16) keeps the fields that the release does not know",
     "scenes": "that only one record has, as scraping endpoints",
     "repeats": "how often the same request was sent while a scene waited: retries by the clock. None at all differs",
@@ -82,7 +84,9 @@ def read_record(path: Path) -> list[Record]:
 
 def compare_records(ours: Iterable[Record], theirs: Iterable[Record]) -> Iterator[SceneDifference]:
     """Every scene that both have, in the order of the second."""
-    mine, other = _by_scene(ours), _by_scene(theirs)
+    first, second = list(ours), list(theirs)
+    plain = _events_api(first) != _events_api(second)
+    mine, other = _by_scene(first, plain), _by_scene(second, plain)
     for scene in other:
         if scene in mine:
             left, right = set(mine[scene]), set(other[scene])
@@ -90,15 +94,24 @@ def compare_records(ours: Iterable[Record], theirs: Iterable[Record]) -> Iterato
             yield SceneDifference(scene, both, tuple(sorted(left - right)), tuple(sorted(right - left)))
 
 
-def _by_scene(record: Iterable[Record]) -> dict[str, Counter[str]]:
+def _events_api(record: Iterable[Record]) -> bool:
+    """Whether events are written by an API of their own."""
+    return any(one["method"] == "POST" and "/apis/events.k8s.io/" in one["path"] for one in record)
+
+
+def _by_scene(record: Iterable[Record], plain_events: bool) -> dict[str, Counter[str]]:
     """Scene → request, as far as it is compared → how often."""
     scenes: dict[str, Counter[str]] = {}
     for one in record:
         name: str = one["scene"]
         scene = FOLDED.get(name, name)
         requests = scenes.setdefault(scene, Counter())
-        if not LOCKS.search(one["path"]):
+        if LOCKS.search(one["path"]):
+            continue
+        if not plain_events or "/events" not in one["path"]:
             requests[compared_request(one)] += 1
+        elif one["method"] == "POST" and "series" not in one["body"]:
+            requests[plain_event(one["body"])] += 1
     return scenes
 
 
@@ -111,6 +124,14 @@ def compared_request(one: Record) -> str:
         code = "any"
     body = "" if one.get("body") is None else " " + json.dumps(_plain_body(one), sort_keys=True)
     return f"{one['method']} {path}{CHOSEN_QUERY.sub('', '?' + query) if query else ''}{body} {code}"
+
+
+def plain_event(body: Mapping[str, Any]) -> str:
+    """An event as one line, whichever API it is written by."""
+    about = body.get("regarding") or body.get("involvedObject") or {}
+    text = body.get("note") or body.get("message") or ""
+    said = (body["type"], body["reason"], about.get("kind", ""), about.get("name", ""), text)
+    return "event " + _plain_text(" ".join(said))
 
 
 def _plain_body(one: Record) -> Any:

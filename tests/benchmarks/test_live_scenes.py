@@ -16,6 +16,8 @@ BINDING = {"kind": "Binding", "metadata": {"name": "p", "uid": "6d2e0c52-8f0a-4b
 CONDITION = {"type": "PodScheduled", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 PODS, EVENTS = "/api/v1/namespaces/default/pods", "/apis/events.k8s.io/v1/namespaces/default/events"
 
+SAID, POD = {"type": "Normal", "reason": "Scheduled"}, {"kind": "Pod", "name": "p"}
+
 
 def asked(method: str, path: str, body: Any = None, code: Any = 200, scene: str = "one") -> Record:
     return {"scene": scene, "t": 1.0, "method": method, "path": path, "body": body, "code": code}
@@ -33,7 +35,7 @@ def patched(time: str, message: str = "no") -> Record:
 
 def event(name: str, note: str) -> Record:
     return asked(
-        "POST", EVENTS, {"metadata": {"name": name}, "note": note, "regarding": {"resourceVersion": name[-3:]}}
+        "POST", EVENTS, {**SAID, "metadata": {"name": name}, "note": note, "regarding": {"resourceVersion": name[-3:]}}
     )
 
 
@@ -53,6 +55,11 @@ def event(name: str, note: str) -> Record:
             id="group version",
         ),
         pytest.param([asked("GET", "/metrics", scene="http")], [], id="scene"),
+        pytest.param(
+            [asked("POST", "/api/v1/namespaces/default/events", {**SAID, "involvedObject": POD, "message": "m"}, 201)],
+            [asked("POST", EVENTS, {**SAID, "regarding": POD, "note": "m"}, 422)],
+            id="event API",
+        ),
     ],
 )
 def test_tolerated_differences(ours: list[Record], theirs: list[Record]) -> None:
