@@ -6,6 +6,7 @@ from random import Random
 
 from benchmarks.fuzz_cases import Case
 from benchmarks.fuzz_documents import MINE, MY_POLICY, dumped
+from kubescheduler.engine.releases import RELEASES
 
 ANSWERS = (
     *("None", "True", "False", "0", "1", "-1", "50", "2**70", "0.5", "float('nan')", "float('inf')", "'no'", "b'no'"),
@@ -102,7 +103,7 @@ def plugin_case(rng: Random) -> Case:
     code = CODE + "class Mine:\n" + "".join(f"    {line}\n" for line in lines)
     factory = rng.choice(["Mine"] * 9 + ["Gone", "raised", "CODE", "np", "5"])
     release = rng.choice(["1.20", "1.36", "1.36", "1.36"])
-    config = MINE if release == "1.36" else _points(rng)
+    config = _points(rng) if RELEASES[release].reads_policies else MINE
     return _case(rng, code, dumped(config), ("--release", release, "--config", "mine.json"), f"Mine={{}}:{factory}")
 
 

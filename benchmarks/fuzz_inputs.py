@@ -38,6 +38,7 @@ from benchmarks.fuzz_documents import (
 )
 from benchmarks.fuzz_mutation import mutated
 from benchmarks.fuzz_stand_ins import check_placements
+from kubescheduler.engine.releases import RELEASES
 
 Command = tuple[str, ...]
 LEGACY = RELEASE_NAMES[:3]
@@ -306,12 +307,12 @@ def extender_case(rng: random.Random) -> Case:
     """A good policy or configuration, and an extender with mutated answers."""
     release = rng.choice(RELEASE_NAMES)
     extender: dict[str, Any] = {**EXTENDER, "nodeCacheCapable": rng.random() < 0.5, "ignorable": rng.random() < 0.2}
-    if release == "1.36":
-        config: Any = {**CONFIG, "extenders": [{**extender, "httpTimeout": "1s"}]}
-        options: Command = ("--config", "e.json")
+    if RELEASES[release].reads_policies:
+        config: Any = {"kind": "Policy", "apiVersion": "v1", "extenders": [extender]}
+        options: Command = ("--policy-config-file", "e.json")
     else:
-        config = {"kind": "Policy", "apiVersion": "v1", "extenders": [extender]}
-        options = ("--policy-config-file", "e.json")
+        config = {**CONFIG, "extenders": [{**extender, "httpTimeout": "1s"}]}
+        options = ("--config", "e.json")
     exchanges = [_exchange(rng) for _ in range(rng.randint(1, 6))]
     command = rng.choice(
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -130,30 +131,19 @@ def compare(
       kubescheduler compare --mirror day.jsonl.gz --mode sequence --old release=1.20 --new release=1.36
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tolerate tie-break,score-resolution -o junit
     """
-    import sys
-
     from clusterstate.errors import InputError
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import attempt, nothing_collected
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
-    if mirror is None:
-        _check_usage(cluster, pod_files, pending=pending)
-    check_mirror(mirror, cluster, pod_files)
+    _check_usage(cluster, pod_files, mirror, pending=pending)
     problems = list(faults_of_seeds(tie_break, runs))
     with nothing_collected():
         tolerated = attempt(problems, lambda: causes(tolerate))
         sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
         specs = [spec for spec, _ in sides or ()]
-        inputs = attempt(
-            problems,
-            lambda: (
-                _inputs(cluster, pod_files, specs, not no_defaulting, validate)
-                if mirror is None
-                else _mirrored(mirror, specs)
-            ),
-        )
+        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, mirror, specs, not no_defaulting, validate))
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
@@ -167,8 +157,6 @@ def _compared(
     objects: Sequence[ClusterObject], pods: Sequence[Pod], sides: Sequence[tuple[EngineSpec, Engine]], **asked: Any
 ) -> Comparison:
     """The comparison, with a bar on a terminal if there are many pods. asked: see ``compare`` of comparing."""
-    import sys
-
     from kubescheduler.cli.progress import progress
     from kubescheduler.comparison.comparing import compare as run
 
@@ -177,7 +165,12 @@ def _compared(
         return run(objects, pods, old, new, engines=[engine for _, engine in sides], progress=tell, **asked)
 
 
-def _check_usage(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], *, pending: bool) -> None:
+def _check_usage(
+    cluster: Sequence[ClusterPlace], pod_files: Sequence[str], mirror: str | None, *, pending: bool
+) -> None:
+    check_mirror(mirror, cluster, pod_files)
+    if mirror is not None:
+        return
     if bool(pod_files) == pending:
         raise click.UsageError("say which pods to compare: either --pods FILE or --pending")
     if (*cluster, *pod_files).count("-") > 1:
@@ -237,13 +230,26 @@ def causes(text: str) -> frozenset[Cause]:
 def _inputs(
     cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
+    mirror: str | None,
     specs: Sequence[EngineSpec],
     defaulting: bool,
     validate: Judgement | None,
 ) -> tuple[list[ClusterObject], list[Pod]]:
-    """The cluster's objects and the pods, pending ones without files. Raises DecodeError with every fault."""
-    import sys
+    """The cluster's objects and the pods: a recorded day's, the files', or pending ones.
 
+    Raises DecodeError with every fault.
+    """
+    return _read(cluster, files, specs, defaulting, validate) if mirror is None else _mirrored(mirror, specs)
+
+
+def _read(
+    cluster: tuple[ClusterPlace, ...],
+    files: tuple[str, ...],
+    specs: Sequence[EngineSpec],
+    defaulting: bool,
+    validate: Judgement | None,
+) -> tuple[list[ClusterObject], list[Pod]]:
+    """What files hold; pending pods without files of pods. Raises DecodeError with every fault."""
     from clusterstate.errors import DecodeError
     from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_inputs, read_shown
     from kubescheduler.engine.engine_flags import newest_gates

@@ -120,8 +120,7 @@ def sweep(
     from kubescheduler.sweep.rows import columns_of
     from kubescheduler.sweep.rows_file import check_output, open_rows
 
-    if scheduler is not None and workers is not None:
-        raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
+    _check_usage(scheduler, workers)
     problems: list[str] = []
     found = attempt(problems, lambda: find_snapshots(_files_of(snapshots, out), whole_folders=whole_folders))
     configurations = attempt(problems, lambda: _configurations(config_specs, grid_files, extenders))
@@ -133,16 +132,20 @@ def sweep(
         attempt(problems, lambda: check_dask(scheduler))
     if found is None or configurations is None or numbers is None or pods is None or modules is None or problems:
         raise InputError(problems)
-    if scheduler is not None:
-        configurations = [with_certificates(one, modules) for one in configurations]
+    sent = [one if scheduler is None else with_certificates(one, modules) for one in configurations]
     options = SweepOptions(
         pods, tie_break, **wanted, version=_version(), validate=validate, defaulting=not no_defaulting, modules=modules
     )
-    cases = cases_of(found, configurations, numbers, options)
-    _tell_of_twins(len(found) * len(configurations) * max(1, len(numbers)) - len(cases))
+    cases = cases_of(found, sent, numbers, options)
+    _tell_of_twins(len(found) * len(sent) * max(1, len(numbers)) - len(cases))
     rows = open_rows(out, columns_of(**wanted))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
     return _report(summary, out)
+
+
+def _check_usage(scheduler: str | None, workers: int | None) -> None:
+    if scheduler is not None and workers is not None:
+        raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
 
 
 def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:

@@ -128,8 +128,7 @@ class GenericScheduler:
             snapshot = self.cache.snapshot()
             state = self._memory.state(info, self._new_state, len(snapshot))
             filtered = find_feasible(pod, state, self.cache, self.algorithm)
-            if thorough:
-                idle = tuple((predicate.name, predicate.check(info, snapshot)) for predicate in self.algorithm.idle)
+            idle = tuple((rule.name, rule.check(info, snapshot)) for rule in self.algorithm.idle if thorough)
             if extenders:
                 rows = SnapshotRows(snapshot)
                 filtered.feasible, traces = filter_with_extenders(pod, extenders, rows, filtered.feasible)

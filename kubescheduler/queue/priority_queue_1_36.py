@@ -246,6 +246,7 @@ class Queue136(FrameworkQueue):
 
     @lies_for.setter
     def lies_for(self, seconds: float) -> None:
+        """Sets it, as the process's --pod-max-in-unschedulable-pods-duration does."""
         self._lies_for = seconds
 
     def backs_off(self, entry: QueueEntry, now: float) -> bool:

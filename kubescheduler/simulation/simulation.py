@@ -33,7 +33,7 @@ from kubescheduler.simulation.run_events import Kind, Listen, RunEvent
 from kubescheduler.simulation.simulated_api import SimulatedApi
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import ARRIVING, LEAVING, NODES, Events
-from kubescheduler.simulation.utilisation import UsageRecorder
+from kubescheduler.simulation.utilisation import UsageRecorder, tracked_resources
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Workload, timestamp
 
 Progress = Callable[[int, int], None]
@@ -95,7 +95,8 @@ class Simulation:
         for obj in workload.objects:
             self._cache.add(obj)
         self._make_loop(scheduler, preempt)
-        self._usage = UsageRecorder(self._cache.columns, self._resources(workload))
+        columns, joining = self._cache.columns, [arrival.node for arrival in workload.nodes]
+        self._usage = UsageRecorder(columns, tracked_resources(columns, joining, self._cache.view.tracked))
         self._nodes = NodeTraffic(
             self._cache, self._handlers.changed, self._events, self._node_changed, self._node_left_behind
         )
@@ -129,12 +130,6 @@ class Simulation:
             bindings=self._bindings,
         )
         self._handlers = EventHandlers(self._loop.cycles)
-
-    def _resources(self, workload: Workload) -> set[str]:
-        """What account is kept of on some node."""
-        nodes = [*self._cache.columns.nodes, *(arrival.node for arrival in workload.nodes)]
-        tracked = self._cache.view.tracked
-        return {name for node in nodes if node is not None for name in node.allocatable if tracked(name)}
 
     def run(self) -> Report:
         """Everything, until nothing happens any more."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 
 from clusterstate.columns import Columns
+from clusterstate.objects import Node
 from clusterstate.usage import CPU, MEMORY, PODS
 
 Amounts = tuple[int, ...]
@@ -40,6 +41,12 @@ class Level:
     mean: float
     peak: float
     last: float
+
+
+def tracked_resources(columns: Columns, joining: Iterable[Node], tracked: Callable[[str], bool]) -> set[str]:
+    """What account is kept of on some node, of those there are and those that join."""
+    nodes = [*columns.nodes, *joining]
+    return {name for node in nodes if node is not None for name in node.allocatable if tracked(name)}
 
 
 class UsageRecorder:
