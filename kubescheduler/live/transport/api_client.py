@@ -29,6 +29,8 @@ STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 RETRIES = 10
 """How often a request is repeated because the server asked for it."""
+CLOSING = 0.05
+"""Seconds that closed connections have to go: TLS says good-bye first."""
 CONNECTIONS = 128
 """Connections of a client at the same time, watches included; each costs both sides a handshake when it is made."""
 
@@ -99,6 +101,7 @@ class ApiClient:
         """Ends all connections."""
         if self._session is not None:
             await self._session.close()
+            await asyncio.sleep(CLOSING)
 
     async def request(
         self,

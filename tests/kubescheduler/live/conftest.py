@@ -11,6 +11,7 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
 from tests.support.apiserver import ApiServer
+from tests.support.apiserver.real_server import RealServer, assets, real_server
 
 
 @pytest.fixture
@@ -33,3 +34,13 @@ def api(io: IoThread, server: ApiServer) -> Iterator[ApiClient]:
     client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
     yield client
     io.wait(client.close())
+
+
+@pytest.fixture(scope="session")
+def real_apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    """A real API server, where KUBEBUILDER_ASSETS names a folder with kube-apiserver and etcd."""
+    binaries = assets()
+    if binaries is None:
+        pytest.skip("KUBEBUILDER_ASSETS names no folder with kube-apiserver and etcd")
+    with real_server(binaries, tmp_path_factory.mktemp("apiserver")) as server:
+        yield server
