@@ -75,6 +75,10 @@ class Surroundings:
     """Sends a binding without waiting for its answer; None: the client waits."""
 
 
+def unreported(pod: Pod, status: Mapping[str, Any]) -> None:
+    """A pod that is not bound because the process ends: its status is the next leader's to write."""
+
+
 class LiveScheduler:
     """Decides on the pods of a cluster as they come. ``run`` is for one thread; the rest for any."""
 
@@ -149,6 +153,7 @@ class LiveScheduler:
         """Ends waits for volumes and for Permit plugins, and waits for the bindings that are under way."""
         for waiting in list(self.parts.services.in_pre_bind.values()):
             waiting.cancel(ENDING)
+        self.parts.services.report_status = unreported
         self.loop.close()
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -39,8 +40,9 @@ class IoThread:
         return self.submit(work).result(timeout)
 
     def call(self, function: Callable[..., object], *args: Any) -> None:
-        """Has a function called on the loop, soon."""
-        self.loop.call_soon_threadsafe(function, *args)
+        """Has a function called on the loop, soon; nothing happens once it is closed."""
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function, *args)
 
     def close(self) -> None:
         """Gives up what is under way, and ends the thread."""
