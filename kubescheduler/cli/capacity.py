@@ -8,7 +8,7 @@ import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
 from kubescheduler.cli.common_options import VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, given_up, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ def capacity(
     notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]
     for piece in rendered_rooms(rooms, output, notes, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
-    if any(gave_up(room.stopped) for room in rooms):
-        return 2
+    if errors := [room.stopped.pod.key for room in rooms if room.stopped is not None and gave_up(room.stopped)]:
+        return given_up(errors)
     return 0 if all(room.count for room in rooms) else 1
 
 

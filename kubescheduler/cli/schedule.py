@@ -9,7 +9,7 @@ import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, given_up, remark
 from kubescheduler.cli.explaining.explaining import Explaining, explain_options
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
@@ -202,7 +202,7 @@ def _run(
     for piece in pieces:
         click.echo(piece, nl=False)
     if errors:
-        return 2
+        return given_up(errors)
     return 0 if None not in hosts.values() else 1
 
 

@@ -8,7 +8,7 @@ import click
 
 from kubescheduler.cli.cluster_access.cluster_options import MIRROR, WorkloadOption, check_mirror, cluster_options
 from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, given_up, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def _run(
         pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)
-    if any(record.gave_up for record in report.pending):
-        return 2
+    if errors := [record.pod.key for record in report.pending if record.gave_up]:
+        return given_up(errors)
     return 0 if report.every_pod_had_a_node else 1
 
 

@@ -304,10 +304,13 @@ def test_an_unknown_kind_is_left_out(folder: Path, schedule: Run) -> None:
 
 
 def test_an_extender_that_refuses(folder: Path, schedule: Run) -> None:
-    """An extender nobody answers for is no wrong input: the release's own error says why the pod has no node."""
+    """An extender nobody answers for gives no answer: the release's own error says why the pod has no node."""
     extender = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter", "weight": 1}
     (folder / "policy.json").write_text(policy(extenders=[extender])["policy.json"])
     outcome = schedule("--pod", "pod.yaml", "--policy-config-file", "policy.json")
-    assert (outcome.status, outcome.err) == (1, "")
+    assert (outcome.status, outcome.err.splitlines()) == (
+        2,
+        ["error: an error ended the attempt of default/web; its message says which"],
+    )
     assert outcome.lines[1][:4] == ["default", "web", "<none>", "0/2"]
     assert outcome.out.rstrip().endswith('Post "http://127.0.0.1:1/all/filter": Connection refused')

@@ -52,7 +52,7 @@ def test_bind_asks_the_extender_that_binds(tmp_path: Path, capsys: pytest.Captur
     """A refused binding leaves the pod without a node, in upstream's words."""
     command = [*_crowded(tmp_path, containers=[{"name": "c", "image": "i"}]), "--bind", "--policy-config-file"]
     with extender() as address:
-        for behaviour, status, told in (("good", 0, ""), ("error", 1, "Binding rejected: ")):
+        for behaviour, status, told in (("good", 0, ""), ("error", 2, "Binding rejected: ")):
             policy = tmp_path / f"{behaviour}.json"
             extenders = [{"urlPrefix": f"{address}/{behaviour}", "bindVerb": "bind"}]
             policy.write_text(json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": extenders}))

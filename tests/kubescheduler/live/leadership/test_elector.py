@@ -16,6 +16,7 @@ from kubescheduler.live.leadership.elector import ElectionListener, LeaderElecto
 from kubescheduler.live.leadership.leader_record import LeaderRecord, lease_time
 from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.transport.api_answers import ApiError
+from tests.support import own_loop
 from tests.support.live_clock import EPOCH, StoodClock
 
 RULES = {
@@ -135,7 +136,7 @@ def test_a_lock_that_nobody_made_is_made(release: str) -> None:
     """The first candidate leads at once, with no transition, and gives the lock back when it is stopped."""
     one = candidate(release)
     one.led_to = lambda leads: one.stop() if leads else None
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert one.lock.verbs()[:2] == ["GET", "POST"]
     assert one.led == [(True, 0.0), (False, 0.0)]
     assert one.events == ["me became leader"]
@@ -160,7 +161,7 @@ def test_what_is_logged_of_a_success(release: str) -> None:
     """Each release has its own lines."""
     one = candidate(release)
     one.led_to = lambda leads: one.stop() if leads else None
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert one.log == [*SEEKING[release], ACQUIRED[release]]
 
 
@@ -169,7 +170,7 @@ def test_a_released_lock_is_taken_at_once(release: str) -> None:
     """Nobody holds it: that is one more transition."""
     one = candidate(release, a_record("", seconds=1))
     one.led_to = lambda leads: one.stop() if leads else None
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert one.led[0] == (True, 0.0)
     assert one.lock.record is not None
     assert one.lock.record.transitions == 4
@@ -189,7 +190,7 @@ def test_a_dead_leader_is_replaced(release: str, seconds: int, earliest: float, 
     """Its record is left alone for its time since we saw it; what its machine's clock says does not matter."""
     one = candidate(release, a_record("other", seconds, renewed=skew))
     one.led_to = lambda leads: one.stop() if leads else None
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     led, at = one.led[0]
     assert led
     assert earliest <= at <= earliest + 4.4
@@ -208,7 +209,7 @@ def test_a_living_leader_is_left_alone(release: str) -> None:
             one.stop()
 
     one.lock.before = renew
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert one.led == []
     assert set(one.lock.verbs()) == {"GET"}
 
@@ -226,7 +227,7 @@ def test_a_race_that_is_lost(release: str) -> None:
 
     one.lock.before = refuse
     one.led_to = lambda leads: one.stop() if leads else None
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     text = {"1.36": '"Failed to update lease" err="the object has been modified"'}
     assert any(text.get(release, "Failed to update lock: the object has been modified") in line for line in one.log)
     assert [leads for leads, _ in one.led] == [True, False]
@@ -244,7 +245,7 @@ def test_a_lock_that_must_not_be_read(release: str) -> None:
         raise ApiError('endpoints "kube-scheduler" is forbidden', 403, "Forbidden")
 
     one.lock.before = refuse
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert one.led == []
     errors = [line for line in one.log if line.startswith("E")]
     assert len(errors) == 5
@@ -276,7 +277,7 @@ def test_renewals(release: str, renewal: list[str]) -> None:
             one.stop()
 
     one.lock.before = count
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert one.lock.verbs()[2 : 2 + 3 * len(renewal)] == renewal * 3
     assert one.clock.slept[:2] == [2.0, 2.0]
     assert {(record.acquired, record.transitions) for record in seen} == {(lease_time(EPOCH), 4)}
@@ -295,7 +296,7 @@ def test_leadership_is_lost_when_it_cannot_be_renewed(release: str) -> None:
             raise ApiError("the server is gone", 500, "InternalError")
 
     one.lock.before = fail
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert [leads for leads, _ in one.led] == [True, False]
     assert 10.0 <= one.led[1][1] <= 12.5
     assert one.events == ["me became leader", "me stopped leading"]
@@ -320,7 +321,7 @@ def test_a_lock_that_somebody_took_is_not_given_back(release: str) -> None:
                 raise ApiError("the object has been modified", 409, "Conflict")
 
     one.lock.before = steal
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert [leads for leads, _ in one.led] == [True, False]
     assert one.lock.record is not None
     assert one.lock.record.holder == "other"
@@ -339,7 +340,7 @@ def test_a_conflict_on_the_fast_path() -> None:
             one.stop()
 
     one.lock.before = refuse
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert one.lock.verbs()[:5] == ["GET", "POST", "PUT", "GET", "PUT"]
     assert [leads for leads, _ in one.led] == [True, False]
 
@@ -355,7 +356,7 @@ def test_credentials_that_cannot_be_had(release: str) -> None:
 
     one.lock.before = fail
     one.led_to = lambda leads: one.stop() if leads else None
-    asyncio.run(one.run())
+    own_loop.run(one.run())
     assert [leads for leads, _ in one.led] == [True, False]
 
 
@@ -387,7 +388,7 @@ def test_two_candidates(release: str) -> None:
     async def both() -> None:
         await asyncio.gather(first.run(), second.run())
 
-    asyncio.run(both())
+    own_loop.run(both())
     assert max(together) == 1
     assert [leads for leads, _ in first.led] == [True, False]
     assert [leads for leads, _ in second.led] == [True, False]

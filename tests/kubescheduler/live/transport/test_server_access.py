@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import ssl
@@ -16,6 +15,7 @@ import yaml
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
+from tests.support import own_loop
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def kubeconfig(folder: Path, user: dict[str, Any], server: str = "https://127.0.
 
 
 def headers(access: ServerAccess) -> dict[str, str]:
-    return asyncio.run(access.headers())
+    return own_loop.run(access.headers())
 
 
 @pytest.mark.usefixtures("authority")
@@ -62,7 +62,7 @@ def headers(access: ServerAccess) -> dict[str, str]:
 def test_credentials(tmp_path: Path, user: dict[str, Any], header: str) -> None:
     """The ways to say who one is."""
     (tmp_path / "t").write_text("from a file")
-    access = asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
     assert (access.base_url, access.host, headers(access)) == (
         *("https://127.0.0.1:6443", "127.0.0.1:6443"),
         {"Authorization": header},
@@ -74,14 +74,14 @@ def test_credentials(tmp_path: Path, user: dict[str, Any], header: str) -> None:
 def test_master_goes_first(tmp_path: Path) -> None:
     """--master replaces the server of the file; another context has another server."""
     path = kubeconfig(tmp_path, {"token": "t"})
-    master = asyncio.run(ServerAccess.from_kubeconfig(path, master="https://other:1/"))
-    there = asyncio.run(ServerAccess.from_kubeconfig(path, "there"))
+    master = own_loop.run(ServerAccess.from_kubeconfig(path, master="https://other:1/"))
+    there = own_loop.run(ServerAccess.from_kubeconfig(path, "there"))
     assert (master.base_url, there.base_url) == ("https://other:1", "http://there:8080")
 
 
 def test_no_token_over_plain_http(tmp_path: Path) -> None:
     """As client-go, a token is kept back where everybody could read it."""
-    access = asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"}, "http://127.0.0.1:1")))
+    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"}, "http://127.0.0.1:1")))
     assert headers(access) == {}
 
 
@@ -102,7 +102,7 @@ def test_an_exec_plugin(tmp_path: Path) -> None:
         access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user))
         return [(await access.headers())["Authorization"] for _ in range(3)]
 
-    assert asyncio.run(tokens()) == ["Bearer run-1"] * 3
+    assert own_loop.run(tokens()) == ["Bearer run-1"] * 3
 
 
 def test_a_client_certificate(tmp_path: Path, authority: trustme.CA) -> None:
@@ -111,7 +111,7 @@ def test_a_client_certificate(tmp_path: Path, authority: trustme.CA) -> None:
     certificate.cert_chain_pems[0].write_to_path(tmp_path / "me.crt")
     certificate.private_key_pem.write_to_path(tmp_path / "me.key")
     user = {"client-certificate": "me.crt", "client-key": "me.key"}
-    access = asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
     assert isinstance(access.ssl, ssl.SSLContext)
     assert headers(access) == {}
 
@@ -130,7 +130,7 @@ def test_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         renewed = await access.renew()
         return access.base_url, first, (await access.headers())["Authorization"], renewed
 
-    assert asyncio.run(tokens()) == ("https://[fd00::1]:443", "Bearer old", "Bearer new", True)
+    assert own_loop.run(tokens()) == ("https://[fd00::1]:443", "Bearer old", "Bearer new", True)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_kubeconfig_that_cannot_be_used(tmp_path: Path, text: str, message: st
     """One message names the file."""
     (tmp_path / "kubeconfig").write_text(text)
     with pytest.raises(ConfigError) as caught:
-        asyncio.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
+        own_loop.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
     assert message in str(caught.value)
     assert "kubeconfig" in str(caught.value)
 
@@ -155,9 +155,9 @@ def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Upstream's texts for a missing file and for no configuration at all."""
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(ConfigError, match=f"^stat {os.fspath(tmp_path)}/no: no such file or directory$"):
-        asyncio.run(ServerAccess.from_kubeconfig(f"{tmp_path}/no"))
+        own_loop.run(ServerAccess.from_kubeconfig(f"{tmp_path}/no"))
     with pytest.raises(ConfigError, match=f"^{NO_CONFIGURATION}$"):
-        asyncio.run(ServerAccess.in_cluster(tmp_path))
+        own_loop.run(ServerAccess.in_cluster(tmp_path))
 
 
 @pytest.mark.parametrize("text", [pytest.param("", id="empty"), pytest.param("- a\n", id="a list")])
@@ -166,12 +166,12 @@ def test_a_file_that_is_no_kubeconfig_is_refused_in_words(tmp_path: Path, text: 
     file = tmp_path / "kubeconfig"
     file.write_text(text)
     with pytest.raises(ConfigError, match="no kubeconfig: it has no clusters, users and contexts"):
-        asyncio.run(ServerAccess.from_kubeconfig(str(file)))
+        own_loop.run(ServerAccess.from_kubeconfig(str(file)))
 
 
 def test_a_plugin_that_is_not_there_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """What the client library logs is not written beside the error that it raises."""
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/nowhere", "interactiveMode": "Never"}
     with pytest.raises(ConfigError, match="/nowhere"):
-        asyncio.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"exec": plugin}, "http://here:8080")))
+        own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"exec": plugin}, "http://here:8080")))
     assert capfd.readouterr().err == ""
