@@ -1,4 +1,7 @@
-"""A comparison as JUnit XML, for what runs tests: a test suite per new column, a test case per pod."""
+"""A comparison as JUnit XML, for what runs tests: a test suite per new column, a test case per pod.
+
+The class of a case is the pod's namespace and workload: ``default.Deployment/web``.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,8 @@ def junit(comparison: Comparison, tolerated: Collection[Cause] = ()) -> Iterator
 def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collection[Cause]) -> Iterator[str]:
     change = pod.changes[at]
     namespace, _, name = pod.pod.rpartition("/")
-    head = f"    <testcase classname={_quoted(namespace or 'default')} name={_quoted(name)}"
+    group = f"{namespace or 'default'}.{pod.workload}"
+    head = f"    <testcase classname={_quoted(group)} name={_quoted(name)}"
     if change.cause is Cause.SAME and not (change.moves and change.moves.moved):
         yield f"{head}/>\n"
         return

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import attrs
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
+from kubescheduler.engine.daemon_controllers import target_node
+from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.run_events import Kind
 from kubescheduler.simulation.timeline import NODES, Events
 from kubescheduler.simulation.workload import NodeArrival
@@ -16,7 +18,11 @@ from kubescheduler.simulation.workload import NodeArrival
 
 @attrs.frozen(eq=False)
 class NodeTraffic:
-    """The nodes of a workload, as the API server reports them."""
+    """The nodes of a workload, as the API server reports them.
+
+    With a node go the pods on it, and those that DaemonSets made for it and that no scheduler has bound yet, as
+    upstream's controllers have it (podgc; getUnscheduledPodsWithoutNode of 1.16 to 1.36).
+    """
 
     cache: ClusterCache
     """The scheduler's."""
@@ -28,6 +34,8 @@ class NodeTraffic:
     """Notes what happened to a node."""
     lost: Callable[[Pod], None]
     """Collects a pod of a node that is gone."""
+    pending: Callable[[], Iterable[Pod]]
+    """The pods that are bound to no node yet."""
 
     def comes(self, arrival: NodeArrival) -> None:
         """A new node, or another manifest of one that is there."""
@@ -45,7 +53,7 @@ class NodeTraffic:
         there = list(self._bound_to(node.name))
         self.report(node, None)
         self.changed(node, Kind.NODE_REMOVED)
-        for pod in there:
+        for pod in (*there, *(pod for pod in self.pending() if is_daemon_for(pod, node.name))):
             self.lost(pod)
 
     def _node(self, name: str) -> Node | None:
@@ -58,3 +66,8 @@ class NodeTraffic:
         for pod in columns.pods[columns.row_of[node_name]].values():
             if not self.cache.is_assumed(pod):
                 yield pod
+
+
+def is_daemon_for(pod: Pod, node_name: str) -> bool:
+    """Whether a pod is a DaemonSet's for this node."""
+    return daemon_set_of(pod) is not None and target_node(pod) == node_name

@@ -41,7 +41,6 @@ Progress = Callable[[int, int], None]
 
 PATIENCE = 30 * 60.0
 """Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
-
 SPINS = 10
 """Attempts of one moment beside three a pending pod: if nothing comes of further ones, they wait for a while."""
 SPIN_PAUSE = 10.0
@@ -86,8 +85,7 @@ class Simulation:
         self._preemptions: list[PreemptionRecord] = []
         self._evicted_for: dict[str, str] = {}
         self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in workload.chains.items()}
-        self._changes = 0
-        self._lasting = 0
+        self._changes = self._lasting = 0
         self._lasted = 0.0
         self._spun = False
         self._tried: dict[str, int] = {}
@@ -97,9 +95,8 @@ class Simulation:
         self._make_loop(scheduler, preempt)
         columns, joining = self._cache.columns, [arrival.node for arrival in workload.nodes]
         self._usage = UsageRecorder(columns, tracked_resources(columns, joining, self._cache.view.tracked))
-        self._nodes = NodeTraffic(
-            self._cache, self._handlers.changed, self._events, self._node_changed, self._node_left_behind
-        )
+        parts = (self._handlers.changed, self._events, self._node_changed, self._node_left_behind, self._unbound)
+        self._nodes = NodeTraffic(self._cache, *parts)
         for node in workload.nodes:
             self._events.at(node.at, NODES, partial(self._nodes.comes, node))
         for arrival in workload.arrivals:
@@ -395,6 +392,9 @@ class Simulation:
         self._changed(node.name)
         self._tell(kind, node=node.name)
 
+    def _unbound(self) -> list[Pod]:
+        return [record.pod for record in self._records.values() if record.outcome == WAITING]
+
     def _node_left_behind(self, pod: Pod) -> None:
-        """A pod whose node is gone."""
+        """A pod of a node that is gone."""
         self._leaves(self._records.get(pod.key) or PodRecord(pod, 0.0, RUNNING, pod.node_name, 0.0), LOST)

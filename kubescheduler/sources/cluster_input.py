@@ -16,7 +16,7 @@ from clusterstate.manifests.decode import Decoder, Prepare, UnknownKindError, no
 from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
 from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
 from clusterstate.manifests.documents import Item, Manifest
-from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
+from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
 from kubescheduler.sources.files import read_items
@@ -141,33 +141,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def read_pods(
-    paths: Sequence[str],
-    *,
-    stdin: IO[bytes] | None = None,
-    defaulting: bool = True,
-    priority_classes: Iterable[PriorityClass] = (),
-    keep_manifests: bool = True,
-    filling: Filling = FILLING_1_16,
-    strictness: Strictness = STRICT,
-) -> list[Pod]:
-    """The pods to place, in order. Other kinds in the input are passed over.
-
-    priority_classes: those of the cluster; classes in the input come on top. strictness: as for
-    ``clusterstate.manifests.decode.Decoder``.
-    Raises one DecodeError with every fault; input without a pod is one.
-    """
-    items, problems = read_items(paths, stdin)
-    given = filling if defaulting else None
-    found = decode_pods(items, problems, priority_classes, given, strictness, keep_manifests=keep_manifests)
-    pods = [obj for obj in found.objects if isinstance(obj, Pod)]
-    if not pods and not problems:
-        problems.append(no_pods(", ".join(paths), found))
-    if problems:
-        raise DecodeError(problems)
-    return pods
 
 
 def decode_pods(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
 
 
-def compare_placements(
+def compare_placements(  # noqa: PLR0913
     old: Any,
     new: Any,
     cluster: Any,
@@ -19,6 +19,8 @@ def compare_placements(
     *,
     mode: str = "independent",
     preempt: bool = False,
+    tie_break: str = "first",
+    seeds: int | None = None,
     extenders: str = "live",
     validate: str | None = None,
 ) -> Comparison:
@@ -28,15 +30,17 @@ def compare_placements(
     ``kubescheduler.Cluster``, or like pods: file names, manifests, YAML texts, objects, one or several. Names of files
     are looked for where the fixture looks for them, otherwise in the working directory. mode: ``independent``, each pod
     on the same cluster, or ``sequence``, each scheduler running on from its own earlier choices. preempt: a pod that
-    fits nowhere takes the place of lower ones. validate: what unknown fields of manifests are, ``strict``, ``warn`` or
-    ``ignore``; by default as the marker or the setting says it. Raises pytest.UsageError with every fault.
+    fits nowhere takes the place of lower ones. tie_break: ``upstream`` also draws among equal nodes as each release
+    does, in as many runs as ``seeds`` says (10), and every change then has the share of runs in which the pod moves.
+    validate: what unknown fields of manifests are, ``strict``, ``warn`` or ``ignore``; by default as the marker or the
+    setting says it. Raises pytest.UsageError with every fault.
     """
     __tracebackhide__ = True
     from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
         compared = to_compare(old, new, cluster, pods, mode=mode, extenders=extenders, validate=validate)
-        return compared.comparison(preempt=preempt)
+        return compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds)
 
 
 def assert_same_placements(  # noqa: PLR0913
@@ -48,6 +52,8 @@ def assert_same_placements(  # noqa: PLR0913
     tolerate: str | Collection[str] = (),
     mode: str = "independent",
     preempt: bool = False,
+    tie_break: str = "first",
+    seeds: int | None = None,
     extenders: str = "live",
     validate: str | None = None,
 ) -> Comparison:
@@ -64,7 +70,7 @@ def assert_same_placements(  # noqa: PLR0913
         compared = to_compare(
             old, new, cluster, pods, mode=mode, tolerate=tolerate, extenders=extenders, validate=validate
         )
-        comparison = compared.comparison(preempt=preempt)
+        comparison = compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds)
     if difference := compared.difference(comparison):
         raise AssertionError(difference)
     return comparison

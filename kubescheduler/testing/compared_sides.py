@@ -14,6 +14,7 @@ from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.drawn_runs import FIRST
 from kubescheduler.comparison.outcomes import MODES, Cause
 from kubescheduler.comparison.tolerance import faults_of_tolerated
 from kubescheduler.engine.engine_flags import newest_gates
@@ -45,12 +46,14 @@ class Compared:
     tolerated: frozenset[Cause] = frozenset()
     """Causes that are no difference."""
 
-    def comparison(self, *, preempt: bool) -> Comparison:
-        """Compares the two schedulers on the pods."""
+    def comparison(self, *, preempt: bool, tie_break: str = FIRST, seeds: int | None = None) -> Comparison:
+        """Compares the two schedulers on the pods. tie_break, seeds: see ``kubescheduler.compare``.
+
+        Raises ConfigError for a tie-break that is not known, and for seeds that nothing draws by.
+        """
         old, new = self.specs
-        return compare(
-            self.objects, self.pods, old, [new], mode=self.mode, names=SIDES, engines=self.engines, preempt=preempt
-        )
+        asked: dict[str, Any] = {"mode": self.mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds}
+        return compare(self.objects, self.pods, old, [new], names=SIDES, engines=self.engines, **asked)
 
     def difference(self, comparison: Comparison) -> str:
         """What is not tolerated, in words; empty if there is nothing."""

@@ -11,7 +11,8 @@ import yaml
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.sources.cluster_input import read_cluster, read_pods
+from kubescheduler.simulation.pods_to_place import read_pods_to_place
+from kubescheduler.sources.cluster_input import read_cluster
 from kubescheduler.sweep.run_case import run_case
 from kubescheduler.testing.cluster_argument import cluster_of
 from kubescheduler.testing.placements import Placer
@@ -96,8 +97,9 @@ def by_the_pytest_plugin(_: Run, release: str) -> Answer:
 
 def by_python(_: Run, release: str) -> Answer:
     spec = EngineSpec(release=release)
-    cache = ClusterCache.of(read_cluster(["cluster.yaml"], filling=spec.record.filling).objects, spec.release_view())
-    [asked] = read_pods(["asked.yaml"], filling=spec.record.filling)
+    objects = read_cluster(["cluster.yaml"], filling=spec.record.filling).objects
+    cache = ClusterCache.of(objects, spec.release_view())
+    [asked] = read_pods_to_place(["asked.yaml"], objects, release=release).pods
     decision = spec.engine(print).scheduler(cache).decide(asked)
     return decision.host, decision.message
 

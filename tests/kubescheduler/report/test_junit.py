@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import attrs
 import pytest
 
+import kubescheduler as ks
 from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.comparing import Cause, Comparison, HostChange, compare
 from kubescheduler.engine.spec import EngineSpec
@@ -50,6 +51,21 @@ def test_a_case_for_each_pod(found: Comparison, tolerated: tuple[Cause, ...], co
         (failure,) = suite[1]
         assert (failure.tag, failure.get("message", "")[:26]) == ("failure", "n1 before, n2 now: score-r")
         assert "LeastRequestedPriority -> NodeResourcesFit: +0, +" in (failure.text or "")
+
+
+def test_cases_name_the_workload() -> None:
+    """The class of a case is namespace and controller, or the pod itself where nothing controls it."""
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}},
+    }
+    alone = {"kind": "Pod", "metadata": {"name": "solo"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    found = ks.compare(ks.Cluster().node("n1"), [deployment, alone], old="release=1.16", new="release=1.36")
+    (suite,) = ElementTree.fromstring("".join(junit(found)))
+    classes = sorted(str(case.get("classname")) for case in suite.iter("testcase"))
+    assert classes == ["default.Deployment/web", "default.Deployment/web", "default.Pod/solo"]
 
 
 def test_what_xml_cannot_hold() -> None:

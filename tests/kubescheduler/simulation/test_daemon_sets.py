@@ -183,6 +183,27 @@ def test_nodes_that_join(release: str) -> None:
     assert report.counts()["attempts"] == (0 if release == "1.4" else 2)
 
 
+@pytest.mark.parametrize("release", NOT_IN_1_4)
+def test_a_pending_pod_goes_with_its_node(release: str) -> None:
+    """The controller deletes a pod that waits for a node that is gone; pods for other nodes wait on."""
+    late = {
+        "kind": "Node",
+        "metadata": {
+            "name": "late",
+            "annotations": {"kubescheduler/arrives-after": "60", "kubescheduler/duration": "600"},
+        },
+        "status": {"allocatable": {"cpu": "500m", "memory": "8Gi", "pods": "10"}},
+    }
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeSelector": {"no": "where"}}
+    keeps = {"kind": "Pod", "metadata": {"name": "keeps"}, "spec": spec}
+    report = ks.simulate(ks.Cluster(release=release).node("small", cpu="500m"), [daemon_set(), late, keeps])
+    assert {pod.pod.key: (pod.outcome, pod.left) for pod in report.pods} == {
+        "default/agent-small": ("pending", None),
+        "default/agent-late": ("withdrawn", 660.0),
+        "default/keeps": ("pending", None),
+    }
+
+
 def test_a_name_that_is_too_long() -> None:
     """A pod is then named by number, as an API server takes it."""
     node, name = "n" * 200, "a" * 60

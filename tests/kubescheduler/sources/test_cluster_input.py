@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import DecodeError
-from clusterstate.objects import Namespace, Node, ObjectMeta, Pod, PriorityClass
-from kubescheduler.sources.cluster_input import read_cluster, read_pods
+from clusterstate.objects import Namespace, Node, ObjectMeta, Pod
+from kubescheduler.sources.cluster_input import read_cluster
 from kubescheduler.sources.cross_objects import check_references
 from kubescheduler.sources.yaml_stream import parse_yaml
 
@@ -250,31 +250,6 @@ def test_progress(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     read_cluster([str(path)], progress=lambda done, total: told.append((done, total)))
     assert told == [(1000, 2500), (2000, 2500), (2500, 2500)]
-
-
-def test_read_pods(tmp_path: Path) -> None:
-    """Pods to place get the cluster's priority classes and keep their manifests; other kinds are passed over."""
-    path = write(tmp_path / "a.json", [node(), pod(priorityClassName="high"), pod("b", nodeName="n1")])
-    high = PriorityClass(ObjectMeta("high"), 9)
-    a, b = read_pods([str(path)], priority_classes=[high])
-    assert (a.priority, b.priority) == (9, 0)
-    assert a.manifest is not None
-    assert b.manifest is not None
-    (c,) = read_pods(["-"], stdin=io.BytesIO(POD.encode()), defaulting=False)
-    assert c.key == "/web"
-
-
-def test_read_pods_without_pods(tmp_path: Path) -> None:
-    """Input without a pod says what it holds instead."""
-    path = str(write(tmp_path / "a.json", [node(), {"kind": "Deployment"}]))
-    with pytest.raises(DecodeError) as caught:
-        read_pods([path])
-    assert caught.value.problems == (
-        f'{path}: no pods in it (found: 1 Node; unknown kind "Deployment" ignored (1 object)); '
-        "give a manifest of kind Pod",
-    )
-    with pytest.raises(DecodeError, match="already in the same file"):
-        read_pods([str(write(tmp_path / "b.json", [pod(), pod()]))])
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,20 @@ def test_clusters_of_the_front_door() -> None:
     assert made.release == "1.16"
 
 
+def test_runs_that_draw() -> None:
+    """With upstream's ties every pod has the share of runs in which it moves; seeds that draw nothing are a fault."""
+    made = Cluster(release="1.16").node("a").node("b").node("c")
+    given = ("release=1.16", "release=1.36", made, kubescheduler_pod("web"))
+    found = compare_placements(*given, tie_break="upstream", seeds=7)
+    [change] = found.pods[0].changes
+    assert change.moves is not None
+    assert change.moves.runs == 7
+    with pytest.raises(pytest.UsageError, match="seeds: 7 are given, but nothing is drawn"):
+        assert_same_placements(*given, seeds=7)
+    with pytest.raises(pytest.UsageError, match="tie_break: 'upsteam' is not known"):
+        compare_placements(*given, tie_break="upsteam")
+
+
 def test_difference_is_explained(shop: Project) -> None:
     """The message names old and new host, the cause, and what each priority adds."""
     shop.write("pods.json", [pod("a"), pod("big", "4")])

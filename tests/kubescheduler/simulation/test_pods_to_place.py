@@ -1,0 +1,48 @@
+"""The pods of manifests that are to be placed in a cluster."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterstate.errors import DecodeError
+from clusterstate.objects import ObjectMeta, PriorityClass
+from kubescheduler.simulation.pods_to_place import read_pods_to_place
+
+
+def manifest(name: str, **spec: Any) -> dict[str, Any]:
+    """A pod of one container."""
+    containers = [{"name": "c", "image": "i"}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
+
+
+def written(path: Path, *objects: dict[str, Any]) -> str:
+    """The name of a file with a List of objects."""
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return str(path)
+
+
+def test_pods_are_read_for_the_cluster(tmp_path: Path) -> None:
+    """Pods get the cluster's priority classes and keep their manifests."""
+    path = written(tmp_path / "a.json", manifest("a", priorityClassName="high"), manifest("b"))
+    a, b = read_pods_to_place([path], [PriorityClass(ObjectMeta("high"), 9)]).pods
+    assert (a.priority, b.priority) == (9, 0)
+    assert a.manifest is not None
+    assert b.manifest is not None
+
+
+def test_as_they_are() -> None:
+    """Without defaulting nothing is filled in: the pod on standard input has no namespace."""
+    stdin = io.BytesIO(json.dumps(manifest("web")).encode())
+    [pod] = read_pods_to_place(["-"], None, stdin=stdin, defaulting=False).pods
+    assert pod.key == "/web"
+
+
+def test_a_pod_that_is_there_twice(tmp_path: Path) -> None:
+    """Two pods of one name are a fault."""
+    with pytest.raises(DecodeError, match="already in the same file"):
+        read_pods_to_place([written(tmp_path / "a.json", manifest("a"), manifest("a"))], None)
