@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
 from algorithmprovider import registry
 from algorithmprovider.registry import Registry
+from algorithmprovider.rule_docs import rule_text
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.resources import insufficient
 from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4
 from predicates.types import FitPredicateFactory
 from priorities.capacity_ratio import capacity_ratio_factory
 from priorities.node_label import node_label_factory
-from priorities.service_anti_affinity import service_anti_affinity_factory
+from priorities.service_anti_affinity import service_anti_affinity_factory, service_anti_affinity_factory_1_4
 from priorities.types import PriorityFactory
 
 RELEASE = "1.16"
 """Described in full; of the others, what differs."""
 OLD = "1.4"
 INSUFFICIENT = "Insufficient <resource>"
-OLD_ARGUMENTS = ("labelPreference", "serviceAntiAffinity")
-"""The arguments of 1.4's policies that make a priority."""
 GATES = ("EvenPodsSpread", "ResourceLimitsPriorityFunction", "TaintNodesByCondition")
 
 CUSTOM_PREDICATES: dict[str, FitPredicateFactory] = {
@@ -44,6 +43,57 @@ CUSTOM_PRIORITIES: dict[str, PriorityFactory] = {
     "serviceAntiAffinity": service_anti_affinity_factory("serviceAntiAffinity", ""),
 }
 """Argument of a policy entry → what it builds, under any name."""
+
+Maker = Callable[..., FitPredicateFactory | PriorityFactory]
+"""Makes a rule of a policy entry's name and argument; its docstring says what the rule does."""
+
+PREDICATE_MAKERS: dict[str, Maker] = {
+    "CheckNodeLabelPresence": label_presence_factory,
+    "CheckServiceAffinity": service_affinity_factory,
+}
+PREDICATE_MAKERS_1_4: dict[str, Maker] = {
+    "CheckNodeLabelPresence": label_presence_factory_1_4,
+    "CheckServiceAffinity": service_affinity_factory_1_4,
+}
+PRIORITY_MAKERS: dict[str, Maker] = {
+    "labelPreference": node_label_factory,
+    "requestedToCapacityRatioArguments": capacity_ratio_factory,
+    "serviceAntiAffinity": service_anti_affinity_factory,
+}
+PRIORITY_MAKERS_1_4: dict[str, Maker] = {
+    "labelPreference": node_label_factory,
+    "serviceAntiAffinity": service_anti_affinity_factory_1_4,
+}
+
+
+def predicate_texts() -> dict[str, str]:
+    """Name → what the predicate does in ``RELEASE``, of all that ``all_predicates`` has."""
+    return _texts({**all_predicates(), **PREDICATE_MAKERS})
+
+
+def predicate_texts_1_4() -> dict[str, str]:
+    """Name → what the predicate does differently in 1.4, empty if nothing; of those that only 1.4 has, what they do."""
+    return _texts({**predicates_1_4(), **PREDICATE_MAKERS_1_4}, {**all_predicates(), **PREDICATE_MAKERS})
+
+
+def priority_texts() -> dict[str, str]:
+    """Name of a priority, or of the argument that makes one → what it does in ``RELEASE``."""
+    return _texts(_priority_makers())
+
+
+def priority_texts_1_4() -> dict[str, str]:
+    """The same → what it does differently in 1.4, empty if nothing."""
+    makers = {name: factory.make for name, factory in registry(OLD).priorities.items()}
+    return _texts({**makers, **PRIORITY_MAKERS_1_4}, _priority_makers())
+
+
+def _priority_makers() -> dict[str, Callable[..., Any]]:
+    return {**{name: make for name, (make, _) in all_priorities().items()}, **PRIORITY_MAKERS}
+
+
+def _texts(rules: Mapping[str, Callable[..., Any]], newer: Mapping[str, Callable[..., Any]] = {}) -> dict[str, str]:
+    """newer: the rules of the release that is described in full; one that is the same there has nothing to add."""
+    return {name: "" if newer.get(name) is rule else rule_text(rule) for name, rule in rules.items()}
 
 
 def all_predicates() -> dict[str, FitPredicateFactory]:

@@ -173,21 +173,77 @@ def _of_node(
     name: str,
     check: Callable[[PodInfo, Snapshot], Verdict],
     applies: Callable[[PodInfo], bool] = applies_always,
-) -> FitPredicateFactory:
-    def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain_condition))
+) -> FitPredicate:
+    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain_condition))
 
-    return make
+
+def make_check_node_condition(_: PredicateArgs) -> FitPredicate:
+    """Fails where condition Ready is not True, where NetworkUnavailable is not False, and on cordoned nodes; all that
+    hold are reported. Conditions that a node does not have are fine. It exists, mandatory, only with the feature gate
+    TaintNodesByCondition off; CheckNodeUnschedulable takes its place otherwise, and conditions then count as the taints
+    that the node controller makes of them.
+
+    Upstream: 1.16 CheckNodeConditionPredicate.
+    """
+    return _of_node("CheckNodeCondition", check_node_condition)
+
+
+def make_check_node_memory_pressure(_: PredicateArgs) -> FitPredicate:
+    """Keeps best-effort pods (no cpu or memory request or limit anywhere) off nodes with condition MemoryPressure True.
+
+    Upstream: 1.16 CheckNodeMemoryPressurePredicate.
+    """
+    return _of_node("CheckNodeMemoryPressure", check_node_memory_pressure, is_best_effort)
+
+
+def make_check_node_disk_pressure(_: PredicateArgs) -> FitPredicate:
+    """Fails where condition DiskPressure is True.
+
+    Upstream: 1.16 CheckNodeDiskPressurePredicate.
+    """
+    return _of_node("CheckNodeDiskPressure", check_node_disk_pressure)
+
+
+def make_check_node_pid_pressure(_: PredicateArgs) -> FitPredicate:
+    """Fails where condition PIDPressure is True.
+
+    Upstream: 1.16 CheckNodePIDPressurePredicate.
+    """
+    return _of_node("CheckNodePIDPressure", check_node_pid_pressure)
+
+
+def make_check_node_memory_pressure_1_4(_: PredicateArgs) -> FitPredicate:
+    """Runs by default. Any condition of the type that is True counts, not only the last.
+
+    Upstream: 1.4 CheckNodeMemoryPressurePredicate.
+    """
+    return _of_node("CheckNodeMemoryPressure", check_node_memory_pressure_1_4, is_best_effort)
+
+
+def make_check_node_disk_pressure_1_4(_: PredicateArgs) -> FitPredicate:
+    """Runs by default. Any condition of the type that is True counts, not only the last.
+
+    Upstream: 1.4 CheckNodeDiskPressurePredicate.
+    """
+    return _of_node("CheckNodeDiskPressure", check_node_disk_pressure_1_4)
+
+
+def make_check_node_inode_pressure(_: PredicateArgs) -> FitPredicate:
+    """Fails where condition InodePressure is True. Only 1.4 has it.
+
+    Upstream: 1.4 CheckNodeInodePressurePredicate.
+    """
+    return _of_node("CheckNodeInodePressure", check_node_inode_pressure)
 
 
 CONDITIONS: dict[str, FitPredicateFactory] = {
-    "CheckNodeCondition": _of_node("CheckNodeCondition", check_node_condition),
-    "CheckNodeMemoryPressure": _of_node("CheckNodeMemoryPressure", check_node_memory_pressure, is_best_effort),
-    "CheckNodeDiskPressure": _of_node("CheckNodeDiskPressure", check_node_disk_pressure),
-    "CheckNodePIDPressure": _of_node("CheckNodePIDPressure", check_node_pid_pressure),
+    "CheckNodeCondition": make_check_node_condition,
+    "CheckNodeMemoryPressure": make_check_node_memory_pressure,
+    "CheckNodeDiskPressure": make_check_node_disk_pressure,
+    "CheckNodePIDPressure": make_check_node_pid_pressure,
 }
 CONDITIONS_1_4: dict[str, FitPredicateFactory] = {
-    "CheckNodeMemoryPressure": _of_node("CheckNodeMemoryPressure", check_node_memory_pressure_1_4, is_best_effort),
-    "CheckNodeDiskPressure": _of_node("CheckNodeDiskPressure", check_node_disk_pressure_1_4),
-    "CheckNodeInodePressure": _of_node("CheckNodeInodePressure", check_node_inode_pressure),
+    "CheckNodeMemoryPressure": make_check_node_memory_pressure_1_4,
+    "CheckNodeDiskPressure": make_check_node_disk_pressure_1_4,
+    "CheckNodeInodePressure": make_check_node_inode_pressure,
 }

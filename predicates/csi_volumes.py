@@ -149,7 +149,12 @@ def explain_limits(csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS) -> E
     return explain
 
 
-def _make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
+def make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
+    """Counts the volumes of each CSI driver on the node together with the pod's own. Limits are those of the node's
+    CSINode, otherwise allocatable `attachable-volumes-csi-<driver>`; a driver without a limit is not counted.
+
+    Upstream: 1.16 CSIMaxVolumeLimitChecker.
+    """
     csi_nodes = CSINodeLimits()
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
@@ -164,4 +169,4 @@ def _make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
     )
 
 
-CSI_VOLUMES: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": _make_max_csi_volume_count}
+CSI_VOLUMES: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": make_max_csi_volume_count}

@@ -237,7 +237,12 @@ EVIDENCE = predicate_evidence("NoDiskConflict", explain_disks(exclusive_disks))
 EVIDENCE_1_4 = predicate_evidence("NoDiskConflict", explain_disks(exclusive_disks_1_4))
 
 
-def _make_no_disk_conflict(_: PredicateArgs) -> FitPredicate:
+def make_no_disk_conflict(_: PredicateArgs) -> FitPredicate:
+    """Fails where a pod on the node mounts the same disk: a GCE disk, RBD image or iSCSI target unless both mounts are
+    read-only, an EBS volume always. Only volumes written in the pods themselves count, not claims.
+
+    Upstream: 1.16 NoDiskConflict.
+    """
     return FitPredicate("NoDiskConflict", no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE)
 
 
@@ -246,11 +251,15 @@ def uses_exclusive_disks_1_4(pod: PodInfo) -> bool:
     return bool(exclusive_disks_1_4(pod.spec))
 
 
-def _make_no_disk_conflict_1_4(_: PredicateArgs) -> FitPredicate:
+def make_no_disk_conflict_1_4(_: PredicateArgs) -> FitPredicate:
+    """iSCSI targets are not looked at.
+
+    Upstream: 1.4 NoDiskConflict.
+    """
     return FitPredicate(
         "NoDiskConflict", no_disk_conflict_1_4, Reads.PODS, uses_exclusive_disks_1_4, evidence=EVIDENCE_1_4
     )
 
 
-DISKS: dict[str, FitPredicateFactory] = {"NoDiskConflict": _make_no_disk_conflict}
-DISKS_1_4: dict[str, FitPredicateFactory] = {"NoDiskConflict": _make_no_disk_conflict_1_4}
+DISKS: dict[str, FitPredicateFactory] = {"NoDiskConflict": make_no_disk_conflict}
+DISKS_1_4: dict[str, FitPredicateFactory] = {"NoDiskConflict": make_no_disk_conflict_1_4}

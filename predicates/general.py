@@ -91,16 +91,26 @@ EVIDENCE_1_4 = predicate_evidence(
 )
 
 
-def _make_general_predicates(args: PredicateArgs) -> FitPredicate:
+def make_general_predicates(args: PredicateArgs) -> FitPredicate:
+    """PodFitsResources, HostName, PodFitsHostPorts and MatchNodeSelector, in this order. All four are always run, so a
+    node may report reasons of several of them.
+
+    Upstream: 1.16 GeneralPredicates.
+    """
+
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return general_predicates(pod, snapshot, args.ignored_resources)
 
     return FitPredicate("GeneralPredicates", check, alone=wants_none, evidence=EVIDENCE)
 
 
-def _make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
+def make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
+    """The parts as they are in 1.4; all four are always run.
+
+    Upstream: 1.4 GeneralPredicates.
+    """
     return FitPredicate("GeneralPredicates", general_predicates_1_4, evidence=EVIDENCE_1_4)
 
 
-GENERAL: dict[str, FitPredicateFactory] = {"GeneralPredicates": _make_general_predicates}
-GENERAL_1_4: dict[str, FitPredicateFactory] = {"GeneralPredicates": _make_general_predicates_1_4}
+GENERAL: dict[str, FitPredicateFactory] = {"GeneralPredicates": make_general_predicates}
+GENERAL_1_4: dict[str, FitPredicateFactory] = {"GeneralPredicates": make_general_predicates_1_4}

@@ -253,7 +253,14 @@ def _domain(snapshot: Snapshot, key: str) -> str:
     return f"{key}={label_text(label_of(snapshot, key))}"
 
 
-def _make(_: PredicateArgs) -> FitPredicate:
+def make_match_inter_pod_affinity(_: PredicateArgs) -> FitPredicate:
+    """Three steps, the first that fails is reported: required anti-affinity of running pods against this pod; the pod's
+    own required affinity, for which one and the same running pod must match all terms; its own required anti-affinity.
+    If no running pod matches the affinity terms and the pod matches them itself, it may be the first of its group
+    anywhere.
+
+    Upstream: 1.16 InterPodAffinityMatches.
+    """
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
     return FitPredicate(
         "MatchInterPodAffinity",
@@ -265,4 +272,4 @@ def _make(_: PredicateArgs) -> FitPredicate:
     )
 
 
-INTERPOD: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}
+INTERPOD: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": make_match_inter_pod_affinity}

@@ -197,7 +197,13 @@ def _keepers(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> str:
     return few(tuple(dict.fromkeys(found))) or "none"
 
 
-def _make(args: PredicateArgs) -> FitPredicate:
+def make_match_inter_pod_affinity_1_4(args: PredicateArgs) -> FitPredicate:
+    """Each required term is judged on its own, the rule for the first of a group too. An empty topologyKey stands for
+    any of `--failure-domains`; empty label values are no topology. Of a running pod with several anti-affinity terms, a
+    match of any one counts under the topology key of its last term.
+
+    Upstream: 1.4 InterPodAffinityMatches.
+    """
     failure_domains = args.failure_domains
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
@@ -215,4 +221,4 @@ def _make(args: PredicateArgs) -> FitPredicate:
     )
 
 
-INTERPOD_1_4: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": _make}
+INTERPOD_1_4: dict[str, FitPredicateFactory] = {"MatchInterPodAffinity": make_match_inter_pod_affinity_1_4}

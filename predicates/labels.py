@@ -45,13 +45,19 @@ def check_node_labels(present: tuple[str, ...], absent: tuple[str, ...], snapsho
 
 
 def label_presence_factory(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
-    """The predicate that a policy entry with ``labelsPresence`` builds under its own name."""
+    """From a policy's `labelsPresence` argument. With `presence: true` every listed label must exist on the node, with
+    `presence: false` none may. Values do not matter.
 
+    Upstream: 1.16 NewNodeLabelPredicate. name: that of the policy's entry.
+    """
     return _factory(name, labels, presence, check_node_label_presence)
 
 
 def label_presence_factory_1_4(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
-    """The same in 1.4."""
+    """Any name works.
+
+    Upstream: 1.4 NewNodeLabelPredicate. The arguments are those of ``label_presence_factory``.
+    """
     return _factory(name, labels, presence, check_node_label_presence_1_4)
 
 

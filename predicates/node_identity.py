@@ -211,21 +211,50 @@ def _of_node(
     check: Callable[[PodInfo, Snapshot], Verdict],
     applies: Callable[[PodInfo], bool],
     explain: Explain,
-) -> FitPredicateFactory:
-    def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))
+) -> FitPredicate:
+    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))
 
-    return make
+
+def make_host_name(_: PredicateArgs) -> FitPredicate:
+    """A pod whose manifest names a node (`spec.nodeName`) fits only the node of that name. Hostname labels do not
+    count.
+
+    Upstream: 1.16 PodFitsHost.
+    """
+    return _of_node("HostName", pod_fits_host, names_a_node, explain_host)
+
+
+def make_match_node_selector(_: PredicateArgs) -> FitPredicate:
+    """Passes where all of `spec.nodeSelector` and at least one term of the required node affinity match. A term without
+    expressions matches nothing; a term that is invalid is passed over. The only field for `matchFields` is
+    `metadata.name`.
+
+    Upstream: 1.16 PodMatchNodeSelector.
+    """
+    return _of_node("MatchNodeSelector", pod_match_node_selector, selects_nodes, explain_selection)
+
+
+def make_host_name_1_4(_: PredicateArgs) -> FitPredicate:
+    """The rule is the same; its reason is its name.
+
+    Upstream: 1.4 PodFitsHost.
+    """
+    return _of_node("HostName", pod_fits_host_1_4, names_a_node, explain_host)
+
+
+def make_match_node_selector_1_4(_: PredicateArgs) -> FitPredicate:
+    """Affinity is an annotation. One that cannot be read makes the predicate fail.
+
+    Upstream: 1.4 PodSelectorMatches.
+    """
+    return _of_node("MatchNodeSelector", pod_match_node_selector_1_4, selects_nodes_1_4, explain_selection_1_4)
 
 
 NODE_IDENTITY: dict[str, FitPredicateFactory] = {
-    "HostName": _of_node("HostName", pod_fits_host, names_a_node, explain_host),
-    "MatchNodeSelector": _of_node("MatchNodeSelector", pod_match_node_selector, selects_nodes, explain_selection),
+    "HostName": make_host_name,
+    "MatchNodeSelector": make_match_node_selector,
 }
-
 NODE_IDENTITY_1_4: dict[str, FitPredicateFactory] = {
-    "HostName": _of_node("HostName", pod_fits_host_1_4, names_a_node, explain_host),
-    "MatchNodeSelector": _of_node(
-        "MatchNodeSelector", pod_match_node_selector_1_4, selects_nodes_1_4, explain_selection_1_4
-    ),
+    "HostName": make_host_name_1_4,
+    "MatchNodeSelector": make_match_node_selector_1_4,
 }

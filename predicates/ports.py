@@ -183,40 +183,67 @@ def port_text(port: HostPort) -> str:
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _named(name: str) -> FitPredicateFactory:
-    def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(
-            name,
-            pod_fits_host_ports,
-            Reads.PODS,
-            wants_host_ports,
-            wants_none,
-            evidence=predicate_evidence(name, explain_ports(host_ports)),
-        )
+def _named(name: str) -> FitPredicate:
+    return FitPredicate(
+        name,
+        pod_fits_host_ports,
+        Reads.PODS,
+        wants_host_ports,
+        wants_none,
+        evidence=predicate_evidence(name, explain_ports(host_ports)),
+    )
 
-    return make
+
+def make_pod_fits_host_ports(_: PredicateArgs) -> FitPredicate:
+    """Fails where a pod on the node holds a host port that this pod wants: same protocol, same port, and the same host
+    IP or one of the two `0.0.0.0`. Init containers do not count.
+
+    Upstream: 1.16 PodFitsHostPorts.
+    """
+    return _named("PodFitsHostPorts")
+
+
+def make_pod_fits_ports(_: PredicateArgs) -> FitPredicate:
+    """An old name of PodFitsHostPorts. 1.16 accepts it in a policy and never runs it.
+
+    Upstream: 1.16 defaults.go, registered for backwards compatibility and missing in the ordering.
+    """
+    return _named("PodFitsPorts")
 
 
 PORTS: dict[str, FitPredicateFactory] = {
-    "PodFitsHostPorts": _named("PodFitsHostPorts"),
-    "PodFitsPorts": _named("PodFitsPorts"),
+    "PodFitsHostPorts": make_pod_fits_host_ports,
+    "PodFitsPorts": make_pod_fits_ports,
 }
 
 
-def _named_1_4(name: str) -> FitPredicateFactory:
-    def make(_: PredicateArgs) -> FitPredicate:
-        return FitPredicate(
-            name,
-            pod_fits_host_ports_1_4,
-            Reads.PODS,
-            wants_host_port_numbers,
-            evidence=predicate_evidence(name, explain_ports_1_4),
-        )
+def _named_1_4(name: str) -> FitPredicate:
+    return FitPredicate(
+        name,
+        pod_fits_host_ports_1_4,
+        Reads.PODS,
+        wants_host_port_numbers,
+        evidence=predicate_evidence(name, explain_ports_1_4),
+    )
 
-    return make
+
+def make_pod_fits_host_ports_1_4(_: PredicateArgs) -> FitPredicate:
+    """The port number decides, whatever IP and protocol are.
+
+    Upstream: 1.4 PodFitsHostPorts.
+    """
+    return _named_1_4("PodFitsHostPorts")
+
+
+def make_pod_fits_ports_1_4(_: PredicateArgs) -> FitPredicate:
+    """PodFitsHostPorts under an old name; 1.4 runs it where a policy asks for it.
+
+    Upstream: 1.4 defaults.go, registered for backwards compatibility.
+    """
+    return _named_1_4("PodFitsPorts")
 
 
 PORTS_1_4: dict[str, FitPredicateFactory] = {
-    "PodFitsHostPorts": _named_1_4("PodFitsHostPorts"),
-    "PodFitsPorts": _named_1_4("PodFitsPorts"),
+    "PodFitsHostPorts": make_pod_fits_host_ports_1_4,
+    "PodFitsPorts": make_pod_fits_ports_1_4,
 }

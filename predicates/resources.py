@@ -200,16 +200,28 @@ def explain_shortage_1_36(backed: Backed, pod: PodInfo, snapshot: Snapshot, reas
 EVIDENCE = predicate_evidence("PodFitsResources", explain_shortage)
 
 
-def _make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
+def make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
+    """Fails where the node already runs as many pods as it allows, or where allocatable < requested + asked for. A pod
+    asks for the sum of its containers or for its largest init container, whichever is more. Once a pod asks for
+    anything at all, cpu, memory and ephemeral-storage are all tested, also those it does not ask for. Extended
+    resources that an extender manages with `ignoredByScheduler` are not tested.
+
+    Upstream: 1.16 PodFitsResources.
+    """
+
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return pod_fits_resources(pod, snapshot, args.ignored_resources)
 
     return FitPredicate("PodFitsResources", check, evidence=EVIDENCE)
 
 
-def _make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
+def make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
+    """Cpu, memory and GPUs (`alpha.kubernetes.io/nvidia-gpu`) are all that is tested.
+
+    Upstream: 1.4 PodFitsResources.
+    """
     return FitPredicate("PodFitsResources", pod_fits_resources_1_4, evidence=EVIDENCE)
 
 
-RESOURCES: dict[str, FitPredicateFactory] = {"PodFitsResources": _make_pod_fits_resources}
-RESOURCES_1_4: dict[str, FitPredicateFactory] = {"PodFitsResources": _make_pod_fits_resources_1_4}
+RESOURCES: dict[str, FitPredicateFactory] = {"PodFitsResources": make_pod_fits_resources}
+RESOURCES_1_4: dict[str, FitPredicateFactory] = {"PodFitsResources": make_pod_fits_resources_1_4}

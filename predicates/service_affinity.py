@@ -108,13 +108,20 @@ def _row_of_first_service_pod(pod: PodInfo, selector: Labels | None, snapshot: S
 
 
 def service_affinity_factory(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
-    """The predicate that a policy entry with ``serviceAffinity`` builds under its own name."""
+    """From a policy's `serviceAffinity` argument. The node must have the values that the pod's nodeSelector gives for
+    the listed labels; for labels that it leaves open, and if the pod has a service, the values of the node of one
+    running pod of the same namespace that carries all of this pod's labels.
 
+    Upstream: 1.16 NewServiceAffinityPredicate. name: that of the policy's entry.
+    """
     return _factory(name, labels, check_service_affinity, wanted_labels)
 
 
 def service_affinity_factory_1_4(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
-    """The same in 1.4."""
+    """The peers are the pods that the pod's first service selects. Any name works.
+
+    Upstream: 1.4 NewServiceAffinityPredicate. The arguments are those of ``service_affinity_factory``.
+    """
     return _factory(name, labels, check_service_affinity_1_4, wanted_labels_1_4)
 
 

@@ -86,10 +86,16 @@ def _applies(pod: PodInfo) -> bool:
 EVIDENCE = predicate_evidence("EvenPodsSpread", explain_spread)
 
 
-def _make(_: PredicateArgs) -> FitPredicate:
+def make_even_pods_spread(_: PredicateArgs) -> FitPredicate:
+    """For each of the pod's `topologySpreadConstraints` with DoNotSchedule: pods that match in the node's domain, plus
+    the pod itself if it matches, minus those in the emptiest domain, may not exceed maxSkew. Only nodes count that
+    carry all topology keys and that the pod's node affinity picks. A node without the key fails.
+
+    Upstream: 1.16 EvenPodsSpreadPredicate.
+    """
     return FitPredicate(
         "EvenPodsSpread", even_pods_spread, LOCAL | Reads.ALL_NODES | Reads.ALL_PODS, _applies, evidence=EVIDENCE
     )
 
 
-SPREAD: dict[str, FitPredicateFactory] = {"EvenPodsSpread": _make}
+SPREAD: dict[str, FitPredicateFactory] = {"EvenPodsSpread": make_even_pods_spread}

@@ -90,7 +90,13 @@ def explain_binding(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     return Unmet(tuple(needs))
 
 
-def _make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
+def make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
+    """For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their
+    first consumer must find a volume there, or a class that can provision one. A claim that is unbound and does not
+    wait is an error that ends the attempt: `pod has unbound immediate PersistentVolumeClaims`.
+
+    Upstream: 1.16 VolumeBindingChecker.
+    """
     return FitPredicate(
         "CheckVolumeBinding",
         check_volume_binding,
@@ -100,4 +106,4 @@ def _make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
     )
 
 
-VOLUME_BINDING: dict[str, FitPredicateFactory] = {"CheckVolumeBinding": _make_check_volume_binding}
+VOLUME_BINDING: dict[str, FitPredicateFactory] = {"CheckVolumeBinding": make_check_volume_binding}

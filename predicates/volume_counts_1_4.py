@@ -121,26 +121,39 @@ def _errors(snapshot: Snapshot, erring: Mask, disk: DiskType) -> Verdict:
     return verdict
 
 
-def _of(name: str, disk: DiskType) -> FitPredicateFactory:
+def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
     def applies(pod: PodInfo) -> bool:
         return has_claims(pod) or any(isinstance(volume, disk.source) for volume in pod.spec.volumes)
 
-    def make(args: PredicateArgs) -> FitPredicate:
-        def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-            return max_volume_count_1_4(pod, snapshot, disk, args.max_pd_volumes)
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return max_volume_count_1_4(pod, snapshot, disk, args.max_pd_volumes)
 
-        return FitPredicate(
-            name,
-            check,
-            LOCAL | Reads.STORAGE,
-            applies,
-            evidence=predicate_evidence(name, explain_count_1_4(disk, args.max_pd_volumes)),
-        )
+    return FitPredicate(
+        name,
+        check,
+        LOCAL | Reads.STORAGE,
+        applies,
+        evidence=predicate_evidence(name, explain_count_1_4(disk, args.max_pd_volumes)),
+    )
 
-    return make
+
+def make_max_ebs_volume_count_1_4(args: PredicateArgs) -> FitPredicate:
+    """The limit is `KUBE_MAX_PD_VOLS`, otherwise 39; allocatable is not asked.
+
+    Upstream: 1.4 MaxPDVolumeCountChecker with EBSVolumeFilter.
+    """
+    return _counting("MaxEBSVolumeCount", EBS, args)
+
+
+def make_max_gce_pd_volume_count_1_4(args: PredicateArgs) -> FitPredicate:
+    """The limit is `KUBE_MAX_PD_VOLS`, otherwise 16; allocatable is not asked.
+
+    Upstream: 1.4 MaxPDVolumeCountChecker with GCEPDVolumeFilter.
+    """
+    return _counting("MaxGCEPDVolumeCount", GCE_PD, args)
 
 
 VOLUME_COUNTS_1_4: dict[str, FitPredicateFactory] = {
-    "MaxEBSVolumeCount": _of("MaxEBSVolumeCount", EBS),
-    "MaxGCEPDVolumeCount": _of("MaxGCEPDVolumeCount", GCE_PD),
+    "MaxEBSVolumeCount": make_max_ebs_volume_count_1_4,
+    "MaxGCEPDVolumeCount": make_max_gce_pd_volume_count_1_4,
 }

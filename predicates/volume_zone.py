@@ -261,7 +261,12 @@ def explain_zones_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
+def make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
+    """The zone and region labels (`failure-domain.beta.kubernetes.io/…`) of the volumes behind the pod's claims must
+    agree with those of the node. A node without these labels passes.
+
+    Upstream: 1.16 VolumeZoneChecker.
+    """
     return FitPredicate(
         "NoVolumeZoneConflict",
         no_volume_zone_conflict,
@@ -271,7 +276,11 @@ def _make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
     )
 
 
-def _make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
+def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
+    """Zone and region labels are compared as they are, a label that the node lacks as an empty one.
+
+    Upstream: 1.4 VolumeZoneChecker.
+    """
     return FitPredicate(
         "NoVolumeZoneConflict",
         no_volume_zone_conflict_1_4,
@@ -281,5 +290,5 @@ def _make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
     )
 
 
-VOLUME_ZONE: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": _make_no_volume_zone_conflict}
-VOLUME_ZONE_1_4: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": _make_no_volume_zone_conflict_1_4}
+VOLUME_ZONE: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": make_no_volume_zone_conflict}
+VOLUME_ZONE_1_4: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": make_no_volume_zone_conflict_1_4}

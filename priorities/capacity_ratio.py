@@ -133,9 +133,11 @@ def capacity_ratio_factory(
     resources: Iterable[tuple[str, int]] = (),
     heading: str = "argument-requestedtocapacityratioarguments",
 ) -> PriorityFactory:
-    """The priority that a policy entry with ``requestedToCapacityRatioArguments`` builds under its own name.
+    """RequestedToCapacityRatioPriority with the curve `shape` and the weights `resources` (default: cpu 1, memory 1).
+    Points must rise in utilisation; between two of them the score is interpolated and truncated toward the earlier one.
 
-    shape: points of (utilization, score); resources: (name, weight); heading: where its page has it.
+    Upstream: 1.16 RequestedToCapacityRatioResourceAllocationPriority, under the name of the policy's entry. shape:
+    points of (utilization, score); resources: (name, weight); heading: where its page has it.
     Raises ConfigError for a faulty shape.
     """
     error = shape_error(shape)
@@ -155,8 +157,16 @@ def capacity_ratio_factory(
     return make
 
 
+def make_requested_to_capacity_ratio(args: PriorityArgs) -> PriorityConfig:
+    """A curve of utilisation (0–100 %) gives a score to each resource, the weighted mean of the scores above 0 is
+    rounded, halves up. The default curve falls from 10 at 0 % to 0 at 100 %, over cpu and memory alike; the argument
+    `requestedToCapacityRatioArguments` sets another.
+
+    Upstream: 1.16 RequestedToCapacityRatioResourceAllocationPriorityDefault.
+    """
+    return capacity_ratio_factory(UPSTREAM, heading="requestedtocapacityratiopriority")(args)
+
+
 CAPACITY_RATIO: dict[str, PriorityConfigFactory] = {
-    "RequestedToCapacityRatioPriority": PriorityConfigFactory(
-        capacity_ratio_factory(UPSTREAM, heading="requestedtocapacityratiopriority")
-    )
+    "RequestedToCapacityRatioPriority": PriorityConfigFactory(make_requested_to_capacity_ratio)
 }

@@ -168,7 +168,14 @@ def stretched_formula(best: int, here: int, low: int, high: int) -> str:
     return "0" if low == high else f"trunc({best} * (({here} - {low}) / ({high} - {low})))"
 
 
-def _make(args: PriorityArgs) -> PriorityConfig:
+def make_inter_pod_affinity(args: PriorityArgs) -> PriorityConfig:
+    """Each running pod adds to all nodes of its topology domain: +weight or -weight for this pod's preferred
+    (anti-)affinity terms that match it, the same for its own preferred terms that match this pod, and the hard pod
+    affinity weight for its own required affinity terms that match this pod. With lo = min(0, lowest sum) and hi =
+    max(0, highest sum) the score is 10·(sum - lo)/(hi - lo), truncated; 0 everywhere if hi = lo.
+
+    Upstream: 1.16 CalculateInterPodAffinityPriority.
+    """
     hard_weight = args.hard_pod_affinity_symmetric_weight
 
     def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -186,4 +193,6 @@ def _make(args: PriorityArgs) -> PriorityConfig:
     )
 
 
-INTERPOD: dict[str, PriorityConfigFactory] = {"InterPodAffinityPriority": PriorityConfigFactory(_make)}
+INTERPOD: dict[str, PriorityConfigFactory] = {
+    "InterPodAffinityPriority": PriorityConfigFactory(make_inter_pod_affinity)
+}

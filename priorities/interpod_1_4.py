@@ -142,7 +142,12 @@ def _explain(hard_weight: int, failure_domains: Domains) -> Explain:
     return explain
 
 
-def _make(args: PriorityArgs) -> PriorityConfig:
+def make_inter_pod_affinity_1_4(args: PriorityArgs) -> PriorityConfig:
+    """An empty topologyKey stands for any of `--failure-domains`; empty label values are no topology. A running pod on
+    an unknown node is an error if it counts.
+
+    Upstream: 1.4 CalculateInterPodAffinityPriority.
+    """
     hard_weight, failure_domains = args.hard_pod_affinity_symmetric_weight, args.failure_domains
 
     def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -161,4 +166,6 @@ def _make(args: PriorityArgs) -> PriorityConfig:
     )
 
 
-INTERPOD_1_4: dict[str, PriorityConfigFactory] = {"InterPodAffinityPriority": PriorityConfigFactory(_make)}
+INTERPOD_1_4: dict[str, PriorityConfigFactory] = {
+    "InterPodAffinityPriority": PriorityConfigFactory(make_inter_pod_affinity_1_4)
+}

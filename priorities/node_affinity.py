@@ -71,7 +71,12 @@ def _explain(terms_of: Callable[[PodInfo], Terms], weights: Callable[[Terms, Sna
     return explain
 
 
-def _make_node_affinity(_: PriorityArgs) -> PriorityConfig:
+def make_node_affinity(_: PriorityArgs) -> PriorityConfig:
+    """The weights of the preferred node affinity terms that match the node, added up; then 10·sum / highest sum, in
+    integers. A term without matchExpressions matches nothing.
+
+    Upstream: 1.16 CalculateNodeAffinityPriorityMap and its reduce function.
+    """
     """Upstream: 1.16 CalculateNodeAffinityPriorityMap and NormalizeReduce(10, false)."""
     return PriorityConfig(
         "NodeAffinityPriority",
@@ -123,7 +128,11 @@ def no_preference_1_4(pod: PodInfo) -> int | None:
     return None if affinity_error(pod.spec) is not None else no_preference(pod)
 
 
-def _make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
+def make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
+    """10·(sum / highest sum) in floating point, truncated.
+
+    Upstream: 1.4 CalculateNodeAffinityPriority.
+    """
     """Upstream: 1.4 CalculateNodeAffinityPriority."""
     return PriorityConfig(
         "NodeAffinityPriority",
@@ -188,7 +197,7 @@ def no_term_counts(added: Terms, pod: PodInfo) -> int | None:
 
 # --- maps ----------------------------------------------------------------------------------
 
-NODE_AFFINITY: dict[str, PriorityConfigFactory] = {"NodeAffinityPriority": PriorityConfigFactory(_make_node_affinity)}
+NODE_AFFINITY: dict[str, PriorityConfigFactory] = {"NodeAffinityPriority": PriorityConfigFactory(make_node_affinity)}
 NODE_AFFINITY_1_4: dict[str, PriorityConfigFactory] = {
-    "NodeAffinityPriority": PriorityConfigFactory(_make_node_affinity_1_4)
+    "NodeAffinityPriority": PriorityConfigFactory(make_node_affinity_1_4)
 }

@@ -176,14 +176,53 @@ BALANCED_1_4 = _explain_balance(f"trunc({MAX_PRIORITY} - {{}} * {MAX_PRIORITY})"
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain: Explain) -> PriorityConfigFactory:
-    def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, function, evidence=priority_evidence(name, explain))
-
-    return PriorityConfigFactory(make)
+def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain: Explain) -> PriorityConfig:
+    return PriorityConfig(name, function, evidence=priority_evidence(name, explain))
 
 
-def _with_volumes(args: PriorityArgs) -> PriorityConfig:
+def make_least_requested(_: PriorityArgs) -> PriorityConfig:
+    """The mean over cpu and memory of 10·(A - T)/A, in integers: best where most is free. A resource with A = 0 or
+    T > A counts 0.
+
+    T is what the node's pods ask for, this pod included, and A is allocatable. A container that does not ask counts as
+    100 millicores and 200 MiB.
+
+    Upstream: 1.4 and 1.16 LeastRequestedPriority.
+    """
+    return _local("LeastRequestedPriority", least_requested, LEAST)
+
+
+def make_most_requested(_: PriorityArgs) -> PriorityConfig:
+    """The mean over cpu and memory of 10·T/A, in integers: best where least is free. A resource with A = 0 or T > A
+    counts 0.
+
+    T is what the node's pods ask for, this pod included, and A is allocatable. A container that does not ask counts as
+    100 millicores and 200 MiB.
+
+    Upstream: 1.4 and 1.16 MostRequestedPriority.
+    """
+    return _local("MostRequestedPriority", most_requested, MOST)
+
+
+def make_balanced_resource_allocation(_: PriorityArgs) -> PriorityConfig:
+    """10·(1 - |T_cpu/A_cpu - T_memory/A_memory|), truncated: best where cpu and memory would be used alike. 0 where one
+    of the two would be used up. With 1.16's feature gate BalanceAttachedNodeVolumes, where a Max…VolumeCount predicate
+    counted the pod's disks: 10·(1 - variance) of the shares of cpu, memory and attachable disks.
+
+    T is what the node's pods ask for, this pod included, and A is allocatable. A container that does not ask counts as
+    100 millicores and 200 MiB.
+
+    Upstream: 1.16 BalancedResourceAllocation.
+    """
+    return _local(BALANCED_NAME, balanced_resource_allocation, BALANCED)
+
+
+def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
+    """The shares of cpu, memory and attachable disks are balanced, where a Max…VolumeCount predicate counted the pod's
+    disks; those of cpu and memory elsewhere.
+
+    Upstream: 1.16 BalancedResourceAllocation with the feature gate BalanceAttachedNodeVolumes.
+    """
     return PriorityConfig(
         BALANCED_NAME,
         partial(balance_with_volumes, args.attached),
@@ -193,14 +232,24 @@ def _with_volumes(args: PriorityArgs) -> PriorityConfig:
     )
 
 
+def make_balanced_resource_allocation_1_4(_: PriorityArgs) -> PriorityConfig:
+    """10 - |…|·10, which rounds otherwise: for 0.9 and 0.1 it is 2, in 1.16 it is 1.
+
+    Upstream: 1.4 BalancedResourceAllocation.
+    """
+    return _local(BALANCED_NAME, balanced_resource_allocation_1_4, BALANCED_1_4)
+
+
 REQUESTED: dict[str, PriorityConfigFactory] = {
-    "LeastRequestedPriority": _local("LeastRequestedPriority", least_requested, LEAST),
-    "MostRequestedPriority": _local("MostRequestedPriority", most_requested, MOST),
-    BALANCED_NAME: _local(BALANCED_NAME, balanced_resource_allocation, BALANCED),
+    "LeastRequestedPriority": PriorityConfigFactory(make_least_requested),
+    "MostRequestedPriority": PriorityConfigFactory(make_most_requested),
+    BALANCED_NAME: PriorityConfigFactory(make_balanced_resource_allocation),
 }
 REQUESTED_1_4: dict[str, PriorityConfigFactory] = {
     **REQUESTED,
-    BALANCED_NAME: _local(BALANCED_NAME, balanced_resource_allocation_1_4, BALANCED_1_4),
+    BALANCED_NAME: PriorityConfigFactory(make_balanced_resource_allocation_1_4),
 }
-BALANCED_WITH_VOLUMES: dict[str, PriorityConfigFactory] = {BALANCED_NAME: PriorityConfigFactory(_with_volumes)}
+BALANCED_WITH_VOLUMES: dict[str, PriorityConfigFactory] = {
+    BALANCED_NAME: PriorityConfigFactory(make_balanced_with_volumes)
+}
 """The same with 1.16's gate BalanceAttachedNodeVolumes."""

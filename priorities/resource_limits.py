@@ -47,7 +47,11 @@ def unlimited(pod: PodInfo) -> int | None:
     return None if any(pod.usage.limits) else 0
 
 
-def _make_resource_limits(_: PriorityArgs) -> PriorityConfig:
+def make_resource_limits(_: PriorityArgs) -> PriorityConfig:
+    """1 where the pod's cpu limit or its memory limit is set and no more than allocatable, otherwise 0.
+
+    Upstream: 1.16 ResourceLimitsPriorityMap.
+    """
     return PriorityConfig(
         "ResourceLimitsPriority",
         resource_limits,
@@ -58,5 +62,5 @@ def _make_resource_limits(_: PriorityArgs) -> PriorityConfig:
 
 
 RESOURCE_LIMITS: dict[str, PriorityConfigFactory] = {
-    "ResourceLimitsPriority": PriorityConfigFactory(_make_resource_limits)
+    "ResourceLimitsPriority": PriorityConfigFactory(make_resource_limits)
 }

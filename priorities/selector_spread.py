@@ -201,17 +201,37 @@ SELECTOR_SPREAD_1_20_EVIDENCE = plugin_evidence(
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _named(name: str) -> PriorityConfigFactory:
-    def make(_: PriorityArgs) -> PriorityConfig:
-        evidence = priority_evidence(
-            name, explain_counts(matching_pods, selectors_of), _explain_spread(zone_of, MAX_PRIORITY)
-        )
-        return PriorityConfig(name, matching_pods, spread_scores, LOCAL | Reads.SERVICES, evidence=evidence)
+def _named(name: str) -> PriorityConfig:
+    evidence = priority_evidence(
+        name, explain_counts(matching_pods, selectors_of), _explain_spread(zone_of, MAX_PRIORITY)
+    )
+    return PriorityConfig(name, matching_pods, spread_scores, LOCAL | Reads.SERVICES, evidence=evidence)
 
-    return PriorityConfigFactory(make)
+
+def make_selector_spread(_: PriorityArgs) -> PriorityConfig:
+    """Away from the pods of the same services, ReplicationControllers, ReplicaSets and StatefulSets. Pods of the
+    namespace that match all of their selectors are counted per node and per zone; with m the largest count among the
+    nodes that fit:
+
+        part = 10·((m - count) / m), 10 if m is 0
+        score = part of the node·(1 - 2/3) + 2/3·part of its zone, truncated
+
+    A node without zone and region labels (`failure-domain.beta.kubernetes.io/…`) has its node part.
+
+    Upstream: 1.16 SelectorSpread.
+    """
+    return _named("SelectorSpreadPriority")
+
+
+def make_service_spreading(_: PriorityArgs) -> PriorityConfig:
+    """In 1.16 exactly SelectorSpreadPriority under another name, controllers included.
+
+    Upstream: 1.16 ServiceSpreadingPriority.
+    """
+    return _named("ServiceSpreadingPriority")
 
 
 SELECTOR_SPREAD: dict[str, PriorityConfigFactory] = {
-    "SelectorSpreadPriority": _named("SelectorSpreadPriority"),
-    "ServiceSpreadingPriority": _named("ServiceSpreadingPriority"),
+    "SelectorSpreadPriority": PriorityConfigFactory(make_selector_spread),
+    "ServiceSpreadingPriority": PriorityConfigFactory(make_service_spreading),
 }

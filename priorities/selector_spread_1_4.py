@@ -91,7 +91,7 @@ def _by_zone(counts: IntArray, codes: IntArray, zones: list[Any]) -> IntArray:
     return per_zone
 
 
-def _named(name: str, kinds: Kinds) -> PriorityConfigFactory:
+def _named(name: str, kinds: Kinds) -> PriorityConfig:
     def count(pod: PodInfo, snapshot: Snapshot) -> IntArray:
         return count_matching_any(pod.namespace, selectors_of(pod, snapshot, kinds), snapshot)
 
@@ -104,14 +104,28 @@ def _named(name: str, kinds: Kinds) -> PriorityConfigFactory:
     def explain(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
         return explain_spread_1_4(bool(selectors(pod, snapshot)), snapshot, counts, at)
 
-    def make(_: PriorityArgs) -> PriorityConfig:
-        evidence = priority_evidence(name, explain_counts(count, selectors), explain)
-        return PriorityConfig(name, count, score, LOCAL | Reads.SERVICES, evidence=evidence)
+    evidence = priority_evidence(name, explain_counts(count, selectors), explain)
+    return PriorityConfig(name, count, score, LOCAL | Reads.SERVICES, evidence=evidence)
 
-    return PriorityConfigFactory(make)
+
+def make_selector_spread_1_4(_: PriorityArgs) -> PriorityConfig:
+    """StatefulSets are not asked; a pod counts if at least one selector matches. In single precision. Where no pod
+    counts on any node with a zone, nodes with a zone get -9223372036854775808.
+
+    Upstream: 1.4 CalculateSpreadPriority.
+    """
+    return _named("SelectorSpreadPriority", SPREADING)
+
+
+def make_service_spreading_1_4(_: PriorityArgs) -> PriorityConfig:
+    """Asks services only.
+
+    Upstream: 1.4 ServiceSpreadingPriority.
+    """
+    return _named("ServiceSpreadingPriority", Kinds.SERVICES)
 
 
 SELECTOR_SPREAD_1_4: dict[str, PriorityConfigFactory] = {
-    "SelectorSpreadPriority": _named("SelectorSpreadPriority", SPREADING),
-    "ServiceSpreadingPriority": _named("ServiceSpreadingPriority", Kinds.SERVICES),
+    "SelectorSpreadPriority": PriorityConfigFactory(make_selector_spread_1_4),
+    "ServiceSpreadingPriority": PriorityConfigFactory(make_service_spreading_1_4),
 }

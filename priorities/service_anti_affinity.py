@@ -219,7 +219,11 @@ def service_evidence_1_20(labels: tuple[str, ...]) -> RuleEvidence:
 
 
 def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
-    """The priority that a policy entry with ``serviceAntiAffinity`` builds under its own name."""
+    """With k the pods of the pod's service on nodes that fit and c those of them on nodes with the same value of the
+    label: 10·(k - c)/k, truncated; 10 if k is 0, and 0 on nodes without the label.
+
+    Upstream: 1.16 NewServiceAntiAffinityPriority. name: that of the policy's entry.
+    """
 
     def reduce(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
         return anti_affinity_scores(label, snapshot, counts)
@@ -233,7 +237,11 @@ def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
 
 
 def service_anti_affinity_factory_1_4(name: str, label: str) -> PriorityFactory:
-    """The same in 1.4."""
+    """k counts the pods of the service anywhere, on nodes that do not fit too, and those that are being deleted. In
+    single precision.
+
+    Upstream: 1.4 NewServiceAntiAffinityPriority. The arguments are those of ``service_anti_affinity_factory``.
+    """
 
     def reduce(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
         return anti_affinity_scores_1_4(label, pod, snapshot, counts)

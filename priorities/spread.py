@@ -125,10 +125,16 @@ def explain_scores(pod: PodInfo, _: Snapshot, sums: IntArray, at: int) -> Calcul
     return Calculation(f"trunc({MAX_PRIORITY} * (({total} - {here}) / ({total} - {low})))", inputs)
 
 
-def _make(_: PriorityArgs) -> PriorityConfig:
+def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
+    """For the pod's `topologySpreadConstraints` with ScheduleAnyway: q is the number of matching pods in the node's
+    domains, added up over the constraints; total and low are the sum and the smallest of q over the nodes that fit and
+    carry all keys. The score is 10·(total - q)/(total - low), truncated; 10 if all are alike, 0 without the keys.
+
+    Upstream: 1.16 CalculateEvenPodsSpreadPriority.
+    """
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
     evidence = priority_evidence("EvenPodsSpreadPriority", explain_sums, explain_scores)
     return PriorityConfig("EvenPodsSpreadPriority", spread_sums, spread_scores, reads, _constant, evidence=evidence)
 
 
-SPREAD: dict[str, PriorityConfigFactory] = {"EvenPodsSpreadPriority": PriorityConfigFactory(_make)}
+SPREAD: dict[str, PriorityConfigFactory] = {"EvenPodsSpreadPriority": PriorityConfigFactory(make_even_pods_spread)}

@@ -139,7 +139,12 @@ TOLERATION_EVIDENCE = plugin_evidence("TaintToleration", _explain(any_tolerates)
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
+def make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
+    """With c the PreferNoSchedule taints of the node that the pod does not tolerate, and m the largest c among the
+    nodes that fit: 10 - 10·c/m, in integers; 10 everywhere if m is 0.
+
+    Upstream: 1.16 ComputeTaintTolerationPriorityMap and its reduce function.
+    """
     return PriorityConfig(
         "TaintTolerationPriority",
         intolerable_taints,
@@ -151,7 +156,11 @@ def _make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
     )
 
 
-def _make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
+def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
+    """(1 - c/m)·10 in floating point, truncated: counts 0, 1, 3 give 10, 6, 0.
+
+    Upstream: 1.4 ComputeTaintTolerationPriority.
+    """
     return PriorityConfig(
         "TaintTolerationPriority",
         intolerable_taints_1_4,
@@ -163,8 +172,8 @@ def _make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
 
 
 TAINT_TOLERATION: dict[str, PriorityConfigFactory] = {
-    "TaintTolerationPriority": PriorityConfigFactory(_make_taint_toleration)
+    "TaintTolerationPriority": PriorityConfigFactory(make_taint_toleration)
 }
 TAINT_TOLERATION_1_4: dict[str, PriorityConfigFactory] = {
-    "TaintTolerationPriority": PriorityConfigFactory(_make_taint_toleration_1_4)
+    "TaintTolerationPriority": PriorityConfigFactory(make_taint_toleration_1_4)
 }

@@ -12,15 +12,14 @@ import attrs
 import msgspec
 import pytest
 
-from algorithmprovider import registry, rule_texts
 from algorithmprovider.rule_catalogue import (
-    CUSTOM_PRIORITIES,
     OLD,
-    OLD_ARGUMENTS,
     RELEASE,
     all_predicates,
-    all_priorities,
-    predicates_1_4,
+    predicate_texts,
+    predicate_texts_1_4,
+    priority_texts,
+    priority_texts_1_4,
     reasons,
 )
 from clusterstate.manifests.decode_kinds import KINDS
@@ -28,6 +27,7 @@ from clusterstate.release_names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
 from docs.generate.reference_tables import filled, tables
+from docs.generate.writing import cell, text_blocks
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason
@@ -137,11 +137,12 @@ def test_every_table_is_used_once() -> None:
 
 
 def test_every_rule_is_described() -> None:
-    """No predicate or priority of the registry is without a text, and no text without a rule."""
-    assert set(rule_texts.PREDICATES) == set(all_predicates())
-    assert set(rule_texts.PRIORITIES) == {*all_priorities(), *CUSTOM_PRIORITIES}
-    assert set(rule_texts.PREDICATES_1_4) == set(predicates_1_4())
-    assert set(rule_texts.PRIORITIES_1_4) == {*registry(OLD).priorities, *OLD_ARGUMENTS}
+    """The text of every predicate and priority, its docstring's, stands on its page in full."""
+    pages = {kind: text_of(ROOT / "docs" / "reference" / f"{kind}.md") for kind in ("predicates", "priorities")}
+    for kind, texts in (("predicates", predicate_texts()), ("priorities", priority_texts())):
+        assert all(text and text_blocks(text) in pages[kind] for text in texts.values())
+    for kind, texts in (("predicates", predicate_texts_1_4()), ("priorities", priority_texts_1_4())):
+        assert all(f"| {cell(text) or 'nothing'} |" in pages[kind] for text in texts.values())
     assert {*RELEASE_NAMES} == {RELEASE, OLD, "1.20", "1.36"}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from algorithmprovider import registry, rule_texts
+from algorithmprovider import registry
 from algorithmprovider.registry import Registry
 from algorithmprovider.rule_catalogue import (
     CUSTOM_PREDICATES,
@@ -18,11 +18,15 @@ from algorithmprovider.rule_catalogue import (
     CUSTOM_PRIORITIES,
     GATES,
     OLD,
-    OLD_ARGUMENTS,
+    PRIORITY_MAKERS_1_4,
     RELEASE,
     all_predicates,
     all_priorities,
+    predicate_texts,
+    predicate_texts_1_4,
     predicates_1_4,
+    priority_texts,
+    priority_texts_1_4,
     reasons,
 )
 from docs.generate.metrics_tables import metrics_tables
@@ -78,19 +82,20 @@ def predicate_overview() -> str:
 
 def old_predicates() -> str:
     rows = ["| predicate | who has it | what differs | code |", "|---|---|---|---|"]
-    here = all_predicates()
+    here, texts = all_predicates(), predicate_texts_1_4()
     for name, factory in predicates_1_4().items():
         shown = f"[{name}](#{name.lower()})" if name in here else name
         who = CUSTOM_BY if name in CUSTOM_PREDICATES_1_4 else _having(OLD, name)
-        rows.append(f"| {shown} | {who} | {_differing(rule_texts.PREDICATES_1_4[name])} | {code_link(factory)} |")
+        rows.append(f"| {shown} | {who} | {_differing(texts[name])} | {code_link(factory)} |")
     return "\n".join(rows)
 
 
 def _predicate_sections() -> Iterator[str]:
+    texts = predicate_texts()
     for name, factory in all_predicates().items():
         check = factory(PredicateArgs()).check
         found = "\n".join(f"- `{reason}`" for reason in reasons(check))
-        yield f"### {name}\n\n{text_blocks(rule_texts.PREDICATES[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
+        yield f"### {name}\n\n{text_blocks(texts[name])}\n\n{_code(factory)}. Reasons:\n\n{found}"
 
 
 # --- priorities ------------------------------------------------------------------------------
@@ -107,22 +112,24 @@ def priority_overview() -> str:
 
 def old_priorities() -> str:
     rows = ["| priority | default weight | who has it | what differs | code |", "|---|---:|---|---|---|"]
+    texts = priority_texts_1_4()
     for name, factory in sorted(registry(OLD).priorities.items()):
-        text = _differing(rule_texts.PRIORITIES_1_4[name])
+        text = _differing(texts[name])
         link = code_link(factory.make)
         rows.append(f"| [{name}](#{name.lower()}) | {factory.weight} | {_having(OLD, name)} | {text} | {link} |")
-    for name in OLD_ARGUMENTS:
+    for name, maker in PRIORITY_MAKERS_1_4.items():
         shown = f"[any name, argument `{name}`](#argument-{name.lower()})"
-        link = code_link(CUSTOM_PRIORITIES[name])
-        rows.append(f"| {shown} | none | policies | {_differing(rule_texts.PRIORITIES_1_4[name])} | {link} |")
+        link = code_link(maker)
+        rows.append(f"| {shown} | none | policies | {_differing(texts[name])} | {link} |")
     return "\n".join(rows)
 
 
 def _priority_sections() -> Iterator[str]:
+    texts = priority_texts()
     for name, (make, _) in all_priorities().items():
-        yield f"### {name}\n\n{text_blocks(rule_texts.PRIORITIES[name])}\n\n{_code(make)}."
+        yield f"### {name}\n\n{text_blocks(texts[name])}\n\n{_code(make)}."
     for name, make in CUSTOM_PRIORITIES.items():
-        yield f"### Argument {name}\n\n{text_blocks(rule_texts.PRIORITIES[name])}\n\n{_code(make)}."
+        yield f"### Argument {name}\n\n{text_blocks(texts[name])}\n\n{_code(make)}."
 
 
 # --- policies --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from algorithmprovider import registry, rule_texts
+from algorithmprovider import registry
 from algorithmprovider.rule_catalogue import (
     CUSTOM_PREDICATES,
     CUSTOM_PRIORITIES,
@@ -16,7 +16,11 @@ from algorithmprovider.rule_catalogue import (
     RELEASE,
     all_predicates,
     all_priorities,
+    predicate_texts,
+    predicate_texts_1_4,
     predicates_1_4,
+    priority_texts,
+    priority_texts_1_4,
     reasons,
 )
 from clusterstate.release_names import FRAMEWORK_RELEASES
@@ -95,32 +99,33 @@ def _gives(reason: str, message: str) -> bool:
 
 def _predicates() -> Iterator[RulePage]:
     here, before = all_predicates(), predicates_1_4()
+    texts, older = predicate_texts(), predicate_texts_1_4()
     for name in dict.fromkeys([*here, *before]):
         made = here.get(name) or before[name]
         yield RulePage(
             name,
             "predicate",
             _having(name in before, name in here),
-            rule_texts.PREDICATES.get(name, ""),
+            texts[name] if name in here else older[name],
             ("Made by policies, with an argument.",) if name in CUSTOM_PREDICATES else (),
             dict.fromkeys(reasons(made(PredicateArgs()).check), ""),
-            {OLD: _line(rule_texts.PREDICATES_1_4.get(name, ""))},
+            {OLD: _line(older.get(name, ""))} if name in here else {},
             f"docs/reference/predicates.md{f'#{name.lower()}' if name in here else ''}",
         )
 
 
 def _priorities() -> Iterator[RulePage]:
     weights = {name: weight for name, (_, weight) in all_priorities().items()}
-    before = registry(OLD).priorities
+    before, texts, older = registry(OLD).priorities, priority_texts(), priority_texts_1_4()
     for name in dict.fromkeys([*weights, *before, *CUSTOM_PRIORITIES]):
         argument = name in CUSTOM_PRIORITIES
         yield RulePage(
             name,
             "priority argument" if argument else "priority",
-            _having(name in before or name in rule_texts.PRIORITIES_1_4, name in weights or argument),
-            rule_texts.PRIORITIES.get(name, ""),
+            _having(name in before or name in older, name in weights or argument),
+            texts[name],
             () if argument else (f"Default weight: {weights.get(name, 1)}.",),
-            differs={OLD: _line(rule_texts.PRIORITIES_1_4.get(name, ""))},
+            differs={OLD: _line(older.get(name, ""))},
             page=f"docs/reference/priorities.md#{'argument-' if argument else ''}{name.lower()}",
         )
 

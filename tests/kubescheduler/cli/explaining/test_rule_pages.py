@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from algorithmprovider.rule_catalogue import PREDICATE_MAKERS, PRIORITY_MAKERS
+from algorithmprovider.rule_docs import rule_text
 from docs.generate.blocks import ROOT
 from docs.generate.plugin_tables import all_plugins
 from kubescheduler.cli.explaining.rule_pages import RulePage, all_pages, pages_about
+from predicates import FIT_PREDICATES
+from priorities import PRIORITIES
 from tests.kubescheduler.cli.conftest import Run
 
 PAGES = all_pages()
@@ -66,6 +72,18 @@ def test_a_page(kubescheduler: Run) -> None:
     assert "\nIn 1.36 at preFilter, filter, preScore, score; default weight 1.\n" in outcome.out
     assert "\n  Too many pods (Unschedulable)\n" in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        *({**FIT_PREDICATES, **PREDICATE_MAKERS}.items()),
+        *({**{name: factory.make for name, factory in PRIORITIES.items()}, **PRIORITY_MAKERS}.items()),
+    ],
+)
+def test_a_page_has_the_text_of_the_rule(name: str, rule: Callable[..., Any]) -> None:
+    """What stands there is the docstring of what is registered under the name, and nothing else."""
+    assert all(page.text == rule_text(rule) for page in PAGES if page.name == name and page.kind != "plugin")
 
 
 def test_formulas_stay_as_they_are(kubescheduler: Run) -> None:
