@@ -18,6 +18,7 @@ import attrs
 import trustme
 
 from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import SystemClock
 from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.logs.verbosity import Verbosity
@@ -142,8 +143,15 @@ def asking(config: str, **access: Any) -> ServingSettings:
 
 
 @contextmanager
-def serving(io: IoThread, release: str, settings: ServingSettings, *, elects: bool = True) -> Iterator[ServedScheduler]:
-    """The servers of a release while the block lasts."""
+def serving(
+    io: IoThread,
+    release: str,
+    settings: ServingSettings,
+    *,
+    elects: bool = True,
+    access: AccessObserver | None = None,
+) -> Iterator[ServedScheduler]:
+    """The servers of a release while the block lasts. access: is told of who asks."""
     log, clients, verbosity = list[str](), list[ApiClient](), Verbosity()
 
     def put(line: LogLine) -> None:
@@ -161,6 +169,7 @@ def serving(io: IoThread, release: str, settings: ServingSettings, *, elects: bo
         rng=random.Random(1),
         metrics=MetricsSources(lambda: METRICS, lambda: b"", lambda: b"slis 1\n", served.reset),
         verbosity=verbosity,
+        access=NoAccessObserver() if access is None else access,
     )
     whole = LiveSettings(live_release(release), _no_engine(), ServerSettings(), LeaderElection(leader_elect=elects))
     servers = process_servers(whole, settings, process)

@@ -74,6 +74,14 @@ class Observer(Protocol):
         """A kept ranking was of no use, or none was kept, for a reason such as ``node_not_full`` (1.36)."""
         ...
 
+    def hint_asked(self, result: str, profile: str, seconds: float) -> None:
+        """A pod was signed and a kept ranking asked, which gave a ``hint`` or ``no_hint`` (1.36)."""
+        ...
+
+    def results_stored(self, profile: str, seconds: float) -> None:
+        """The ranking of an attempt that found a node was kept, or dropped (1.36)."""
+        ...
+
     def scheduled(self, entry: Any, now: float) -> None:
         """A pod was bound. entry: what was popped of the queue; now: by the queue's clock."""
         ...
@@ -124,6 +132,12 @@ class NoObserver:
     def batch_flushed(self, reason: str, profile: str) -> None:
         """Nothing is counted."""
 
+    def hint_asked(self, result: str, profile: str, seconds: float) -> None:
+        """Nothing is measured."""
+
+    def results_stored(self, profile: str, seconds: float) -> None:
+        """Nothing is measured."""
+
     def scheduled(self, entry: Any, now: float) -> None:
         """Nothing is measured."""
 
@@ -171,6 +185,20 @@ class Watch:
         if point in COUNTED and not (code is Code.Skip and point in UNCOUNTED_SKIPS):
             self.observer.evaluated(point, plugin, self.profile)
         return answer
+
+    def now(self) -> float:
+        """The time in seconds; 0 where nothing is measured."""
+        return self.clock() if self.observer.measures else 0.0
+
+    def hint_asked(self, hint: str, since: float) -> None:
+        """A kept ranking gave ``hint``; empty: none. since: when the pod began to be signed."""
+        if self.observer.measures:
+            self.observer.hint_asked("hint" if hint else "no_hint", self.profile, self.clock() - since)
+
+    def results_stored(self, since: float) -> None:
+        """The ranking of an attempt was kept, or dropped."""
+        if self.observer.measures:
+            self.observer.results_stored(self.profile, self.clock() - since)
 
     def laps(self, point: str) -> Laps | None:
         """Times points that follow each other, the first of them from now on; None where nothing is measured."""

@@ -179,8 +179,12 @@ class Finding:
             row = row_of.get(node)
             return None if row is None or not listed[row] else filtering.refused_by_plugins(row)
 
+        watch = self.host.watch
+        started = 0.0 if watch is None else watch.now()
         self.signature = batch.signature(SignedPod(self.pod, filtering.state.info, snapshot))
         self.hint = batch.hint(self.turn, self.signature, is_full)
+        if watch is not None:
+            watch.hint_asked(self.hint, started)
 
     def _alone_on(self, node: str, filtering: Filtering, listed: Mask) -> IntArray | None:
         """A node's row, if the pod passes there; None if all nodes are to be looked at."""

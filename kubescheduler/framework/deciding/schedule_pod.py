@@ -106,7 +106,8 @@ class Deciding:
         batch, turn, signature = self.scheduler.batch, self.turn, self.found.signature
         if batch is None or turn is None:
             return
-        ranking = None
+        watch = self.scheduler.watch
+        started, ranking = 0.0 if watch is None else watch.now(), None
         if signature is not None and len(self.scored.totals):
             columns = self.scheduler.cache.columns
             ranking = KeptRanking(
@@ -118,6 +119,8 @@ class Deciding:
                 columns.row_of[host],
             )
         batch.store(turn, signature, self.found.hint, host, ranking, others=max(0, len(self.scored.totals) - 1))
+        if watch is not None:
+            watch.results_stored(started)
 
     # --- score -----------------------------------------------------------------------------
 

@@ -27,6 +27,10 @@ class RestObserver(Protocol):
         """A stream was opened, or refused: streams are neither timed nor weighed."""
         ...
 
+    def resolved(self, name: str, seconds: float) -> None:
+        """The address of a host was looked up. name: without the port."""
+        ...
+
 
 class NoRestObserver:
     """Looks away."""
@@ -42,3 +46,6 @@ class NoRestObserver:
 
     def watched(self, verb: str, host: str, code: str) -> None:
         """Nothing is counted."""
+
+    def resolved(self, name: str, seconds: float) -> None:
+        """Nothing is measured."""

@@ -94,7 +94,6 @@ FLAGS_1_36 = (
         "Feature gate",
         Flag("feature-gates", FlagKind.GATES, (), "Comma-separated list of component:key=value feature gates."),
         idle("emulated-version", S, (), "The versions different components emulate their capabilities of."),
-        idle("emulation-forward-compatible", B, False, "Allows APIs of later versions than the emulated one."),
         idle("min-compatibility-version", S, (), "The min version of components to be compatible with."),
     ),
     *section(

@@ -145,4 +145,3 @@ FAMILIES_1_36: tuple[Family, ...] = (
     ),
     counter("scheduler_preemption_goroutines_execution_total", "Number of preemption goroutines executed.", "result"),
 )
-"""Those that are defined and never fed here (times of node hints) have no series, and so are not exported."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from prometheus_client import CollectorRegistry, ProcessCollector
+
 from kubescheduler.live.metrics.metric_family import Family, Visibility
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
+
+START = "process_start_time_seconds"
 
 
 class HealthMetrics:
@@ -15,6 +19,8 @@ class HealthMetrics:
         self._registry = MetricsRegistry(families, visibility)
         self._last = self._registry.instrument("kubernetes_healthcheck")
         self._total = self._registry.instrument("kubernetes_healthchecks_total")
+        for started in _process_start():
+            self._registry.instrument(START).set(started)
 
     def checked(self, name: str, kind: str, *, passed: bool) -> None:
         """A check was made. kind: the endpoint that asked: ``healthz``, ``livez`` or ``readyz``."""
@@ -24,3 +30,9 @@ class HealthMetrics:
     def text(self) -> bytes:
         """As Prometheus reads it."""
         return self._registry.text()
+
+
+def _process_start() -> list[float]:
+    """When the process began, in seconds since 1970; nothing where the machine does not say it."""
+    families = ProcessCollector(registry=CollectorRegistry()).collect()
+    return [sample.value for family in families for sample in family.samples if sample.name == START]

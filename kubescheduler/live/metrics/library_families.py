@@ -53,6 +53,12 @@ REST_1_36 = (
         buckets=NEW_SECONDS,
     ),
     histogram(
+        "rest_client_dns_resolution_duration_seconds",
+        "DNS resolver latency in seconds. Broken down by host.",
+        "host",
+        buckets=NEW_SECONDS[:-1],
+    ),
+    histogram(
         "rest_client_rate_limiter_duration_seconds",
         "Client side rate limiter latency in seconds. Broken down by verb, and host.",
         *("verb", "host"),
@@ -140,4 +146,5 @@ HEALTH_1_36 = (
         *("name", "type", "status"),
         stability="STABLE",
     ),
+    gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds."),
 )

@@ -71,6 +71,8 @@ class LoopMetrics(NoObserver):
         self._plugins = of("plugin_execution_duration_seconds")
         self._evaluations = of("plugin_evaluation_total")
         self._batches, self._flushes = of("batch_attempts_total"), of("batch_cache_flushed_total")
+        self._hint_seconds = of("get_node_hint_duration_seconds")
+        self._store_seconds = of("store_schedule_results_duration_seconds")
         self._permits = of("permit_wait_duration_seconds")
         self._incoming = of("queue_incoming_pods_total")
         self._hints = of("queueing_hint_execution_duration_seconds")
@@ -178,6 +180,14 @@ class LoopMetrics(NoObserver):
     def batch_flushed(self, reason: str, profile: str) -> None:
         """A kept ranking was of no use."""
         self._flushes.inc((profile, reason))
+
+    def hint_asked(self, result: str, profile: str, seconds: float) -> None:
+        """A pod was signed, and a kept ranking asked."""
+        self._hint_seconds.observe(seconds, (result, profile))
+
+    def results_stored(self, profile: str, seconds: float) -> None:
+        """The ranking of an attempt was kept, or dropped."""
+        self._store_seconds.observe(seconds, (profile,))
 
     def scheduled(self, entry: Any, now: float) -> None:
         """A pod was bound."""

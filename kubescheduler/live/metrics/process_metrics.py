@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.core import GaugeMetricFamily
 
 from clusterstate.objects import Pod
 from kubescheduler.cycle.scheduler_loop import LoopParts, SchedulerLoop
@@ -15,6 +13,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.live.contract.rest_observer import RestObserver
+from kubescheduler.live.metrics.access_metrics import AccessMetrics
 from kubescheduler.live.metrics.build_metrics import set_build, set_features, set_metrics
 from kubescheduler.live.metrics.health_metrics import HealthMetrics
 from kubescheduler.live.metrics.loop_metrics import CountedPlugins, LoopMetrics
@@ -26,8 +25,6 @@ from kubescheduler.live.metrics.queue_gauges import LoopState, QueueGauges
 from kubescheduler.live.metrics.release_metrics import ReleaseMetrics, Says
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.priority_queue_1_36 import Queue136
-
-UNLIMITED = float(2**64 - 1)
 
 
 class ProcessMetrics:
@@ -42,12 +39,15 @@ class ProcessMetrics:
         """What observes the loop."""
         self.health = HealthMetrics(rules.health, self._visibility)
         """What health checks report to."""
+        self.access = AccessMetrics(self.registry)
+        """What is told of who asks."""
         self._leader = self.registry.instrument("leader_election_master_status")
         self._slow = self.registry.instrument("leader_election_slowpath_total")
         ProcessCollector(registry=self.registry.collectors)
         PlatformCollector(registry=self.registry.collectors)
         GCCollector(registry=self.registry.collectors)
-        self.registry.collectors.register(AddressSpace())
+        for collector in rules.collectors:
+            self.registry.collectors.register(collector)
         set_build(self.registry, rules.version)
         set_metrics(self.registry)
 
@@ -107,19 +107,3 @@ def _counted_plugins(framework: Framework) -> CountedPlugins:
 
 def nothing_to_read() -> None:
     """The release has no gauges of the cache."""
-
-
-class AddressSpace:
-    """How much memory the process may address."""
-
-    def describe(self) -> Iterator[GaugeMetricFamily]:
-        """Its name."""
-        text = "Maximum amount of virtual memory available in bytes."
-        yield GaugeMetricFamily("process_virtual_memory_max_bytes", text)
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Without a limit it is the largest number of 64 bits."""
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        for family in self.describe():
-            family.add_metric([], UNLIMITED if limit == resource.RLIM_INFINITY else float(limit))
-            yield family

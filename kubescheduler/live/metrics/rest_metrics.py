@@ -44,6 +44,7 @@ class RestMetricsByHost(NoRestObserver):
         self._waits = registry.instrument("rest_client_rate_limiter_duration_seconds")
         self._sent = registry.instrument("rest_client_request_size_bytes")
         self._received = registry.instrument("rest_client_response_size_bytes")
+        self._resolved = registry.instrument("rest_client_dns_resolution_duration_seconds")
         self._retries = registry.instrument("rest_client_request_retries_total")
 
     def finished(self, verb: str, path: str, host: str, code: str, seconds: float, sent: int, received: int) -> None:  # noqa: ARG002
@@ -64,3 +65,7 @@ class RestMetricsByHost(NoRestObserver):
     def watched(self, verb: str, host: str, code: str) -> None:
         """A stream was opened, or refused."""
         self._requests.inc((code, verb, host))
+
+    def resolved(self, name: str, seconds: float) -> None:
+        """The address of a host was looked up."""
+        self._resolved.observe(seconds, (name,))

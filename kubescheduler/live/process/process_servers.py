@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.logs.log_lines import LogLine, error_line
 from kubescheduler.live.logs.verbosity import Verbosity
@@ -48,6 +49,8 @@ class ServedProcess:
     verbosity: Verbosity = attrs.field(factory=Verbosity)
     observed: Observed = lambda _name, _path, _passed: None
     """Told of every health check."""
+    access: AccessObserver = attrs.field(factory=NoAccessObserver)
+    """Told of who asks."""
 
 
 def checks_of(settings: LiveSettings, process: ServedProcess) -> ProcessChecks:
@@ -88,5 +91,6 @@ def process_servers(settings: LiveSettings, serving: ServingSettings, process: S
         process.clock,
         process.rng,
         process.verbosity,
+        process.access,
     )
     return SchedulerServers(serving, release.serving, parts)

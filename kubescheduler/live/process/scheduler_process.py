@@ -290,6 +290,7 @@ class SchedulerProcess:
             metrics=self._sources(),
             verbosity=self._log.verbosity,
             observed=lambda name, path, passed: self.metrics.health.checked(name, path, passed=passed),
+            access=self.metrics.access,
         )
         return process_servers(self._settings, serving, process)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.serving.certificate_authenticators import ClientTrust, certified_user, proxied_user
 from kubescheduler.live.serving.token_authenticator import INVALID, TokenAuthenticator, bearer_token
@@ -24,6 +25,7 @@ class Authenticator:
         clock: WallClock,
         *,
         credential_id: bool,
+        observer: AccessObserver | None = None,
     ) -> None:
         """trust: what counts now. tokens: None where nobody can be asked; tokens are passed over then.
 
@@ -33,6 +35,7 @@ class Authenticator:
         self._tokens = tokens
         self._clock = clock
         self._credential_id = credential_id
+        self._observer = NoAccessObserver() if observer is None else observer
 
     async def authenticate(self, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]) -> UserInfo:
         """chain: the client's certificate and those that it sent with it; none: empty. Raises AuthenticationError."""
@@ -54,8 +57,10 @@ class Authenticator:
         return proxied_user(self._trust().proxies, chain, headers, self._clock.now())
 
     async def _certified(self, chain: Sequence[Certificate], _: list[tuple[str, str]]) -> UserInfo | None:
-        now = self._clock.now()
-        return certified_user(self._trust().clients, chain, now, credential_id=self._credential_id)
+        now, clients = self._clock.now(), self._trust().clients
+        if chain and clients:
+            self._observer.certificate_shown((chain[0].not_valid_after_utc - now).total_seconds())
+        return certified_user(clients, chain, now, credential_id=self._credential_id)
 
     async def _by_token(self, _: Sequence[Certificate], headers: list[tuple[str, str]]) -> UserInfo | None:
         header = next((value for key, value in headers if key.lower() == "authorization"), "")

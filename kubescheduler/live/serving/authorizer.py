@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from kubescheduler.live.contract.wall_clock import WallClock
@@ -13,6 +14,16 @@ from kubescheduler.live.serving.user_info import MASTERS, UserInfo
 
 LONGEST_KEY = 10_000
 """Characters of a question beyond which its answer is not remembered."""
+
+
+class Access(StrEnum):
+    """What is said of a right. Upstream: authorizer.Decision."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    """Somebody says no."""
+    NO_OPINION = "no-opinion"
+    """Nobody says yes."""
 
 
 def always_allowed(path: str, patterns: Sequence[str]) -> bool:
@@ -32,11 +43,15 @@ class AccessReviews:
         self, reviews: ReviewClient, allowed_seconds: float, denied_seconds: float, size: int, clock: WallClock
     ) -> None:
         self._reviews = reviews
-        self._seconds = {True: allowed_seconds, False: denied_seconds}
-        self._answers: ExpiringCache[str, bool] = ExpiringCache(size, clock)
+        self._seconds = {
+            Access.ALLOWED: allowed_seconds,
+            Access.DENIED: denied_seconds,
+            Access.NO_OPINION: denied_seconds,
+        }
+        self._answers: ExpiringCache[str, Access] = ExpiringCache(size, clock)
 
-    async def allowed(self, user: UserInfo, verb: str, path: str) -> bool:
-        """Whether the API server says yes. Raises ApiError when it cannot be asked."""
+    async def access(self, user: UserInfo, verb: str, path: str) -> Access:
+        """What the API server says. Raises ApiError when it cannot be asked."""
         spec: dict[str, Any] = {"nonResourceAttributes": {"path": path, "verb": verb}, "user": user.name}
         if user.groups:
             spec["groups"] = list(user.groups)
@@ -48,10 +63,17 @@ class AccessReviews:
         found = self._answers.get(key)
         if found is None:
             status = await self._reviews.ask(spec, {"allowed": False})
-            found = status.get("allowed") is True and status.get("denied") is not True
+            found = _access_of(status)
             if len(key) < LONGEST_KEY:
                 self._answers.put(key, found, self._seconds[found])
         return found
+
+
+def _access_of(status: Mapping[str, Any]) -> Access:
+    """Of a review's status; whoever says no goes before whoever says yes."""
+    if status.get("denied") is True:
+        return Access.DENIED
+    return Access.ALLOWED if status.get("allowed") is True else Access.NO_OPINION
 
 
 class Authorizer:
@@ -62,8 +84,8 @@ class Authorizer:
         self._allowed_paths = tuple(allowed_paths)
         self._reviews = reviews
 
-    async def allowed(self, user: UserInfo, verb: str, path: str) -> bool:
+    async def access(self, user: UserInfo, verb: str, path: str) -> Access:
         """verb: the lower-case method. Raises ApiError when the API server cannot be asked."""
         if MASTERS in user.groups or always_allowed(path, self._allowed_paths):
-            return True
-        return self._reviews is not None and await self._reviews.allowed(user, verb, path)
+            return Access.ALLOWED
+        return Access.NO_OPINION if self._reviews is None else await self._reviews.access(user, verb, path)

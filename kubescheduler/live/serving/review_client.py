@@ -8,8 +8,9 @@ from typing import Any
 
 import attrs
 
+from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import ApiClient, Query
 
 TRIES = 5
@@ -39,11 +40,19 @@ class ReviewApi:
 class ReviewClient:
     """Asks for one kind of review. For the I/O thread."""
 
-    def __init__(self, client: ApiClient, api: ReviewApi, clock: WallClock, rng: random.Random) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        api: ReviewApi,
+        clock: WallClock,
+        rng: random.Random,
+        observer: AccessObserver | None = None,
+    ) -> None:
         self._client = client
         self._api = api
         self._clock = clock
         self._rng = rng
+        self._observer = NoAccessObserver() if observer is None else observer
         self._version = 0
 
     async def ask(self, spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,9 +81,7 @@ class ReviewClient:
                 "status": status,
             }
             try:
-                answer = await self._client.request(
-                    "POST", f"/apis/{name}/{api.plural}", api.query, body, timeout=TIMEOUT
-                )
+                answer = await self._sent(f"/apis/{name}/{api.plural}", body)
             except ApiError as error:
                 if error.code != 404 or self._version + 1 == len(api.versions):
                     raise
@@ -83,6 +90,19 @@ class ReviewClient:
             document = answer.document()
             found = document.get("status") if isinstance(document, dict) else None
             return found if isinstance(found, dict) else {}
+
+    async def _sent(self, path: str, body: Mapping[str, Any]) -> ApiAnswer:
+        """One request. Raises ApiError."""
+        started, code = self._clock.monotonic(), "<error>"
+        try:
+            answer = await self._client.request("POST", path, self._api.query, body, timeout=TIMEOUT)
+            code = str(answer.code)
+            return answer
+        except ApiError as error:
+            code = str(error.code) if error.code else code
+            raise
+        finally:
+            self._observer.reviewed(self._api.kind, code, self._clock.monotonic() - started)
 
 
 def is_transient(error: ApiError) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from clusterstate.errors import ConfigError
+from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.logs.log_lines import LogLine, Severity, error_line, warning_line
 from kubescheduler.live.logs.verbosity import Verbosity
@@ -57,6 +58,8 @@ class ServedParts:
     clock: WallClock
     rng: random.Random
     verbosity: Verbosity = attrs.field(factory=Verbosity)
+    access: AccessObserver = attrs.field(factory=NoAccessObserver)
+    """Told of who asks."""
 
 
 class SchedulerServers:
@@ -166,10 +169,14 @@ class SchedulerServers:
         trust = await self._trust(client, tls)
         tokens = None
         if client is not None:
-            reviews = ReviewClient(client, rules.token_reviews, parts.clock, parts.rng)
-            tokens = TokenAuthenticator(reviews, settings.token_seconds, parts.clock)
-        authenticator = Authenticator(lambda: trust.trust, tokens, parts.clock, credential_id=rules.credential_id)
-        return DelegatingGuard(authenticator, await self._authorizer(), rules.refused, parts.log)
+            reviews = ReviewClient(client, rules.token_reviews, parts.clock, parts.rng, parts.access)
+            tokens = TokenAuthenticator(reviews, settings.token_seconds, parts.clock, parts.access)
+        authenticator = Authenticator(
+            lambda: trust.trust, tokens, parts.clock, credential_id=rules.credential_id, observer=parts.access
+        )
+        return DelegatingGuard(
+            authenticator, await self._authorizer(), rules.refused, parts.log, parts.clock, observer=parts.access
+        )
 
     async def _trust(self, client: ApiClient | None, tls: TlsContexts) -> TrustKeeper:
         """By whose word clients are believed: what files and the ConfigMap say, kept up to date."""
@@ -214,7 +221,7 @@ class SchedulerServers:
         if client is None:
             parts.log(warning_line(NO_AUTHORIZATION))
             return Authorizer(settings.always_allowed, None)
-        reviews = ReviewClient(client, rules.access_reviews, parts.clock, parts.rng)
+        reviews = ReviewClient(client, rules.access_reviews, parts.clock, parts.rng, parts.access)
         access = AccessReviews(
             reviews, settings.allowed_seconds, settings.denied_seconds, rules.remembered, parts.clock
         )

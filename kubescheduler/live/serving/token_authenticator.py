@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import secrets
 
+from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.serving.expiring_cache import ExpiringCache
 from kubescheduler.live.serving.review_client import ReviewClient
@@ -30,8 +31,13 @@ class TokenAuthenticator:
     Upstream asks anew each time for a token that it was refused.
     """
 
-    def __init__(self, reviews: ReviewClient, seconds: float, clock: WallClock) -> None:
+    def __init__(
+        self, reviews: ReviewClient, seconds: float, clock: WallClock, observer: AccessObserver | None = None
+    ) -> None:
+        """seconds: for which answers are remembered."""
         self._reviews = reviews
+        self._clock = clock
+        self._observer = NoAccessObserver() if observer is None else observer
         self._seconds = seconds
         self._answers: ExpiringCache[bytes, UserInfo | AuthenticationError] = ExpiringCache(SIZE, clock)
         self._asked: dict[bytes, asyncio.Task[UserInfo | AuthenticationError]] = {}
@@ -40,9 +46,11 @@ class TokenAuthenticator:
     async def authenticate(self, token: str) -> UserInfo:
         """Who a token is. Raises AuthenticationError for one that is nobody, or that nobody could be asked about."""
         key = hmac.digest(self._secret, token.encode(errors="surrogateescape"), hashlib.sha256)
-        found = self._answers.get(key)
+        started, found = self._clock.monotonic(), self._answers.get(key)
+        status = "hit"
         if found is None:
-            found = await self._shared(key, token)
+            status, found = "miss", await self._shared(key, token)
+        self._observer.token_asked(status, self._clock.monotonic() - started)
         if isinstance(found, AuthenticationError):
             raise AuthenticationError(str(found))
         return found
@@ -53,9 +61,20 @@ class TokenAuthenticator:
         if task is None:
             task = self._asked[key] = asyncio.ensure_future(self._ask(key, token))
             task.add_done_callback(lambda _: self._asked.pop(key, None))
-        return await asyncio.shield(task)
+        self._observer.tokens_waiting("blocked", 1)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._observer.tokens_waiting("blocked", -1)
 
     async def _ask(self, key: bytes, token: str) -> UserInfo | AuthenticationError:
+        self._observer.tokens_waiting("in_flight", 1)
+        found = await self._reviewed(key, token)
+        self._observer.token_fetched("error" if isinstance(found, AuthenticationError) else "ok")
+        self._observer.tokens_waiting("in_flight", -1)
+        return found
+
+    async def _reviewed(self, key: bytes, token: str) -> UserInfo | AuthenticationError:
         try:
             status = await self._reviews.ask({"token": token}, {"user": {}})
         except ApiError as error:

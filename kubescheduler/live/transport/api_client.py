@@ -19,6 +19,7 @@ from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserv
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error
 from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.timed_resolver import TimedResolver
 from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
 
 Query = Sequence[tuple[str, str]]
@@ -273,7 +274,11 @@ class ApiClient:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._options.connections, keepalive_timeout=60),
+                connector=aiohttp.TCPConnector(
+                    limit=self._options.connections,
+                    keepalive_timeout=60,
+                    resolver=TimedResolver(self._observer, self._clock),
+                ),
                 headers={"User-Agent": self._options.user_agent, "Accept-Encoding": "identity"},
                 read_bufsize=1 << 20,
             )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 
+from kubescheduler.live.metrics.machine_collectors import NetworkTraffic
 from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
@@ -117,6 +119,9 @@ def test_1_36_counts_what_the_loop_does(server: ApiServer) -> None:
     assert found.value("scheduler_preemption_victims_count") == 0
     assert found.value("scheduler_pod_scheduling_attempts_sum") == 3
     assert found.value("scheduler_pod_scheduling_sli_duration_seconds_count", attempts="1") == 3
+    hints = "scheduler_get_node_hint_duration_seconds_count"
+    assert found.value(hints, hinted="no_hint", profile=PROFILE) == attempts + 3
+    assert found.value("scheduler_store_schedule_results_duration_seconds_count", profile=PROFILE) == 3
     points = {
         point: found.value(
             "scheduler_framework_extension_point_duration_seconds_count",
@@ -266,3 +271,29 @@ def test_metrics_about_metrics() -> None:
         stable = found.value("registered_metrics_total", stability_level="STABLE", deprecated_version="")
         assert stable == sum(family.stability == "STABLE" for family in METRICS_1_36.families)
         metrics.reset()
+
+
+def test_health_is_beside_the_start() -> None:
+    """/metrics/slis says when the process began, as /metrics does; releases without that page have none."""
+    metrics = ProcessMetrics(METRICS_1_36, MetricsSettings(), print)
+    started = Scrape(metrics.health.text()).value("process_start_time_seconds")
+    assert started is not None
+    assert started == Scrape(metrics.text()).value("process_start_time_seconds")
+    assert ProcessMetrics(METRICS_1_16, MetricsSettings(), print).health.text() == b""
+
+
+def test_the_network_is_counted(tmp_path: Path) -> None:
+    """1.36 has what came and went over the network; without the machine's counters there is nothing."""
+    source = tmp_path / "netstat"
+    source.write_text("TcpExt: A B\nTcpExt: 1 2\nIpExt: InMcastPkts InOctets OutOctets\nIpExt: 5 1234 99\n")
+    values = {f.name: f.samples[0].value for f in NetworkTraffic(source).collect()}
+    assert values == {"process_network_receive_bytes": 1234, "process_network_transmit_bytes": 99}
+    assert list(NetworkTraffic(tmp_path / "none").collect()) == []
+    found = {
+        rules.version: Scrape(ProcessMetrics(rules, MetricsSettings(), print).text()).value(
+            "process_network_receive_bytes_total"
+        )
+        for rules in (METRICS_1_20, METRICS_1_36)
+    }
+    assert found["v1.20.15"] is None
+    assert (found["v1.36.2"] is None) != Path("/proc/self/net/netstat").exists()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kubescheduler.live.serving.authorizer import AccessReviews, Authorizer
+from kubescheduler.live.serving.authorizer import Access, AccessReviews, Authorizer
 from kubescheduler.live.serving.review_client import ReviewClient
 from kubescheduler.live.serving.serving_rules import RULES_1_16, RULES_1_36
 from kubescheduler.live.serving.token_authenticator import TokenAuthenticator
@@ -205,7 +205,7 @@ def test_rights_are_remembered(io: IoThread, server: ApiServer, api: ApiClient) 
     ]
     for moment, user, verb, path, allowed, count in table:
         clock.moment = moment
-        assert io.wait(rights.allowed(user, verb, path)) is allowed
+        assert (io.wait(rights.access(user, verb, path)) is Access.ALLOWED) is allowed
         assert len(server.asked) == count
 
 
@@ -224,9 +224,34 @@ def test_rights_are_remembered(io: IoThread, server: ApiServer, api: ApiClient) 
 )
 def test_allowed_paths(io: IoThread, patterns: tuple[str, ...], path: str, allowed: bool) -> None:
     """A path is allowed as it stands, or by its beginning before a star."""
-    assert io.wait(Authorizer(patterns, None).allowed(UserInfo("ann"), "get", path)) is allowed
+    access = io.wait(Authorizer(patterns, None).access(UserInfo("ann"), "get", path))
+    assert access is (Access.ALLOWED if allowed else Access.NO_OPINION)
 
 
 def test_masters(io: IoThread) -> None:
     """Masters need nobody's word."""
-    assert io.wait(Authorizer((), None).allowed(UserInfo("ann", ("system:masters",)), "delete", "/metrics"))
+    access = io.wait(Authorizer((), None).access(UserInfo("ann", ("system:masters",)), "delete", "/metrics"))
+    assert access is Access.ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("status", "access"),
+    [
+        pytest.param({"allowed": True}, Access.ALLOWED, id="yes"),
+        pytest.param({"allowed": False}, Access.NO_OPINION, id="nobody says yes"),
+        pytest.param({"allowed": False, "denied": True}, Access.DENIED, id="no"),
+        pytest.param({"allowed": True, "denied": True}, Access.DENIED, id="no goes before yes"),
+        pytest.param({}, Access.NO_OPINION, id="nothing"),
+    ],
+)
+def test_what_a_review_says(io: IoThread, server: ApiServer, api: ApiClient, status: Any, access: Access) -> None:
+    """A right is there, is denied, or nobody has an opinion of it."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response({"kind": "SubjectAccessReview", "status": status}, status=201)
+
+    server.faults.append(answer)
+    clock = StoodClock()
+    reviews = ReviewClient(api, RULES_1_36.access_reviews, clock, random.Random(1))
+    rights = AccessReviews(reviews, 20.0, 5.0, 1024, clock)
+    assert io.wait(rights.access(UserInfo("ann"), "get", "/metrics")) is access

@@ -31,6 +31,7 @@ class Recorder:
         self.seen: Seen = []
         self.finishes: list[tuple[str, str, str, int, int]] = []
         self.retries: list[str] = []
+        self.names: list[str] = []
 
     def finished(self, verb: str, path: str, host: str, code: str, seconds: float, sent: int, received: int) -> None:
         self.finishes.append((verb, path, code, sent, received))
@@ -43,6 +44,10 @@ class Recorder:
 
     def retried(self, verb: str, host: str, code: str) -> None:
         self.retries.append(code)
+
+    def resolved(self, name: str, seconds: float) -> None:
+        assert seconds >= 0
+        self.names.append(name)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         text = await request.text()
@@ -182,3 +187,20 @@ def test_a_refused_stream(io: IoThread, client: ApiClient) -> None:
 
     with pytest.raises(ApiError, match="it is taken"):
         io.wait(read())
+
+
+def test_names_that_are_looked_up(io: IoThread, server: Recorder, url: str) -> None:
+    """A host's name is looked up once for its connections, which is measured; an address is none."""
+    named = ApiClient(ServerAccess(url.replace("127.0.0.1", "localhost")), observer=server)
+    try:
+        for _ in range(2):
+            assert io.wait(named.request("GET", "/ok")).code == 200
+        assert server.names == ["localhost"]
+    finally:
+        io.wait(named.close())
+
+
+def test_addresses_are_not_looked_up(io: IoThread, client: ApiClient, server: Recorder) -> None:
+    """Nothing is measured of what is an address already."""
+    io.wait(client.request("GET", "/ok"))
+    assert server.names == []
