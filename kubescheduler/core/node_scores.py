@@ -164,7 +164,7 @@ class Weighted(Protocol):
 class ScoreSource:
     """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
 
-    __slots__ = ("_extender_scale", "_known", "_log", "_pod", "_priorities", "_version", "_view")
+    __slots__ = ("_extender_scale", "_known", "_log", "_pod", "_priorities", "_rows", "_version", "_view")
 
     def __init__(
         self,
@@ -173,16 +173,18 @@ class ScoreSource:
         priorities: Sequence[Weighted],
         log: ChangeLog,
         extender_scale: int = 1,
+        rows: IntArray | None = None,
     ) -> None:
         """pod: as it was scored. view: the cluster over all rows, as rules saw it while nodes were scored. priorities:
         the rules over columns. log: of the cluster. extender_scale: what extenders' scores are multiplied by, besides
-        their weight."""
+        their weight. rows: (n,) the rows of ``view`` that were scored for the feasible nodes; None: their own."""
         self._pod = pod
         self._view = view
         self._priorities = priorities
         self._log = log
         self._version = sum(log.versions.values())
         self._extender_scale = extender_scale
+        self._rows = rows
         self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
 
     def evidence(self, decided: ScoredDecision, node: str) -> tuple[ScoreEvidence, ...]:
@@ -204,7 +206,7 @@ class ScoreSource:
         if not places or not len(decided.totals):
             return ()
         at = places[0]
-        view = snapshot.take(decided.feasible)
+        view = snapshot.take(decided.feasible if self._rows is None else self._rows)
         found = [self._of_rule(decided, name, view, at) for name in decided.scores]
         traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
         found += [one for one in traces if one is not None]

@@ -101,6 +101,16 @@ def only_invented(verb: str, asked: dict[str, Any]) -> Any:
     return {"nodes": {"items": answer["nodes"]["items"][-1:]}} if verb == "filter" else answer
 
 
+def exchange_labels(verb: str, asked: dict[str, Any]) -> Any:
+    """Keeps every node as an object, each with the labels of the one before it, the first with those of the last."""
+    if verb != "filter":
+        return good(verb, asked)
+    items = asked["Nodes"]["items"]
+    labels = [item["metadata"].get("labels", {}) for item in items]
+    kept = [{**item, "metadata": {**item["metadata"], "labels": labels[at - 1]}} for at, item in enumerate(items)]
+    return {"nodes": {"metadata": {}, "items": kept}}
+
+
 def echo(verb: str, asked: dict[str, Any]) -> Any:
     """The request, as an error."""
     return {"error": json.dumps(asked)}
@@ -130,6 +140,7 @@ ANSWERS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
     "invent": invent,
     "only-invented": only_invented,
     "bad-node": lambda *_: {"nodes": {"items": [{"metadata": {"name": "ghost"}, "spec": {"taints": 7}}]}},
+    "exchange-labels": exchange_labels,
     "echo": echo,
     "preempt": preempt,
     "unresolvable": lambda *_: {"FailedNodes": {"n1": "no"}, "FailedAndUnresolvableNodes": {"n1": "never", "n0": None}},

@@ -24,7 +24,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.deciding.answered_nodes import cache_as_answered, node_not_found
+from kubescheduler.framework.deciding.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.extender_statuses import SCALE
@@ -130,18 +130,22 @@ class Deciding:
         passed, filtered = self.found.passed, self.found.filtered
         everywhere = passed is not None and passed.everywhere and filtered is None
         cache, base, see = scheduler.cache, snapshot, scheduler.cache.snapshot
+        scored = feasible
         if filtered is not None and filtered.answered.invented and not scheduler.rules.empties:
             self._cannot_score(next(iter(filtered.answered.invented)))
         if filtered is not None and filtered.emptied and scheduler.rules.empties:
             if filtered.answered.altered:
-                cache = cache_as_answered(cache, filtered.answered)
+                cluster = cluster_as_answered(cache, filtered.answered)
+                cache, scored = cluster.cache, cluster.rows(feasible)
                 snapshot = cache.snapshot()
                 state = ProfileState(cache.info(self.pod).naming(self.pod.node_name), scheduler.compiled)
             see = partial(_emptied, cache)
             base = see()
-        view = base if everywhere else base.take(feasible)
+        view = base if everywhere else base.take(scored)
         log, priorities = cache.columns.log, scheduler.compiled.algorithm.priorities
-        self.source = ScoreSource(state.info, see, priorities, log, extender_scale=SCALE)
+        self.source = ScoreSource(
+            state.info, see, priorities, log, extender_scale=SCALE, rows=None if scored is feasible else scored
+        )
         scoring = Scoring(
             self.pod,
             state,
@@ -149,7 +153,7 @@ class Deciding:
             self.cycle,
             snapshot,
             view,
-            None if everywhere else feasible,
+            None if everywhere else scored,
             scheduler.rules.pre_score_skips,
             self.found.laps,
         )
@@ -157,7 +161,7 @@ class Deciding:
         extenders = scheduler.compiled.algorithm.extenders
         if extenders:
             sums, self.found.traces = score_with_extenders(
-                self.pod, extenders, self.found.traces, snapshot, feasible, SCALE
+                self.pod, extenders, self.found.traces, snapshot, scored, SCALE
             )
             self.scored.totals = self.scored.totals + sums
         return self._select(feasible, self.scored.totals, cache.columns.ranks, names)

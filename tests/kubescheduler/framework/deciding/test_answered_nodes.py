@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from clusterstate.objects import LabelSelector, TopologySpreadConstraint
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    PodAffinity,
+    PodAffinityTerm,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
 from kubescheduler.core.decision import Decision
 from kubescheduler.extender import WIRE_1_20, WIRE_1_36, HTTPExtender
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
@@ -130,3 +137,35 @@ def test_an_object_that_is_no_node(asking: Asking, ignorable: bool) -> None:
     assert said is not None
     assert said.startswith("cannot read the extender's answer: nodes.items: ")
     assert decision.fits() == (["n0", "n1"] if ignorable else [])
+
+
+# --- nodes that there are, with other labels ----------------------------------------------------
+
+SPREAD = TopologySpreadConstraint(1, "zone", "ScheduleAnyway", LabelSelector(labels({"app": "x"})))
+NEAR = WeightedPodAffinityTerm(1, PodAffinityTerm("zone", LabelSelector(labels({"app": "x"}))))
+PODS = {
+    "PodTopologySpread": make_pod("p", {"app": "x"}, topology_spread_constraints=(SPREAD,)),
+    "InterPodAffinity": make_pod("p", affinity=Affinity(pod_affinity=PodAffinity(preferred=(NEAR,)))),
+}
+ZONES = [make_node("n0", {"zone": "a"}), make_node("n1", {"zone": "b"})]
+PEERS = [make_pod(f"x{at}", {"app": "x"}, node="n0") for at in range(2)]
+
+
+def among_exchanged(asking: Asking, release: str, plugin: str) -> Decision:
+    """Two peers run on n0 in zone a; the extender answers n0 with zone b, and n1 with a."""
+    extender = calling(asking, release, "exchange-labels")
+    made = deciding(release, in_tree(release)[plugin], cluster=[*ZONES, *PEERS], extenders=[extender])
+    return made.schedule(PODS[plugin])
+
+
+@pytest.mark.parametrize(
+    ("plugin", "scores"),
+    [("PodTopologySpread", {"n0": 100, "n1": 0}), ("InterPodAffinity", {"n0": 0, "n1": 100})],
+)
+def test_answered_labels_say_where_the_pod_would_be(asking: Asking, plugin: str, scores: dict[str, int]) -> None:
+    """1.36: those who run count in zone a, where the cluster has n0, and a pod on n1 would be there as well."""
+    decision = among_exchanged(asking, "1.36", plugin)
+    assert decision.score(plugin) == scores
+    for name, score in scores.items():
+        assert [e.product for e in decision.score_evidence(name)] == [score * decision.weights[plugin]]
+    assert decision.fits() == ["n0", "n1"]
