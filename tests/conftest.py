@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from kubescheduler.live.transport.io_thread import IoThread
+    from tests.support.apiserver.front_server import FrontServer
+    from tests.support.apiserver.real_server import RealServer
 
 pytest_plugins = ["pytester"]
 
@@ -23,3 +31,42 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def vectors_dir() -> Path:
     """The folder of ``<release>/<theme>.jsonl.gz``: what the real kube-scheduler of a release decided."""
     return Path(__file__).parent / "vectors"
+
+
+@pytest.fixture
+def io() -> Iterator[IoThread]:
+    """A thread for the requests of a test, and for the servers in this process."""
+    from kubescheduler.live.transport.io_thread import IoThread
+
+    with IoThread() as thread:
+        yield thread
+
+
+@pytest.fixture(scope="session")
+def real_apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    """A real API server, where KUBEBUILDER_ASSETS names a folder with kube-apiserver and etcd."""
+    from tests.support.apiserver.real_server import assets, real_server
+
+    binaries = assets()
+    if binaries is None:
+        pytest.skip("KUBEBUILDER_ASSETS names no folder with kube-apiserver and etcd")
+    with real_server(binaries, tmp_path_factory.mktemp("apiserver")) as server:
+        yield server
+
+
+@pytest.fixture(params=["in process", "real"])
+def api_server(request: pytest.FixtureRequest, io: IoThread) -> Iterator[FrontServer]:
+    """An empty API server: the one in this process, then a real one, where there is one."""
+    from tests.support.apiserver import ApiServer
+    from tests.support.apiserver.forwarding_server import ForwardingServer
+
+    if request.param == "in process":
+        with ApiServer(io) as server:
+            yield server
+        return
+    real: RealServer = request.getfixturevalue("real_apiserver")
+    real.revive()
+    with ForwardingServer(io, real) as front:
+        front.storage.clear()
+        yield front
+    front.storage.clear()

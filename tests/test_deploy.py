@@ -14,11 +14,15 @@ import yaml
 
 from clusterstate.manifests.schema.known_fields import unknown_fields
 from kubescheduler.live.process.release_live import LIVE
-from kubescheduler.live.transport.io_thread import IoThread
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
+from tests.support.apiserver.forwarding_server import ForwardingServer
+from tests.support.apiserver.real_server import RealServer
 from tests.support.live_cluster import NODES, PODS, a_node, a_pod, running
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
+BASE = DEPLOY / "base"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+KUBECTL = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 RELEASES = pytest.mark.parametrize("release", list(LIVE))
 REQUEST = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/[^/]+(?:/namespaces/[^/]+(?=/))?/(?P<resource>[^/?]+)"
@@ -57,30 +61,30 @@ def test_every_release_has_manifests() -> None:
     assert {folder.name for folder in (DEPLOY / "releases").iterdir()} == set(LIVE)
 
 
-@pytest.fixture
-def io() -> Iterator[IoThread]:
-    with IoThread() as thread:
-        yield thread
-
-
-@pytest.fixture
-def server(io: IoThread) -> Iterator[ApiServer]:
-    with ApiServer(io) as server:
-        yield server
+def grant(front: FrontServer, release: str) -> None:
+    """Lets a real server allow requests what the manifests allow; they are those of the manifests' account then."""
+    if not isinstance(front, ForwardingServer):
+        return
+    for document in (*documents(DEPLOY / "releases" / release / "rbac.yaml"), *documents(BASE / "authentication.yaml")):
+        namespace = "" if document["kind"].startswith("Cluster") else "kube-system"
+        front.storage.create(f"{RBAC}/{document['kind'].lower()}s", namespace, document)
+    front.token = "deployed-token"
 
 
 @RELEASES
-def test_rights(server: ApiServer, release: str) -> None:
+def test_rights(api_server: FrontServer, release: str) -> None:
     """A scheduler that leads, binds, fails and preempts does nothing that its role does not allow."""
-    server.storage.create(NODES, "", a_node("n1"))
+    grant(api_server, release)
+    api_server.storage.create(NODES, "", a_node("n1"))
     lock: dict[str, Any] = {"resource_lock": "leases", "resource_name": "kubescheduler"}
-    with running(server, release, leader_elect=True, **lock) as cluster:
+    with running(api_server, release, leader_elect=True, **lock) as cluster:
         cluster.make(PODS, a_pod("low", cpu="3"))
         cluster.until(lambda: cluster.is_bound("low"))
         cluster.make(PODS, a_pod("high", cpu="3", priority=1000))
         cluster.until(lambda: len(cluster.events("Preempted")) == 1)
         cluster.until(lambda: len(cluster.events("FailedScheduling")) >= 1)
-    asked = {(one.method, one.path) for one in server.asked}
+    assert [(one.method, one.path) for one, status in api_server.done if status in (401, 403)] == []
+    asked = {(one.method, one.path) for one in api_server.asked}
     wanted = {need for method, path in asked if (need := needed(method, path)) is not None}
     assert {("", "pods/binding", "create", "low"), ("", "pods", "delete", "low")} <= wanted
     granted = list(rules(release))
@@ -99,7 +103,7 @@ def test_no_more_rights_than_needed(release: str) -> None:
 
 def test_the_pod_is_safe_and_known() -> None:
     """Fields that pods have; no root, nothing written, probes on the port that it has."""
-    (deployment,) = documents(DEPLOY / "base" / "deployment.yaml")
+    (deployment,) = documents(BASE / "deployment.yaml")
     template = deployment["spec"]["template"]
     assert unknown_fields("Pod", {"metadata": template["metadata"], "spec": template["spec"]}) == []
     assert template["spec"]["securityContext"]["runAsNonRoot"] is True
@@ -137,14 +141,32 @@ def test_the_configuration_is_the_release_s(release: str) -> None:
     )
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
+def kustomized(folder: Path) -> list[dict[str, Any]]:
+    """What kubectl puts together."""
+    done = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+@KUBECTL
+@RELEASES
+def test_a_server_takes_them(real_apiserver: RealServer, release: str) -> None:
+    """A real server finds nothing to refuse, and no field that it does not know."""
+    for document in kustomized(DEPLOY / "releases" / release):
+        version, kind, namespace = (
+            document["apiVersion"],
+            document["kind"].lower(),
+            document["metadata"].get("namespace"),
+        )
+        folder = f"/api/{version}" if "/" not in version else f"/apis/{version}"
+        folder += f"/namespaces/{namespace}" if namespace else ""
+        real_apiserver.ask("POST", f"{folder}/{kind}s?dryRun=All&fieldValidation=Strict", document)
+
+
+@KUBECTL
 @RELEASES
 def test_kustomize(release: str) -> None:
     """kubectl puts them together; the role's lock keeps its name, and the pod finds its configuration."""
-    done = subprocess.run(
-        ["kubectl", "kustomize", str(DEPLOY / "releases" / release)], capture_output=True, text=True, check=True
-    )
-    built = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(done.stdout)}
+    built = {(one["kind"], one["metadata"]["name"]): one for one in kustomized(DEPLOY / "releases" / release)}
     role = built["Role", "kubescheduler-leader"]
     assert role["rules"][1]["resourceNames"] == ["kubescheduler"]
     volumes = built["Deployment", "kubescheduler"]["spec"]["template"]["spec"]["volumes"]

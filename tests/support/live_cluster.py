@@ -16,7 +16,7 @@ from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document, StatusError
 
 PODS, NODES, LEASES = "/api/v1/pods", "/api/v1/nodes", "/apis/coordination.k8s.io/v1/leases"
@@ -44,7 +44,7 @@ def a_pod(name: str, cpu: str = "100m", **spec: Any) -> Document:
 class Cluster:
     """A server with a scheduler beside it."""
 
-    def __init__(self, server: ApiServer, process: SchedulerProcess, log: list[str]) -> None:
+    def __init__(self, server: FrontServer, process: SchedulerProcess, log: list[str]) -> None:
         self.server, self.process, self.log = server, process, log
         self._changed = threading.Event()
         server.storage.listeners.append(self._notify)
@@ -70,7 +70,8 @@ class Cluster:
             self._changed.clear()
             if _holds(holds):
                 return
-            assert self._changed.wait(max(0.0, end - time.monotonic())), self.log
+            assert time.monotonic() < end, self.log
+            self._changed.wait(1.0)
 
     def is_bound(self, *names: str) -> bool:
         return all(self.pod(name)["spec"].get("nodeName") for name in names)
@@ -81,7 +82,8 @@ class Cluster:
 
     def events(self, reason: str) -> list[Document]:
         paths = ("/apis/events.k8s.io/v1/events", "/apis/events.k8s.io/v1beta1/events", "/api/v1/events")
-        return [event for path in paths for event in self.server.storage.all(path) if event["reason"] == reason]
+        found = {event["metadata"]["uid"]: event for path in reversed(paths) for event in self.server.storage.all(path)}
+        return [event for event in found.values() if event["reason"] == reason]
 
 
 def _holds(holds: Callable[[], bool]) -> bool:
@@ -92,7 +94,7 @@ def _holds(holds: Callable[[], bool]) -> bool:
 
 
 @contextmanager
-def running(server: ApiServer, release: str, *, spec: EngineSpec | None = None, **election: Any) -> Iterator[Cluster]:
+def running(server: FrontServer, release: str, *, spec: EngineSpec | None = None, **election: Any) -> Iterator[Cluster]:
     """A process that runs until the end of the block, and then ends with status 0. spec: what decides."""
     log: list[str] = []
     engine = (spec or EngineSpec(release=release)).engine(log.append)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import attrs
 
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import StatusError
 
 SECONDS = 120.0
@@ -44,7 +44,7 @@ class RunningProcess:
         """Waits for its end."""
         return self.process.wait(SECONDS)
 
-    def until(self, holds: Callable[[], bool], server: ApiServer | None = None) -> None:
+    def until(self, holds: Callable[[], bool], server: FrontServer | None = None) -> None:
         """Waits for something to hold of what the server has, or of what the log says."""
         changed = threading.Event()
         if server is not None:

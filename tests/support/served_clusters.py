@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kubescheduler.live.transport.io_thread import IoThread
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import ApiServer, FrontServer
 from tests.support.apiserver.storage import Document
 
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
@@ -46,12 +46,17 @@ def kubeconfig(folder: Path, url: str) -> str:
     return str(file)
 
 
+def fill(server: FrontServer, *nodes: Document, pods: tuple[Document, ...] = ()) -> None:
+    """Makes these nodes, and pods in the namespace default."""
+    for node in nodes:
+        server.storage.create(NODES, "", node)
+    for pod in pods:
+        server.storage.create(PODS, "default", pod)
+
+
 @contextmanager
 def serving(*nodes: Document, pods: tuple[Document, ...] = ()) -> Iterator[ApiServer]:
     """An API server with these nodes, and pods in the namespace default."""
     with IoThread() as io, ApiServer(io) as server:
-        for node in nodes:
-            server.storage.create(NODES, "", node)
-        for pod in pods:
-            server.storage.create(PODS, "default", pod)
+        fill(server, *nodes, pods=pods)
         yield server

@@ -59,11 +59,16 @@ def into_lease(document: Mapping[str, Any], record: LeaderRecord) -> Document:
         **(document.get("spec") or {}),
         "holderIdentity": record.holder,
         "leaseDurationSeconds": record.seconds,
-        "acquireTime": record.acquired,
-        "renewTime": record.renewed,
+        "acquireTime": _fine(record.acquired),
+        "renewTime": _fine(record.renewed),
         "leaseTransitions": record.transitions,
     }
     return {**document, "spec": spec}
+
+
+def _fine(moment: str) -> str:
+    """A moment with the microseconds without which no server takes a Lease."""
+    return moment if "." in moment else moment.replace("Z", ".000000Z")
 
 
 def of_annotation(document: Mapping[str, Any]) -> LeaderRecord:

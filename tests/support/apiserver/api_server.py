@@ -1,4 +1,4 @@
-"""The server: routes, streams, and faults on request."""
+"""The server in this process: routes and streams."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
-import attrs
 from aiohttp import web
 
 from kubescheduler.live.transport.io_thread import IoThread
+from tests.support.apiserver.front_server import FrontServer
 from tests.support.apiserver.patching import merged
 from tests.support.apiserver.selecting import selects
 from tests.support.apiserver.storage import Document, StatusError, Storage
@@ -33,82 +33,33 @@ KINDS = {
 }
 """Plural → kind, where something depends on it."""
 
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
 
+class ApiServer(FrontServer):
+    """Serves a Storage."""
 
-@attrs.frozen(eq=False)
-class Asked:
-    """One request."""
-
-    method: str
-    path: str
-    """With its query."""
-    body: Any
-    user_agent: str
-
-
-class ApiServer:
-    """Serves a Storage on a port of the loopback interface. Everything but the constructor is for any thread."""
+    storage: Storage
 
     def __init__(self, io: IoThread, *, groups: tuple[str, ...] | None = None) -> None:
-        """groups: the API groups with their versions that are there; None: all."""
+        """groups: with their versions; None: all."""
+        super().__init__(io)
         self.storage = Storage()
-        self.asked: list[Asked] = []
-        """Every request, in order."""
-        self.faults: list[Answer] = []
-        """Each may answer instead of the server, or return None."""
         self.tokens: dict[str, Document] = {}
         """Token → the user that a TokenReview finds."""
         self.allowed: set[tuple[str, str]] = set()
         """(user, path) that a SubjectAccessReview allows."""
-        self._io = io
-        self._groups = groups
-        self._streams: set[asyncio.Task[Any]] = set()
-        self._runner: web.AppRunner | None = None
+        self.groups = groups
+        """The API groups that are there; None: all."""
         self._changed: asyncio.Event | None = None
-        self.url = ""
-        """Where it listens."""
-
-    # --- starting and ending -------------------------------------------------------------------
-
-    def start(self, port: int = 0) -> None:
-        """Listens; on the same port again after ``stop`` when that is given."""
-        self._io.wait(self._start(port))
-
-    def stop(self) -> None:
-        """Ends all connections at once."""
-        self._io.wait(self._stop())
-
-    def cut(self) -> None:
-        """Cuts all watches, without a word."""
-        self._io.wait(self._cut())
 
     def __enter__(self) -> ApiServer:
         self.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
     async def _start(self, port: int) -> None:
         self._changed = asyncio.Event()
-        self.storage.listeners = [self._notify]
-        app = web.Application(client_max_size=1 << 30)
-        app.router.add_route("*", "/{tail:.*}", self._answer)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.01)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True).start()
-        self.url = "http://{}:{}".format(*self._runner.addresses[0])
-
-    async def _stop(self) -> None:
-        await self._cut()
-        assert self._runner is not None
-        await self._runner.cleanup()
-
-    async def _cut(self) -> None:
-        for task in list(self._streams):
-            task.cancel()
-        await asyncio.gather(*self._streams, return_exceptions=True)
+        if self._notify not in self.storage.listeners:
+            self.storage.listeners.append(self._notify)
+        await super()._start(port)
 
     def _notify(self) -> None:
         loop = self._io.loop
@@ -120,19 +71,6 @@ class ApiServer:
         self._changed = asyncio.Event()
 
     # --- requests ------------------------------------------------------------------------------
-
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        text = await request.text()
-        body = json.loads(text) if text else None
-        self.asked.append(Asked(request.method, request.raw_path, body, request.headers.get("User-Agent", "")))
-        for fault in list(self.faults):
-            answer = await fault(request)
-            if answer is not None:
-                return answer
-        try:
-            return await self._served(request, body)
-        except StatusError as error:
-            return web.json_response(error.document, status=error.code)
 
     async def _served(self, request: web.Request, body: Any) -> web.StreamResponse:
         if request.path.count("/") < 4 and request.path.startswith("/apis/"):
@@ -150,7 +88,7 @@ class ApiServer:
         return self._object(request, path, namespace, match["name"], match["part"] or "", body)
 
     def _has(self, group: str) -> bool:
-        return self._groups is None or group.removeprefix("/apis/").removeprefix("/api/") in self._groups
+        return self.groups is None or group.removeprefix("/apis/").removeprefix("/api/") in self.groups
 
     def _reviewed(self, plural: str, body: Document) -> Document:
         if plural == "tokenreviews":
@@ -244,16 +182,9 @@ class ApiServer:
             raise StatusError(410, "Expired", f"too old resource version: {version} ({self.storage.oldest})")
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
-        task = asyncio.ensure_future(self._stream(response, request, path, namespace, version, initial))
-        self._streams.add(task)
-        try:
-            await task
-        except (asyncio.CancelledError, ConnectionError):
-            if request.transport is not None:
-                request.transport.abort()
-        finally:
-            self._streams.discard(task)
-        return response
+        return await self._streamed(
+            request, response, self._stream(response, request, path, namespace, version, initial)
+        )
 
     async def _stream(
         self, response: web.StreamResponse, request: web.Request, path: str, namespace: str, version: int, initial: bool

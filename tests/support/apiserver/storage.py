@@ -100,14 +100,16 @@ class Storage:
 
     @locked
     def replace(self, path: str, namespace: str, name: str, obj: Document) -> Document:
-        """Raises StatusError 404, or 409 when the version that ``obj`` says is not the present one."""
+        """Nothing happens where nothing changes. Raises StatusError 404, 409 for another version."""
         before = self.get(path, namespace, name)
         said = (obj.get("metadata") or {}).get("resourceVersion")
         if said and said != before["metadata"]["resourceVersion"]:
             text = "the object has been modified; please apply your changes to the latest version and try again"
             plural = path.rpartition("/")[2]
             raise StatusError(409, "Conflict", f'Operation cannot be fulfilled on {plural} "{name}": {text}')
-        return self._put(path, namespace, name, "MODIFIED", before, obj)
+        version = {"resourceVersion": before["metadata"]["resourceVersion"]}
+        same = {**obj, "metadata": {**before["metadata"], **(obj.get("metadata") or {}), **version}}
+        return before if same == before else self._put(path, namespace, name, "MODIFIED", before, obj)
 
     @locked
     def change(self, path: str, namespace: str, name: str, edit: Callable[[Document], None]) -> Document:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.kubescheduler.cli.conftest import Run
-from tests.support.apiserver import ApiServer
-from tests.support.served_clusters import a_node, a_pod, kubeconfig, serving
+from tests.support.apiserver import FrontServer
+from tests.support.served_clusters import a_node, a_pod, fill, kubeconfig
 
 
 @pytest.fixture
-def server(folder: Path) -> Iterator[ApiServer]:
+def server(folder: Path, api_server: FrontServer) -> FrontServer:
     """Nodes s1 and s2, and a pod that waits; ./kubeconfig leads there."""
-    with serving(a_node("s1"), a_node("s2", cpu="8"), pods=(a_pod("web"),)) as server:
-        kubeconfig(folder, server.url)
-        yield server
+    fill(api_server, a_node("s1"), a_node("s2", cpu="8"), pods=(a_pod("web"),))
+    kubeconfig(folder, api_server.url)
+    return api_server
 
 
 COMMANDS = pytest.mark.parametrize(
@@ -33,7 +32,7 @@ COMMANDS = pytest.mark.parametrize(
 
 
 @COMMANDS
-def test_the_same_as_from_a_file(kubescheduler: Run, server: ApiServer, command: tuple[str, ...]) -> None:
+def test_the_same_as_from_a_file(kubescheduler: Run, server: FrontServer, command: tuple[str, ...]) -> None:
     """A cluster that is read from its server gives what its snapshot gives; the server is asked to GET alone."""
     pod = Path("pod.yaml")
     pod.write_text(pod.read_text().replace("name: web", "name: another"))
@@ -47,7 +46,7 @@ def test_the_same_as_from_a_file(kubescheduler: Run, server: ApiServer, command:
 
 
 @COMMANDS
-def test_an_unreachable_server(kubescheduler: Run, server: ApiServer, command: tuple[str, ...]) -> None:
+def test_an_unreachable_server(kubescheduler: Run, server: FrontServer, command: tuple[str, ...]) -> None:
     """It is said in one line, with status 2."""
     done = kubescheduler(command[0], "--kubeconfig", "kubeconfig", "--context", "gone", *command[1:])
     assert done.status == 2
@@ -68,7 +67,7 @@ def test_an_unreachable_server(kubescheduler: Run, server: ApiServer, command: t
         pytest.param(("--kubeconfig", "cluster.yaml"), "invalid configuration: cluster.yaml", id="no kubeconfig"),
     ],
 )
-def test_where_the_cluster_is(kubescheduler: Run, server: ApiServer, args: tuple[str, ...], said: str) -> None:
+def test_where_the_cluster_is(kubescheduler: Run, server: FrontServer, args: tuple[str, ...], said: str) -> None:
     """Either files or a server, and a kubeconfig that says where it is."""
     done = kubescheduler("schedule", *args, "--pending")
     assert (done.status, server.asked) == (2, [])
@@ -76,7 +75,7 @@ def test_where_the_cluster_is(kubescheduler: Run, server: ApiServer, args: tuple
 
 
 def test_the_kubeconfig_of_kubectl(
-    kubescheduler: Run, server: ApiServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    kubescheduler: Run, server: FrontServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With --context alone it is found as kubectl finds it: KUBECONFIG, several files too, or ~/.kube/config."""
     monkeypatch.setenv("KUBECONFIG", f"{folder}/none:{folder}/kubeconfig")
@@ -89,7 +88,7 @@ def test_the_kubeconfig_of_kubectl(
     assert kubescheduler("schedule", "--context", "there", "--pending", "-o", "name").out == "default/web s1\n"
 
 
-def test_a_settings_file(kubescheduler: Run, server: ApiServer) -> None:
+def test_a_settings_file(kubescheduler: Run, server: FrontServer) -> None:
     """A kubeconfig may run programs, so a settings file that was only found cannot name one; files go before it."""
     Path("kubescheduler.toml").write_text('kubeconfig = "kubeconfig"\n')
     assert "kubeconfig: this runs code" in kubescheduler("schedule", "--pending").err
@@ -98,7 +97,7 @@ def test_a_settings_file(kubescheduler: Run, server: ApiServer) -> None:
     assert kubescheduler(*named, "cluster.yaml", "--pod", "pod.yaml", "-o", "name").out == "default/web n1\n"
 
 
-def test_a_sweep_that_goes_on(kubescheduler: Run, server: ApiServer) -> None:
+def test_a_sweep_that_goes_on(kubescheduler: Run, server: FrontServer) -> None:
     """The cluster is saved beside the rows; the same command goes on with what was saved."""
     sweep = ("sweep", "--kubeconfig", "kubeconfig", "--out", "rows.csv", "--workers", "1")
     assert kubescheduler(*sweep).out.splitlines()[1].split() == ["1", "0", "1", "0", "rows.csv"]

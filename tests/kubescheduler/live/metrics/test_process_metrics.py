@@ -15,7 +15,7 @@ from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
 from tests.kubescheduler.live.metrics.test_release_metrics import exported
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.live_cluster import NODES, PODS, SECONDS, Cluster, a_node, a_pod, running
 
 PROFILE = "default-scheduler"
@@ -83,9 +83,9 @@ def work(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
-def test_the_shape_is_that_of_the_real_process(server: ApiServer, release: str) -> None:
+def test_the_shape_is_that_of_the_real_process(api_server: FrontServer, release: str) -> None:
     """Every family that both export has the same type, help, labels and buckets."""
-    with running(server, release) as cluster:
+    with running(api_server, release) as cluster:
         work(cluster)
         found = shape(scrape(cluster))
     recorded = exported(release)
@@ -96,9 +96,9 @@ def test_the_shape_is_that_of_the_real_process(server: ApiServer, release: str) 
     assert ours <= recorded.keys()
 
 
-def test_1_36_counts_what_the_loop_does(server: ApiServer) -> None:
+def test_1_36_counts_what_the_loop_does(api_server: FrontServer) -> None:
     """Attempts, points, plugins, the queue, the cache and requests, after four pods and a gated one."""
-    with running(server, "1.36") as cluster:
+    with running(api_server, "1.36") as cluster:
         work(cluster)
         cluster.make(PODS, a_pod("gated", schedulingGates=[{"name": "wait"}]))
 
@@ -161,15 +161,15 @@ def test_1_36_counts_what_the_loop_does(server: ApiServer) -> None:
     assert found.value("scheduler_cache_size", type="nodes") == 2
     assert found.value("scheduler_event_handling_duration_seconds_count", event="NodeAdd") == 2
     assert found.value("scheduler_event_handling_duration_seconds_count", event="UnschedulablePodAdd") == 5
-    host = server.url.removeprefix("http://")
+    host = api_server.url.removeprefix("http://")
     assert found.value("rest_client_requests_total", code="201", method="POST", host=host) is not None
     assert found.value("rest_client_request_duration_seconds_count", verb="POST", host=host) is not None
     assert found.value("kubernetes_feature_enabled", name="SchedulerAsyncAPICalls", stage="BETA") == 0
 
 
-def test_1_16_counts_in_seconds_and_microseconds(server: ApiServer) -> None:
+def test_1_16_counts_in_seconds_and_microseconds(api_server: FrontServer) -> None:
     """Three pods were bound; the summaries have each step, and the victims are a gauge."""
-    with running(server, "1.16") as cluster:
+    with running(api_server, "1.16") as cluster:
         work(cluster)
         found = settled(cluster, lambda found: found.value("scheduler_e2e_scheduling_duration_seconds_count") == 3)
         for name in ("e2e_scheduling", "scheduling_algorithm", "binding"):
@@ -192,9 +192,9 @@ def test_1_16_counts_in_seconds_and_microseconds(server: ApiServer) -> None:
     assert after.value("scheduler_binding_duration_seconds_count") == 3
 
 
-def test_1_20_counts_by_profile(server: ApiServer) -> None:
+def test_1_20_counts_by_profile(api_server: FrontServer) -> None:
     """Under the names of its time, with events of its own."""
-    with running(server, "1.20") as cluster:
+    with running(api_server, "1.20") as cluster:
         work(cluster)
         found = settled(cluster, lambda found: found.value("scheduler_scheduler_cache_size", type="pods") == 3)
     assert found.value("scheduler_e2e_scheduling_duration_seconds_count", result="scheduled", profile=PROFILE) == 3
@@ -207,12 +207,16 @@ def test_1_20_counts_by_profile(server: ApiServer) -> None:
     assert "scheduler_scheduling_duration_seconds" not in found.text
 
 
-def test_resources_are_those_of_pods(server: ApiServer) -> None:
+def test_resources_are_those_of_pods(api_server: FrontServer) -> None:
     """Requests and limits of each pod, with their units; the leader alone answers."""
-    with running(server, "1.36") as cluster:
-        container = {"name": "c", "resources": {"requests": {"cpu": "250m"}, "limits": {"memory": "1Gi"}}}
+    with running(api_server, "1.36") as cluster:
+        resources = {"requests": {"cpu": "250m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}
+        container = {"name": "c", "image": "pause:3", "resources": resources}
+        overhead = {"memory": "1Mi", "cpu": "1"}
+        heavy = {"metadata": {"name": "heavy"}, "handler": "h", "overhead": {"podFixed": overhead}}
+        cluster.server.storage.create("/apis/node.k8s.io/v1/runtimeclasses", "", heavy)
         cluster.make(NODES, a_node("n1"))
-        cluster.make(PODS, a_pod("a", containers=[container], overhead={"memory": "1Mi", "cpu": "1"}))
+        cluster.make(PODS, a_pod("a", containers=[container], overhead=overhead, runtimeClassName="heavy"))
         cluster.until(lambda: cluster.is_bound("a"))
         process = cluster.process
         pods = process._pods
@@ -227,7 +231,7 @@ def test_resources_are_those_of_pods(server: ApiServer) -> None:
     }
     assert values == {
         ("kube_pod_resource_request", "cpu", "cores"): 1.25,
-        ("kube_pod_resource_request", "memory", "bytes"): 2**20,
+        ("kube_pod_resource_request", "memory", "bytes"): 2**30 + 2**20,
         ("kube_pod_resource_limit", "memory", "bytes"): 2**30 + 2**20,
     }
     assert "# HELP kube_pod_resource_request [STABLE] Resources requested by workloads" in found.text

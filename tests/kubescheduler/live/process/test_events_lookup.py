@@ -13,7 +13,7 @@ from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.recording.event_rules import RULES_1_36
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.live_clock import StoodClock
 
 
@@ -25,7 +25,7 @@ from tests.support.live_clock import StoodClock
     ],
 )
 def test_who_is_not_known_asks_again(
-    io: IoThread, server: ApiServer, api: ApiClient, refusals: list[int], said: list[str]
+    io: IoThread, api_server: FrontServer, api: ApiClient, refusals: list[int], said: list[str]
 ) -> None:
     """Each refusal is one line; the question is asked until the server accepts the credentials."""
     lines: list[str] = []
@@ -34,7 +34,7 @@ def test_who_is_not_known_asks_again(
     async def refuse(_: web.Request) -> web.StreamResponse | None:
         return web.json_response({"kind": "Status", "message": "Unauthorized"}, status=left.pop()) if left else None
 
-    server.faults.append(refuse)
+    api_server.faults.append(refuse)
     log, clock = LogWriter(lines.append), StoodClock()
     surface = Surface("host", lambda _: "")
     events = EventBroadcaster(api, io, RULES_1_36, surface, trouble=lines.append, clock=clock)
@@ -46,4 +46,4 @@ def test_who_is_not_known_asks_again(
     io.wait(look())
     assert [line.partition("the API server ")[2].strip() for line in lines] == said
     assert clock.slept == [1.0, 2.0][: len(refusals)]
-    assert [one.path.partition("?")[0] for one in server.asked] == ["/apis/events.k8s.io/v1"] * (1 + len(refusals))
+    assert [one.path.partition("?")[0] for one in api_server.asked] == ["/apis/events.k8s.io/v1"] * (1 + len(refusals))

@@ -12,7 +12,7 @@ import pytest
 
 from kubescheduler.live.leadership.leader_record import LEADER_ANNOTATION
 from kubescheduler.live.transport.io_thread import IoThread
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod
 from tests.support.live_process import RunningProcess, started
 
@@ -27,15 +27,15 @@ ENDED = {
 QUICK = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
 
 
-def holder(server: ApiServer, release: str) -> str:
-    document = server.storage.get(PATHS[release], "kube-system", "kube-scheduler")
+def holder(api_server: FrontServer, release: str) -> str:
+    document = api_server.storage.get(PATHS[release], "kube-system", "kube-scheduler")
     if PATHS[release] == LEASES:
         return str(document["spec"].get("holderIdentity") or "")
     return str(json.loads(document["metadata"]["annotations"][LEADER_ANNOTATION])["holderIdentity"])
 
 
-def bound(server: ApiServer, name: str) -> bool:
-    return bool(server.storage.get(PODS, "default", name)["spec"].get("nodeName"))
+def bound(api_server: FrontServer, name: str) -> bool:
+    return bool(api_server.storage.get(PODS, "default", name)["spec"].get("nodeName"))
 
 
 def last_line(process: RunningProcess) -> str:
@@ -43,10 +43,10 @@ def last_line(process: RunningProcess) -> str:
 
 
 @EVERY
-def test_a_clean_end(io: IoThread, server: ApiServer, tmp_path: Path, release: str) -> None:
+def test_a_clean_end(io: IoThread, api_server: FrontServer, tmp_path: Path, release: str) -> None:
     """SIGTERM: the binding under way is finished, the lock is given back, and the status is 0."""
-    server.storage.create(NODES, "", a_node("n1"))
-    server.storage.create(PODS, "default", a_pod("p"))
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("p"))
     asked, go_on = asyncio.Event(), asyncio.Event()
 
     async def hold(request: Any) -> None:
@@ -54,22 +54,22 @@ def test_a_clean_end(io: IoThread, server: ApiServer, tmp_path: Path, release: s
             asked.set()
             await go_on.wait()
 
-    server.faults.append(hold)
-    with started(tmp_path, release, f"--master={server.url}") as process:
+    api_server.faults.append(hold)
+    with started(tmp_path, release, f"--master={api_server.url}") as process:
         process.until(asked.is_set)
-        assert holder(server, release)
+        assert holder(api_server, release)
         process.send(signal.SIGTERM)
         io.call(go_on.set)
         assert process.status() == 0
-        assert bound(server, "p")
-        assert holder(server, release) == ""
+        assert bound(api_server, "p")
+        assert holder(api_server, release) == ""
         assert ENDED[release] in last_line(process)
 
 
-def test_the_second_signal(server: ApiServer, tmp_path: Path) -> None:
+def test_the_second_signal(api_server: FrontServer, tmp_path: Path) -> None:
     """It ends the process at once, with status 1, and the lock is kept."""
-    server.storage.create(NODES, "", a_node("n1"))
-    server.storage.create(PODS, "default", a_pod("p"))
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("p"))
     asked = asyncio.Event()
 
     async def hold(request: Any) -> None:
@@ -77,13 +77,13 @@ def test_the_second_signal(server: ApiServer, tmp_path: Path) -> None:
             asked.set()
             await asyncio.Event().wait()
 
-    server.faults.append(hold)
-    with started(tmp_path, "1.36", f"--master={server.url}") as process:
+    api_server.faults.append(hold)
+    with started(tmp_path, "1.36", f"--master={api_server.url}") as process:
         process.until(asked.is_set)
         process.send(signal.SIGINT)
         process.send(signal.SIGTERM)
         assert process.status() == 1
-        assert holder(server, "1.36")
+        assert holder(api_server, "1.36")
 
 
 @pytest.mark.parametrize(
@@ -94,29 +94,29 @@ def test_the_second_signal(server: ApiServer, tmp_path: Path) -> None:
         pytest.param("1.36", 1, '"Leaderelection lost"', id="1.36"),
     ],
 )
-def test_a_lost_lock(server: ApiServer, tmp_path: Path, release: str, status: int, text: str) -> None:
+def test_a_lost_lock(api_server: FrontServer, tmp_path: Path, release: str, status: int, text: str) -> None:
     """Who cannot renew it ends with the release's status and line."""
-    with started(tmp_path, release, f"--master={server.url}", *QUICK) as process:
-        process.until(lambda: bool(holder(server, release)), server)
+    with started(tmp_path, release, f"--master={api_server.url}", *QUICK) as process:
+        process.until(lambda: bool(holder(api_server, release)), api_server)
 
         async def refuse(request: Any) -> None:
             if "kube-scheduler" in request.path:
                 request.transport.abort()
 
-        server.faults.append(refuse)
+        api_server.faults.append(refuse)
         assert process.status() == status
         assert text in last_line(process)
 
 
-def test_an_end_before_it_ever_led(server: ApiServer, tmp_path: Path) -> None:
+def test_an_end_before_it_ever_led(api_server: FrontServer, tmp_path: Path) -> None:
     """A candidate that stands by leaves the lock of another alone."""
     lease = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "leaseTransitions": 0}
-    server.storage.create(LEASES, "kube-system", {"metadata": {"name": "kube-scheduler"}, "spec": lease})
-    with started(tmp_path, "1.36", f"--master={server.url}") as process:
+    api_server.storage.create(LEASES, "kube-system", {"metadata": {"name": "kube-scheduler"}, "spec": lease})
+    with started(tmp_path, "1.36", f"--master={api_server.url}") as process:
         process.until(lambda: "Attempting to acquire leader lease" in process.text())
         process.send(signal.SIGTERM)
         assert process.status() == 0
-        assert holder(server, "1.36") == "other"
+        assert holder(api_server, "1.36") == "other"
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
         assert "Traceback" not in process.text()
 
 
-def test_a_server_that_does_not_answer(server: ApiServer, tmp_path: Path) -> None:
+def test_a_server_that_does_not_answer(api_server: FrontServer, tmp_path: Path) -> None:
     """A process that waits for the first answer can be ended, too."""
     asked = asyncio.Event()
 
@@ -136,8 +136,8 @@ def test_a_server_that_does_not_answer(server: ApiServer, tmp_path: Path) -> Non
         asked.set()
         await asyncio.Event().wait()
 
-    server.faults.append(hang)
-    with started(tmp_path, "1.36", f"--master={server.url}") as process:
+    api_server.faults.append(hang)
+    with started(tmp_path, "1.36", f"--master={api_server.url}") as process:
         process.until(asked.is_set)
         process.send(signal.SIGTERM)
         assert process.status() == 0
@@ -155,13 +155,13 @@ def test_a_server_that_does_not_answer(server: ApiServer, tmp_path: Path) -> Non
         ),
     ],
 )
-def test_a_dump(server: ApiServer, tmp_path: Path, release: str, texts: tuple[str, ...]) -> None:
+def test_a_dump(api_server: FrontServer, tmp_path: Path, release: str, texts: tuple[str, ...]) -> None:
     """SIGUSR2 writes cache and queue to the log, and the process goes on."""
-    server.storage.create(NODES, "", a_node("n1"))
-    server.storage.create(PODS, "default", a_pod("p"))
-    server.storage.create(PODS, "default", a_pod("big", cpu="64"))
-    with started(tmp_path, release, f"--master={server.url}", "--leader-elect=false", "-v=3") as process:
-        process.until(lambda: bound(server, "p"), server)
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("p"))
+    api_server.storage.create(PODS, "default", a_pod("big", cpu="64"))
+    with started(tmp_path, release, f"--master={api_server.url}", "--leader-elect=false", "-v=3") as process:
+        process.until(lambda: bound(api_server, "p"), api_server)
         process.until(lambda: "big" in process.text())
         process.send(signal.SIGUSR2)
         process.until(lambda: "Dump of scheduling queue" in process.text() and "name: big" in process.text())

@@ -13,7 +13,7 @@ from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LIVE
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 
 SECOND = 1_000_000_000
 GROUP = "kubescheduler.config.k8s.io"
@@ -336,40 +336,42 @@ MOST = {"1.16": ["MostRequestedPriority"], "1.20": ["NodeResourcesMostAllocated"
 
 
 @pytest.fixture
-def configmap(server: ApiServer) -> str:
+def configmap(api_server: FrontServer) -> str:
     """A server with a policy in a ConfigMap; its address."""
     for name, data in (("policy", {"policy.cfg": POLICY}), ("empty", {}), ("faulty", {"policy.cfg": "{"})):
-        server.storage.create("/api/v1/configmaps", "kube-system", {"metadata": {"name": name}, "data": data})
-    return f"--master={server.url}"
+        api_server.storage.create("/api/v1/configmaps", "kube-system", {"metadata": {"name": name}, "data": data})
+    return f"--master={api_server.url}"
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.20"])
-def test_a_policy_in_a_configmap(server: ApiServer, configmap: str, release: str) -> None:
+def test_a_policy_in_a_configmap(api_server: FrontServer, configmap: str, release: str) -> None:
     """It is read once from the server, and goes before a file and a provider."""
     words = "--policy-configmap=policy --policy-config-file=nosuch --algorithm-provider=nosuch"
     found = settings(release, configmap, *words.split())
     assert scores(found) == MOST[release]
-    assert [(one.method, one.path) for one in server.asked] == [
+    assert [(one.method, one.path) for one in api_server.asked] == [
         ("GET", "/api/v1/namespaces/kube-system/configmaps/policy")
     ]
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.20"])
-def test_the_legacy_flag_has_the_file_go_first(server: ApiServer, configmap: str, release: str, tmp_path: Path) -> None:
+def test_the_legacy_flag_has_the_file_go_first(
+    api_server: FrontServer, configmap: str, release: str, tmp_path: Path
+) -> None:
     """No ConfigMap is read then."""
     policy = tmp_path / "policy.json"
     policy.write_text(POLICY)
     words = f"--policy-configmap=nosuch --policy-config-file={policy} --use-legacy-policy-config"
     assert scores(settings(release, configmap, *words.split())) == MOST[release]
-    assert server.asked == []
+    assert api_server.asked == []
 
 
-def test_a_file_of_1_16_that_names_a_configmap(server: ApiServer, configmap: str, tmp_path: Path) -> None:
+def test_a_file_of_1_16_that_names_a_configmap(api_server: FrontServer, configmap: str, tmp_path: Path) -> None:
     """The policy is read from where algorithmSource says."""
     place = {"policy": {"configMap": {"namespace": "kube-system", "name": "policy"}}}
     found = settings("1.16", configmap, a_file(tmp_path, "1.16", algorithmSource=place))
     assert scores(found) == MOST["1.16"]
-    assert len(server.asked) == 1
+    assert len(api_server.asked) == 1
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.20"])

@@ -19,7 +19,7 @@ from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSettings
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
 
 SECONDS = 20.0
@@ -33,7 +33,7 @@ def reachable(served: ServedScheduler, path: str) -> Got | None:
         return None
 
 
-def test_ready_once_everything_is_read(server: ApiServer, tmp_path: Path) -> None:
+def test_ready_once_everything_is_read(api_server: FrontServer, tmp_path: Path) -> None:
     """A process answers from the start, is ready when it has taken in all objects, and not while it ends."""
     may_read = threading.Event()
 
@@ -41,12 +41,12 @@ def test_ready_once_everything_is_read(server: ApiServer, tmp_path: Path) -> Non
         if request.path.endswith("/nodes"):
             await asyncio.get_running_loop().run_in_executor(None, may_read.wait, SECONDS)
 
-    server.faults.append(hold)
-    serving = asking(kubeconfig(tmp_path, server.url))
+    api_server.faults.append(hold)
+    serving = asking(kubeconfig(tmp_path, api_server.url))
     settings = LiveSettings(
         live_release("1.36"),
         EngineSpec(release="1.36").engine(lambda _: None),
-        ServerSettings(master=server.url, qps=0),
+        ServerSettings(master=api_server.url, qps=0),
         LeaderElection(leader_elect=True),
         serving=serving,
     )
@@ -61,7 +61,7 @@ def test_ready_once_everything_is_read(server: ApiServer, tmp_path: Path) -> Non
         unready = served.ask("/readyz")
         assert unready.code == 500
         assert unready.body.startswith("[+]leaderElection ok\n[+]shutdown ok\n[-]sched-handler-sync failed")
-        assert not [one for one in server.asked if "leases" in one.path]
+        assert not [one for one in api_server.asked if "leases" in one.path]
         may_read.set()
         eventually(lambda: served.ask("/readyz").code == 200)
     finally:
@@ -70,7 +70,7 @@ def test_ready_once_everything_is_read(server: ApiServer, tmp_path: Path) -> Non
         thread.join(SECONDS)
     assert statuses == [0]
     assert reachable(served, "/livez") is None
-    paths = [one.path.partition("?")[0] for one in server.asked]
+    paths = [one.path.partition("?")[0] for one in api_server.asked]
     lookup = next(at for at, path in enumerate(paths) if "configmaps/extension" in path)
     assert lookup < paths.index("/apis/events.k8s.io/v1") < paths.index("/api/v1/nodes")
 

@@ -8,7 +8,7 @@ import pytest
 
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.extender_process import extender
 from tests.support.live_cluster import NODES, PODS, a_node, a_pod, running
 
@@ -47,14 +47,14 @@ def document(**profile: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("method", list(POINTS))
-def test_a_plugin_that_raises(server: ApiServer, method: str) -> None:
+def test_a_plugin_that_raises(api_server: FrontServer, method: str) -> None:
     """The process goes on: it is logged, and the pod is tried again like after any error."""
     plugin = with_plugin("Mine", raising(method, [1]))
     wanted = document(plugins={"multiPoint": {"enabled": [{"name": "Mine"}]}})
     spec = EngineSpec(release="1.36", plugins=(plugin,), component=wanted)
-    server.storage.create(NODES, "", a_node("n1"))
-    server.storage.create(NODES, "", a_node("n2"))
-    with running(server, "1.36", spec=spec) as cluster:
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(NODES, "", a_node("n2"))
+    with running(api_server, "1.36", spec=spec) as cluster:
         cluster.make(PODS, a_pod("p"))
         cluster.until(lambda: cluster.is_bound("p"))
         cluster.make(PODS, a_pod("q"))
@@ -65,12 +65,12 @@ def test_a_plugin_that_raises(server: ApiServer, method: str) -> None:
     assert all("mine" in note for note in failed)
 
 
-def test_several_profiles(server: ApiServer) -> None:
+def test_several_profiles(api_server: FrontServer) -> None:
     """Each pod is placed by the profile that it names, and its event says so; pods of others are left alone."""
     whole = document()
     whole["profiles"] = [{"schedulerName": "one"}, {"schedulerName": "two"}]
-    server.storage.create(NODES, "", a_node("n1"))
-    with running(server, "1.36", spec=EngineSpec(release="1.36", component=whole)) as cluster:
+    api_server.storage.create(NODES, "", a_node("n1"))
+    with running(api_server, "1.36", spec=EngineSpec(release="1.36", component=whole)) as cluster:
         cluster.make(PODS, *(a_pod(name, schedulerName=name) for name in ("default-scheduler", "one", "two")))
         cluster.until(lambda: cluster.is_bound("one", "two") and len(cluster.events("Scheduled")) == 2)
         assert not cluster.is_bound("default-scheduler")
@@ -78,13 +78,13 @@ def test_several_profiles(server: ApiServer) -> None:
     assert by_pod == {"one": "one", "two": "two"}
 
 
-def test_an_extender_that_binds(server: ApiServer) -> None:
+def test_an_extender_that_binds(api_server: FrontServer) -> None:
     """The extender is asked to bind, and nothing is posted to the server."""
-    server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(NODES, "", a_node("n1"))
     with extender() as url:
         entry = {"urlPrefix": f"{url}/good", "filterVerb": "filter", "bindVerb": "bind", "weight": 1}
         spec = EngineSpec(release="1.36", component=document() | {"extenders": [entry]})
-        with running(server, "1.36", spec=spec) as cluster:
+        with running(api_server, "1.36", spec=spec) as cluster:
             cluster.make(PODS, a_pod("p"))
             cluster.until(lambda: len(cluster.events("Scheduled")) == 1)
-    assert [one for one in server.asked if one.path.endswith("/binding")] == []
+    assert [one for one in api_server.asked if one.path.endswith("/binding")] == []

@@ -7,32 +7,32 @@ from typing import Any
 import pytest
 
 from kubescheduler.live.process.release_live import LIVE
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import FrontServer
 from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
 
 RELEASES = pytest.mark.parametrize("release", list(LIVE))
 
 
 @RELEASES
-def test_pods_are_bound(server: ApiServer, release: str) -> None:
+def test_pods_are_bound(api_server: FrontServer, release: str) -> None:
     """Pods that were there before and pods that come are bound, and an event says so."""
-    server.storage.create(NODES, "", a_node("n1"))
-    server.storage.create(PODS, "default", a_pod("before"))
-    with running(server, release) as cluster:
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("before"))
+    with running(api_server, release) as cluster:
         cluster.until(lambda: cluster.is_bound("before"))
         cluster.make(PODS, a_pod("after"), a_pod("foreign", schedulerName="another"))
         cluster.until(lambda: cluster.is_bound("after") and len(cluster.events("Scheduled")) == 2)
         assert not cluster.is_bound("foreign")
-    bindings = [one.body for one in server.asked if one.path.endswith("/binding")]
+    bindings = [one.body for one in api_server.asked if one.path.endswith("/binding")]
     assert [body["target"] for body in bindings] == [{"kind": "Node", "name": "n1"}] * 2
     assert cluster.faults() == []
 
 
 @RELEASES
-def test_a_pod_that_fits_nowhere(server: ApiServer, release: str) -> None:
+def test_a_pod_that_fits_nowhere(api_server: FrontServer, release: str) -> None:
     """Its condition and its event say why; a node that has room for it brings it there."""
-    server.storage.create(NODES, "", a_node("n1"))
-    with running(server, release) as cluster:
+    api_server.storage.create(NODES, "", a_node("n1"))
+    with running(api_server, release) as cluster:
         cluster.make(PODS, a_pod("big", cpu="8"))
         cluster.until(lambda: cluster.condition("big").get("reason") == "Unschedulable")
         assert cluster.condition("big")["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
@@ -43,10 +43,10 @@ def test_a_pod_that_fits_nowhere(server: ApiServer, release: str) -> None:
 
 
 @RELEASES
-def test_preemption(server: ApiServer, release: str) -> None:
+def test_preemption(api_server: FrontServer, release: str) -> None:
     """A pod of high priority nominates itself and evicts a lower one; once that is gone it takes its place."""
-    server.storage.create(NODES, "", a_node("n1"))
-    with running(server, release) as cluster:
+    api_server.storage.create(NODES, "", a_node("n1"))
+    with running(api_server, release) as cluster:
         cluster.make(PODS, a_pod("low", cpu="3"))
         cluster.until(lambda: cluster.is_bound("low"))
         cluster.make(PODS, a_pod("high", cpu="3", priority=1000))
@@ -65,35 +65,35 @@ def test_preemption(server: ApiServer, release: str) -> None:
         pytest.param("1.36", "leases", LEASES, id="1.36 leases"),
     ],
 )
-def test_leadership(server: ApiServer, release: str, lock: str, path: str) -> None:
+def test_leadership(api_server: FrontServer, release: str, lock: str, path: str) -> None:
     """It leads before it binds, and gives the lock back when it is stopped."""
-    server.storage.create(NODES, "", a_node("n1"))
-    server.storage.create(PODS, "default", a_pod("p"))
-    with running(server, release, leader_elect=True, resource_lock=lock) as cluster:
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("p"))
+    with running(api_server, release, leader_elect=True, resource_lock=lock) as cluster:
         cluster.until(lambda: cluster.is_bound("p"))
-        assert server.storage.get(path, "kube-system", "kube-scheduler")
-    record = server.storage.get(path, "kube-system", "kube-scheduler")
+        assert api_server.storage.get(path, "kube-system", "kube-scheduler")
+    record = api_server.storage.get(path, "kube-system", "kube-scheduler")
     holder = record["spec"]["holderIdentity"] if lock == "leases" else record["metadata"]["annotations"].popitem()[1]
     assert holder == "" if lock == "leases" else '"holderIdentity":""' in holder
 
 
 @RELEASES
-def test_a_lost_answer(server: ApiServer, release: str) -> None:
+def test_a_lost_answer(api_server: FrontServer, release: str) -> None:
     """A binding that the server did but did not confirm is believed when the watch shows it."""
-    server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(NODES, "", a_node("n1"))
     lost: list[str] = []
 
     async def lose(request: Any) -> None:
         if request.path.endswith("/binding") and not lost:
             lost.append(request.path)
             name = request.path.split("/")[-2]
-            server.storage.change(PODS, "default", name, lambda pod: pod["spec"].update(nodeName="n1"))
+            api_server.storage.change(PODS, "default", name, lambda pod: pod["spec"].update(nodeName="n1"))
             request.transport.abort()
 
-    server.faults.append(lose)
-    with running(server, release) as cluster:
+    api_server.faults.append(lose)
+    with running(api_server, release) as cluster:
         cluster.make(PODS, a_pod("p"))
         cluster.until(lambda: len(cluster.events("FailedScheduling")) == 1)
         cluster.make(PODS, a_pod("q"))
         cluster.until(lambda: cluster.is_bound("q"))
-    assert len([one for one in server.asked if one.path.endswith("/p/binding")]) == 1
+    assert len([one for one in api_server.asked if one.path.endswith("/p/binding")]) == 1

@@ -17,8 +17,10 @@ from kubescheduler.live.serving.serving_rules import RULES_1_16, RULES_1_36
 from kubescheduler.live.serving.token_authenticator import TokenAuthenticator
 from kubescheduler.live.serving.user_info import AuthenticationError, UserInfo
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.token_bucket import Limits
 from tests.support.apiserver import ApiServer
 from tests.support.live_clock import StoodClock
 from tests.support.serving import TOKENS, asking, kubeconfig, serving
@@ -55,6 +57,14 @@ def asked_1_36() -> Iterator[tuple[str, Spec]]:
     for path in GUARDED:
         yield "subjectaccessreviews", access(path, "system:anonymous", "system:unauthenticated")
         yield "subjectaccessreviews", access(path, "nobody", "system:authenticated", uid="uid-nobody")
+
+
+@pytest.fixture
+def api(io: IoThread, server: ApiServer) -> Iterator[ApiClient]:
+    """A client of the server in this process, which says what it was asked."""
+    client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
+    yield client
+    io.wait(client.close())
 
 
 def test_reviews_of_1_36(io: IoThread, server: ApiServer, tmp_path: Path) -> None:
