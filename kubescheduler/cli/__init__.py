@@ -168,7 +168,8 @@ def _discard_output() -> None:
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 done, 1 some pod fits nowhere, 2 wrong input or usage.",
+    epilog="Exit status: 0 done; 1 the answer is no: some pod fits nowhere, or something differs; 2 an error: wrong "
+    "input or usage, or something that kept a pod from being decided. An error is never reported as 0 or 1.",
 )
 @click.version_option(__version__, "--version", prog_name="kubescheduler", message="%(prog)s %(version)s")
 @click.option(
@@ -194,6 +195,9 @@ def cli(ctx: click.Context, settings: str | None, limits: tuple[str, ...]) -> No
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending
       kubescheduler schedule cluster/ --pod web.yaml --policy-config-file policy.json --explain
     """
+    from kubescheduler.cli.terminal.empty_values import check_values
+
+    check_values(ctx)
     if limits:
         from kubescheduler.sources.limits import changed_limits
 

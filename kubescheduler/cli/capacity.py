@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, given_up, remark
+from kubescheduler.cli.common_options import ERROR_STATUS, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ FEW_NODES = 3
 
 
 @click.command(
-    cls=GroupedCommand, epilog="Exit status: 0 at least one more of each fits, 1 none of some, 2 wrong input or usage."
+    cls=GroupedCommand,
+    epilog=f"Exit status: 0 at least one more of each fits, 1 none of some, {ERROR_STATUS}",
 )
 @cluster_options
 @pod_files_option(
@@ -86,8 +87,8 @@ def capacity(
         read_pods_for,
         read_shown,
     )
+    from kubescheduler.cli.terminal.failed_pods import given_up
     from kubescheduler.cli.terminal.screen import screen_of
-    from kubescheduler.core.failed_attempts import gave_up
 
     if (*cluster, *pod_files).count("-") > 1:
         raise click.UsageError("standard input can be read once: give - once")
@@ -107,7 +108,7 @@ def capacity(
     notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]
     for piece in rendered_rooms(rooms, output, notes, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
-    if errors := [room.stopped.pod.key for room in rooms if room.stopped is not None and gave_up(room.stopped)]:
+    if errors := [(room.pod.key, room.error) for room in rooms if room.error is not None]:
         return given_up(errors)
     return 0 if all(room.count for room in rooms) else 1
 
@@ -143,15 +144,20 @@ def rendered_rooms(
         return
     yield from (f"{screen.filled(f'! {note}')}\n" for note in notes)
     rooms = list(rooms)
+    answers = [room for room in rooms if room.error is None]
     head = ("NAMESPACE", "POD", "MORE", "NODES", "MESSAGE")
     yield table([head, *map(_row, rooms)], screen, gives_way=4, keys=2) + "\n"
-    for room in rooms:
+    for room in answers:
         yield f"\n{screen.filled(f'{room.pod.key}:')}\n"
         yield table(_by_node(room) if output == "wide" else _by_reason(room), screen, gives_way=2, keys=1) + "\n"
 
 
 def _row(room: Room) -> tuple[str, ...]:
+    from kubescheduler.cli.tables import ERROR, NONE
+
     metadata, stopped = room.pod.metadata, room.stopped
+    if room.error is not None:
+        return (metadata.namespace, metadata.name, ERROR, NONE, room.error)
     count = f"{room.count} or more" if room.limited else str(room.count)
     return (metadata.namespace, metadata.name, count, str(len(room.placed)), stopped.message if stopped else "")
 
@@ -177,10 +183,13 @@ def _document(room: Room) -> dict[str, Any]:
     metadata, stopped = room.pod.metadata, room.stopped
     return {
         "pod": {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid},
-        "count": room.count,
+        "count": room.count if room.error is None else None,
         "limited": room.limited,
         "message": stopped.message if stopped else "",
+        "error": room.error,
         "nodes": [
             {"name": name, "count": placed, "reasons": reasons} for name, (placed, reasons) in room.by_node().items()
-        ],
+        ]
+        if room.error is None
+        else [],
     }

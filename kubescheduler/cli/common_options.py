@@ -32,6 +32,9 @@ class OneOf(_Choice):
         return value
 
 
+ERROR_STATUS = "2 an error: wrong input or usage, or an attempt that an error ended."
+"""What the help of commands that decide says of the exit status that is no answer."""
+
 FILE = click.Path()
 """A file's name as it was given; shells complete it. Whether it is there is seen when it is read."""
 

@@ -34,8 +34,8 @@ SPEC = "KEY=VALUE,…"
 @click.command(
     cls=GroupedCommand,
     short_help="Say which pods go elsewhere, and why.",
-    epilog="Exit status: 0 nothing differs but for tolerated causes, 1 something does, 2 wrong input or usage, or an "
-    "error kept a pod from being compared.",
+    epilog="Exit status: 0 nothing differs but for tolerated causes, 1 something does, 2 an error: wrong input or "
+    "usage, or one that kept a pod from being compared.",
 )
 @cluster_options
 @pod_files_option(
@@ -150,7 +150,16 @@ def compare(
     found = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
     for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
-    return 2 if found.errors else int(found.differs(tolerated))
+    return _status(found, tolerated)
+
+
+def _status(found: Comparison, tolerated: frozenset[Cause]) -> int:
+    """The exit status; says on standard error what kept pods from being compared."""
+    from kubescheduler.cli.terminal.failed_pods import given_up
+    from kubescheduler.comparison.outcomes import Cause
+
+    failed = [(pod.pod, one.text) for pod in found.errors for one in pod.changes if one.cause is Cause.ERROR]
+    return given_up(failed) if failed else int(found.differs(tolerated))
 
 
 def _compared(

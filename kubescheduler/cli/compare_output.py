@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.tables import NONE, table
+from kubescheduler.cli.tables import ERROR, NONE, table
 from kubescheduler.cli.terminal.screen import PLAIN, Screen
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
+    from kubescheduler.comparison.outcomes import Outcome
     from kubescheduler.comparison.workload_summaries import WorkloadChange
 
 IN_TOTAL = {
@@ -68,6 +69,8 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
         yield table(rows, screen, gives_way=len(rows[0]) - 1, keys=2)
     if comparison.differing:
         yield table(_causes(comparison, tolerated), screen, gives_way=len(comparison.names), keys=1)
+    if len(comparison.errors) == len(comparison.pods):
+        return
     yield table(_effects(comparison), screen, keys=1)
     services = _services(comparison)
     if len(services) > 1:
@@ -125,14 +128,19 @@ def _header(comparison: Comparison, *, wide: bool) -> tuple[str, ...]:
 
 def _row(comparison: Comparison, pod: PodComparison, *, wide: bool) -> tuple[str, ...]:
     namespace, _, name = pod.pod.rpartition("/")
-    cells = [namespace or NONE, name, pod.outcomes[0].host or NONE, str(len(pod.outcomes[0].tied))]
+    cells = [namespace or NONE, name, *_placed(pod.outcomes[0])]
     for outcome, change in zip(pod.outcomes[1:], pod.changes, strict=True):
-        cells += [outcome.host or NONE, str(len(outcome.tied)), str(change.cause)]
+        cells += [*_placed(outcome), str(change.cause)]
         if comparison.runs:
             cells.append(NONE if change.moves is None else str(change.moves))
         if wide:
             cells += [_difference(change), change.text or NONE]
     return tuple(cells)
+
+
+def _placed(outcome: Outcome) -> tuple[str, str]:
+    """The node, and how many are as good."""
+    return (ERROR, NONE) if outcome.error else (outcome.host or NONE, str(len(outcome.tied)))
 
 
 def _difference(change: HostChange) -> str:

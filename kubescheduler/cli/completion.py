@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kubescheduler.cli.terminal.empty_values import CheckedCommand
 
-@click.command()
+
+@click.command(cls=CheckedCommand, epilog="Exit status: 0 the script is printed, 2 wrong usage.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell.

@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, told
-from kubescheduler.cli.tables import NONE, table
+from kubescheduler.cli.tables import ERROR, NONE, table
 from kubescheduler.cli.terminal.screen import PLAIN, Screen, Toned
+from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.sources.foreign_text import one_line
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def rendered(
     """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name. explaining: None: just what
     was decided.
 
-    A table comes last, after the explanations, when it is known how wide it is. notes: on all decisions.
+    Of a pod whose attempt an error ended there is no name, and the table says ``<error>``. A table comes last, after
+    the explanations, when it is known how wide it is. notes: on all decisions.
     """
     if output in ("json", "yaml"):
         from kubescheduler.cli.list_documents import list_document
@@ -40,7 +42,8 @@ def rendered(
             {"kind": "DecisionList", **({"notes": list(notes)} if notes else {})}, map(document, decisions), output
         )
     elif output == "name":
-        yield from (f"{one_line(decision.pod.key)} {one_line(decision.host or NONE)}\n" for decision in decisions)
+        answers = (decision for decision in decisions if not gave_up(decision))
+        yield from (f"{one_line(decision.pod.key)} {one_line(decision.host or NONE)}\n" for decision in answers)
     else:
         rows: list[tuple[str, ...]] = [WIDE if output == "wide" else SHORT]
         row = _wide if output == "wide" else _short
@@ -63,11 +66,13 @@ def _short(decision: Decision) -> tuple[str, ...]:
 
 def _wide(decision: Decision) -> tuple[str, ...]:
     total = str(int(decision.totals.max())) if len(decision.totals) else NONE
-    tied = str(len(best(decision)))
+    tied = NONE if gave_up(decision) else str(len(best(decision)))
     return (*_names(decision), _host(decision), fits(decision), total, tied, decision.release, told(decision))
 
 
 def _host(decision: Decision) -> str:
+    if gave_up(decision):
+        return Toned(ERROR, "bad")
     return Toned(NONE, "bad") if decision.host is None else Toned(decision.host, "good")
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubescheduler.cli.tables import NONE
+from kubescheduler.core.failed_attempts import gave_up
+
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
 
@@ -27,8 +30,8 @@ def would_evict(decision: Decision) -> str:
 
 
 def fits(decision: Decision) -> str:
-    """``3/5``: nodes that fit, of those there are."""
-    return f"{len(decision.feasible)}/{decision.nodes_total}"
+    """``3/5``: nodes that fit, of those there are; ``<none>`` where an error kept that from being found out."""
+    return NONE if gave_up(decision) else f"{len(decision.feasible)}/{decision.nodes_total}"
 
 
 def best(decision: Decision) -> list[str]:

@@ -115,16 +115,6 @@ class EngineOptions:
             ) from error
 
 
-def given_up(pods: Iterable[str]) -> int:
-    """Says on standard error whose attempts an error ended; the exit status: what was found out is no answer."""
-    from kubescheduler.sources.foreign_text import shown
-
-    names = [shown(pod) for pod in pods]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    click.echo(f"error: an error ended the attempt of {', '.join(names[:3])}{more}; its message says which", err=True)
-    return 2
-
-
 def remark(text: str) -> None:
     """On standard error; no error."""
     from kubescheduler.sources.foreign_text import shown

@@ -5,9 +5,14 @@ from __future__ import annotations
 import click
 
 from kubescheduler.cli.common_options import RELEASE
+from kubescheduler.cli.terminal.empty_values import CheckedCommand
 
 
-@click.command(short_help="Answer scenarios, given as JSON Lines, with decisions.")
+@click.command(
+    cls=CheckedCommand,
+    short_help="Answer scenarios, given as JSON Lines, with decisions.",
+    epilog="Exit status: 0 every line has its answer, or an error in place of it: see the member error; 2 wrong usage.",
+)
 @RELEASE
 def evaluate(release: str) -> None:
     """Answer scenarios (JSON Lines on standard input) with one JSON line per query.

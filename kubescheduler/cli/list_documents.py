@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -13,9 +14,12 @@ from kubescheduler.sources.foreign_text import json_text, yaml_dumper
 def list_document(head: Mapping[str, Any], items: Iterable[Any], output: str) -> Iterator[str]:
     """``head`` and under ``items`` a list, as text in pieces. output: json or yaml.
 
-    An item is plain data, and may be or hold JSON as it is (``msgspec.Raw``).
+    An item is plain data, and may be or hold JSON as it is (``msgspec.Raw``). Nothing comes before the first item is
+    there: an error that keeps it from being made leaves no beginning of an answer.
     """
-    return _json(head, items) if output == "json" else _yaml(head, items)
+    items = iter(items)
+    begun = list(islice(items, 1))
+    return (_json if output == "json" else _yaml)(head, chain(begun, items))
 
 
 def _json(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from algorithmprovider.registry import Registry
 
 
-@click.command(cls=GroupedCommand)
+@click.command(cls=GroupedCommand, epilog="Exit status: 0 everything is listed, 2 wrong input or usage.")
 @selection_options
 @click.option(
     "-o",

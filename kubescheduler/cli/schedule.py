@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, given_up, remark
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.explaining.explaining import Explaining, explain_options
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
@@ -30,7 +30,7 @@ MANY = 200
 @click.command(
     cls=GroupedCommand,
     short_help="Decide where pods go, and say why.",
-    epilog="Exit status: 0 every pod has a node, 1 some pod has none, 2 wrong input or usage.",
+    epilog=f"Exit status: 0 every pod has a node, 1 some pod has none, {ERROR_STATUS}",
 )
 @cluster_options
 @pod_files_option("pod", "--pod", "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.")
@@ -178,16 +178,17 @@ def _run(
     from clusterstate.manifests.documents import Item
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
+    from kubescheduler.cli.terminal.failed_pods import given_up
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.core.failed_attempts import gave_up
 
     hosts: dict[str, str | None] = {}
-    errors: list[str] = []
+    errors: list[tuple[str, str]] = []
 
     def noted(pod: Pod) -> Decision:
         decision = decide(pod)
         if gave_up(decision):
-            errors.append(pod.key)
+            errors.append((pod.key, decision.message))
         return decision
 
     decisions = _decisions(noted, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import MIRROR, WorkloadOption, check_mirror, cluster_options
-from kubescheduler.cli.common_options import FILE, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, given_up, remark
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ LONG = 2000
 
 
 @click.command(
-    cls=GroupedCommand, epilog="Exit status: 0 every pod got a node, 1 some pod got none, 2 wrong input or usage."
+    cls=GroupedCommand,
+    epilog=f"Exit status: 0 every pod got a node, 1 some pod got none, {ERROR_STATUS}",
 )
 @cluster_options
 @pod_files_option("workload_files", "--workload", "What comes.", cls=WorkloadOption, required=True)
@@ -122,6 +123,7 @@ def _run(
 
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.simulate_output import rendered_report
+    from kubescheduler.cli.terminal.failed_pods import given_up
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.report.simulator_export import Results, configuration_of, export_text
     from kubescheduler.simulation.plot import write_plot
@@ -149,7 +151,7 @@ def _run(
         pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)
-    if errors := [record.pod.key for record in report.pending if record.gave_up]:
+    if errors := [(record.pod.key, record.message) for record in report.failed]:
         return given_up(errors)
     return 0 if report.every_pod_had_a_node else 1
 

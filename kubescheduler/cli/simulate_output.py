@@ -105,7 +105,7 @@ def _cell(value: object) -> str:
 def _pod_row(record: PodRecord) -> tuple[object, ...]:
     metadata = record.pod.metadata
     times = (record.arrived, record.placed, record.left)
-    return (metadata.namespace, metadata.name, *times, record.node, record.attempts, record.outcome, record.message)
+    return (metadata.namespace, metadata.name, *times, record.node, record.attempts, record.standing, record.message)
 
 
 # --- CSV ---------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ SHOWN = 5
 @click.command(
     cls=GroupedCommand,
     short_help="Run many clusters with many configurations.",
-    epilog="Exit status: 0 every case has its row, 2 some row has an error, or wrong input or usage.",
+    epilog="Exit status: 0 every case has its row, 2 an error: some row has one, or wrong input or usage.",
 )
 @partial(cluster_options, name="snapshots")
 @click.option(

@@ -9,6 +9,8 @@ from kubescheduler.sources.foreign_text import one_line
 
 NONE = "<none>"
 """What stands in a cell that has nothing."""
+ERROR = "<error>"
+"""What stands where an answer would, of a pod whose attempt an error ended."""
 
 GAP = 3
 """Blanks between two columns."""

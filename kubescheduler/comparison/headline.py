@@ -11,6 +11,8 @@ from kubescheduler.comparison.outcomes import Cause
 def headline(comparison: Comparison) -> str:
     """``2 of 9 pods go elsewhere, 1 is refused for different reasons``, without a full stop."""
     moved, count = len(comparison.moved), len(comparison.pods)
+    if count and len(comparison.errors) == count:
+        return f"none of {count:,} {'pod' if count == 1 else 'pods'} could be compared"
     first = (
         f"{moved:,} of {count:,} {'pod' if moved == count == 1 else 'pods'} {'goes' if moved == 1 else 'go'} elsewhere"
     )

@@ -85,6 +85,8 @@ class EngineSpec(EngineFlags):
                 problems.append(f"{part}: write it as key=value; keys are {', '.join(KEYS)}")
             elif key not in KEYS:
                 problems.append(f"{key}: there is no such key{nearest(key, KEYS) or '; keys are ' + ', '.join(KEYS)}")
+            elif not value.strip() and key != "feature-gates":
+                problems.append(f"{key}: it has no value; leave the key out for the default")
             else:
                 given[KEYS[key]] = value
         for field in ("hard_pod_affinity_symmetric_weight", "percentage_of_nodes_to_score"):

@@ -18,11 +18,14 @@ class Record(Protocol):
 
     pod: Pod
     arrived: float
-    outcome: str
     node: str
     placed: float | None
     left: float | None
     attempts: int
+
+    @property
+    def standing(self) -> str:
+        """How it stands: running, finished, pending and so on."""
 
 
 class Waiting(Protocol):
@@ -109,7 +112,7 @@ def simulation_columns(report: Simulated) -> Columns:
     pods = report.pods
     return {
         "pod": [record.pod.key for record in pods],
-        "outcome": [record.outcome for record in pods],
+        "outcome": [record.standing for record in pods],
         "node": [record.node or None for record in pods],
         "arrived": [float(record.arrived) for record in pods],
         "placed": [None if record.placed is None else float(record.placed) for record in pods],

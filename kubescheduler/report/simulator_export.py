@@ -17,6 +17,7 @@ from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engines import Engine, PodScheduler
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.sources.foreign_text import json_text
@@ -29,6 +30,8 @@ HISTORY, DROPPED = "result-history", "dropped-results"
 """The results of all attempts; the names of results that were left out, as there was no room."""
 NOTES = "kubescheduler/notes"
 """The annotation with what a reader has to know of the results of a pod, as that extenders were not asked."""
+FAILED = "kubescheduler/error"
+"""The annotation with what ended the last attempt of a pod: its results are no answer."""
 
 EXPORTED = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses", "namespaces")
 """The lists of an export file."""
@@ -246,8 +249,9 @@ def annotated(
     metadata = dict(manifest.get("metadata") or {})
     given = dict(metadata.get("annotations") or {})
     history = given.get(PREFIX + HISTORY)
-    given = {name: text for name, text in given.items() if not name.startswith(PREFIX) and name != NOTES}
+    given = {name: text for name, text in given.items() if not name.startswith(PREFIX) and name not in (NOTES, FAILED)}
     given |= {NOTES: "; ".join(notes)} if notes else {}
+    given |= {FAILED: decision.message} if gave_up(decision) else {}
     taken = sum(len(name.encode()) + len(str(text).encode()) for name, text in given.items())
     given |= result_annotations(decision, ran, history, MOST_BYTES - taken)
     out = {"apiVersion": "v1", "kind": "Pod", **manifest, "metadata": {**metadata, "annotations": given}}

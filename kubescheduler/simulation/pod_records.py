@@ -11,15 +11,17 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
 
-WAITING, RUNNING, FINISHED, PREEMPTED, LOST, WITHDRAWN = (
+WAITING, RUNNING, FINISHED, PREEMPTED, LOST, WITHDRAWN, ERROR = (
     "pending",
     "running",
     "finished",
     "preempted",
     "lost",
     "withdrawn",
+    "error",
 )
-"""How a pod stands: lost with its node; withdrawn, deleted before it had a node."""
+"""How a pod stands: lost with its node; withdrawn, deleted before it had a node; error, pending as an error ended its
+last attempt, so that nobody knows where it would go."""
 OUTCOMES = (RUNNING, FINISHED, WAITING, PREEMPTED, LOST, WITHDRAWN)
 
 
@@ -64,6 +66,11 @@ class PodRecord:
     def gave_up(self) -> bool:
         """Whether an error ended the last attempt, so that nobody knows where the pod would go."""
         return gave_up(self._failed)
+
+    @property
+    def standing(self) -> str:
+        """How the pod stands, for those who read the report."""
+        return ERROR if self.outcome == WAITING and self.gave_up else self.outcome
 
     @property
     def message(self) -> str:

@@ -10,6 +10,7 @@ import attrs
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.daemon_controllers import target_node
 from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.simulation.pods_to_place import daemon_set_of
@@ -40,6 +41,11 @@ class Room:
     def limited(self) -> bool:
         """Whether more might fit: no pod was refused."""
         return self.stopped is None and self.refused is None
+
+    @property
+    def error(self) -> str | None:
+        """What ended an attempt, so that nobody knows how many fit; None: the count is an answer."""
+        return self.stopped.message if self.stopped is not None and gave_up(self.stopped) else None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,7 +85,8 @@ def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler) -> Room:
                 bound.append(pod)
                 placed[decision.host] += 1
             elif decision is not None:
-                stopped, node = decision, target_node(pod)
+                node = target_node(pod)
+                stopped = stopped if gave_up(stopped) else decision
                 refused[node] = decision.reasons().get(node, [])
     finally:
         for pod in reversed(bound):

@@ -22,6 +22,8 @@ class Kind(enum.Enum):
     """A pod came that another scheduler is to place."""
     ATTEMPTED = "attempted"
     """A pod was tried: ``node`` was chosen, or ``message`` says why none was."""
+    ERROR = "error"
+    """An error ended the attempt of a pod, so that nobody knows where it would go: ``message``."""
     RETRIED = "retried"
     """While nothing changed, a pod was tried ``attempts`` times, in vain as before."""
     WAITING = "waiting"

@@ -253,7 +253,7 @@ class Simulation:
         assert failure is not None
         record.fail(decision, "" if failure.decision is not None else failure.note)
         if self._listen is not None:
-            self._tell(Kind.ATTEMPTED, pod=record.pod.key, message=record.message)
+            self._tell(Kind.ERROR if record.gave_up else Kind.ATTEMPTED, pod=record.pod.key, message=record.message)
         self._came_back(record)
         found = decision.preemption
         if found is not None and found.chosen:

@@ -7,7 +7,7 @@ from collections import Counter
 import attrs
 
 from kubescheduler.notebook.simulation_views import SimulationViews
-from kubescheduler.simulation.pod_records import OUTCOMES, WAITING, WITHDRAWN, PodRecord, PreemptionRecord
+from kubescheduler.simulation.pod_records import ERROR, OUTCOMES, WAITING, WITHDRAWN, PodRecord, PreemptionRecord
 from kubescheduler.simulation.utilisation import Level, NodeUsage, Sample, levels, share
 from kubescheduler.simulation.workload import timestamp
 
@@ -42,12 +42,13 @@ class Report(SimulationViews):
         return timestamp(self.epoch, 0.0) if self.epoch else None
 
     def counts(self) -> dict[str, int]:
-        """Pods by outcome, then pods that were placed, attempts, preemptions."""
-        outcomes = Counter(record.outcome for record in self.pods)
+        """Pods, those that were placed, pods by outcome, attempts, preemptions; ``error`` only if a pod has one."""
+        outcomes = Counter(record.standing for record in self.pods)
+        named = (*OUTCOMES, ERROR) if outcomes[ERROR] else OUTCOMES
         return {
             "pods": len(self.pods),
             "placed": sum(record.placed is not None for record in self.pods),
-            **{outcome: outcomes[outcome] for outcome in OUTCOMES},
+            **{outcome: outcomes[outcome] for outcome in named},
             "attempts": sum(record.attempts for record in self.pods),
             "preemptions": len(self.preemptions),
         }
@@ -56,6 +57,11 @@ class Report(SimulationViews):
     def pending(self) -> list[PodRecord]:
         """The pods that wait at the end."""
         return [record for record in self.pods if record.outcome == WAITING]
+
+    @property
+    def failed(self) -> list[PodRecord]:
+        """Those of them whose last attempt an error ended, so that nobody knows where they would go."""
+        return [record for record in self.pending if record.gave_up]
 
     @property
     def every_pod_had_a_node(self) -> bool:

@@ -106,6 +106,8 @@ def _run(
         placements[pod.key] = _place(pod, track, errors)
     placements.update((pod.key, None) for pod in track.evicted if pod.key in placements)
     seconds = clock() - start
+    if errors:
+        return {ERROR: _given_up(errors)}
     text = _json(placements)
     measured: dict[str, Value] = {
         "pods": len(placements),
@@ -113,7 +115,7 @@ def _run(
         "unschedulable": sum(node is None for node in placements.values()),
         **_use(cache),
         "digest": hashlib.sha256(text.encode()).hexdigest(),
-        ERROR: _given_up(errors),
+        ERROR: "",
     }
     more: dict[str, Value] = {PLACEMENTS: text, SECONDS: round(seconds, DIGITS)}
     more |= {PREEMPTIONS: track.preemptions, VICTIMS: len(track.evicted)}
@@ -143,9 +145,7 @@ def _place(pod: Pod, track: Track, errors: list[str]) -> str | None:
 
 
 def _given_up(errors: list[str]) -> str:
-    """Attempts that ended in an error, not for want of room, or went on without an extender."""
-    if not errors:
-        return ""
+    """Attempts that ended in an error, not for want of room, or went on without an extender: nothing was measured."""
     return f"attempts that failed: {len(errors)}, the first of {errors[0]}"
 
 

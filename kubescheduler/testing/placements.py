@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, InputError
 from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt
@@ -16,6 +17,10 @@ from kubescheduler.testing.cluster_argument import SharedCluster, key_of, pods_o
 from kubescheduler.testing.explanations import why_not
 from kubescheduler.testing.running_session import judgement
 from kubescheduler.testing.usage_errors import UsageErrors
+
+
+class UndecidedError(InputError):
+    """An error ended the attempt of a pod."""
 
 
 class Placements(dict[str, str | None]):
@@ -89,13 +94,16 @@ class Placer:
     def place(self, *pods: Any, validate: str | None = None) -> Placements:
         """Decides one pod after the other; each that has a node runs there from then on.
 
-        validate, and what is raised: as for ``schedule``.
+        validate, and what is raised: as for ``schedule``; also when an error ends an attempt, as of a pod that nobody
+        decided on it is not known whether it has a node.
         """
         __tracebackhide__ = True
         decisions: dict[str, Decision] = {}
         with UsageErrors():
             for pod in self._pods(pods, validate):
                 decision = decisions[key_of(pod)] = self.running.decide(pod, in_sequence=True)
+                if gave_up(decision):
+                    raise UndecidedError(f"no decision on {key_of(pod)}: {decision.message}")
                 if decision.host is not None:
                     self.running.cache.assume_pod(pod, decision.host)
         return Placements(decisions)

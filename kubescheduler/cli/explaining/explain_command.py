@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kubescheduler.cli.terminal.empty_values import CheckedCommand
 from kubescheduler.cli.terminal.known_names import Completions, beginning
 
 LINE = 100
@@ -19,7 +20,11 @@ def rules_and_reasons(_: click.Context, __: click.Parameter, begun: str) -> Comp
     return names or beginning(begun, sorted({reason for page in pages for reason in page.reasons}))
 
 
-@click.command(short_help="Say what a predicate, priority or plugin does, or where a reason comes from.")
+@click.command(
+    cls=CheckedCommand,
+    short_help="Say what a predicate, priority or plugin does, or where a reason comes from.",
+    epilog="Exit status: 0 the page is shown, 2 there is no such rule or reason, or wrong usage.",
+)
 @click.argument("rule", nargs=-1, required=True, metavar="RULE|REASON", shell_complete=rules_and_reasons)
 def explain(rule: tuple[str, ...]) -> int:
     """Say what a predicate, priority or plugin does, in every release that has it.

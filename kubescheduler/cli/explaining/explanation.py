@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from kubescheduler.cli.decision_text import fits, would_evict
 from kubescheduler.cli.explaining.refusal_tables import candidates, refusals
 from kubescheduler.cli.explaining.score_tables import scores
-from kubescheduler.cli.tables import NONE
+from kubescheduler.cli.tables import ERROR, NONE
+from kubescheduler.core.failed_attempts import gave_up
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining.explaining import Explaining
@@ -19,6 +20,8 @@ def explanation(decision: Decision, explaining: Explaining, screen: Screen) -> s
     """Tables: the scores of the nodes that fit, what every check says of those that were refused, and whom preemption
     would evict where. Or, of the nodes that are named, all that their scores and refusals are made of."""
     head = f"{decision.pod.key}: {decision.host or NONE} ({fits(decision)} nodes fit)"
+    if gave_up(decision):
+        head = f"{decision.pod.key}: {ERROR}"
     said = (decision.error, _failed_calls(decision), pre_filter_text(decision))
     parts = [screen.paint(screen.filled(head), "head"), *(_paragraphs(text, screen) for text in said)]
     if explaining.nodes:

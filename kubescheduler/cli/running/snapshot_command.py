@@ -6,9 +6,11 @@ import click
 
 from kubescheduler.cli.cluster_access.cluster_options import CONTEXT, KUBECONFIG
 from kubescheduler.cli.common_options import FILE
+from kubescheduler.cli.terminal.empty_values import CheckedCommand
 
 
 @click.command(
+    cls=CheckedCommand,
     short_help="Save a cluster as a file.",
     epilog="Exit status: 0 it is saved, 2 the server cannot be reached or refuses, or wrong input or usage.",
 )

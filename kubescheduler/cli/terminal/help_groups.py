@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 import click
 
+from kubescheduler.cli.terminal.empty_values import CheckedCommand
+
 
 @attrs.frozen
 class OptionGroup:
@@ -102,7 +104,7 @@ COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 """(title, example, commands)."""
 
 
-class GroupedCommand(click.Command):
+class GroupedCommand(CheckedCommand):
     """A command whose help has its options in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -310,7 +310,7 @@ def test_an_extender_that_refuses(folder: Path, schedule: Run) -> None:
     outcome = schedule("--pod", "pod.yaml", "--policy-config-file", "policy.json")
     assert (outcome.status, outcome.err.splitlines()) == (
         2,
-        ["error: an error ended the attempt of default/web; its message says which"],
+        ['error: no decision on default/web: Post "http://127.0.0.1:1/all/filter": Connection refused'],
     )
-    assert outcome.lines[1][:4] == ["default", "web", "<none>", "0/2"]
+    assert outcome.lines[1][:4] == ["default", "web", "<error>", "<none>"]
     assert outcome.out.rstrip().endswith('Post "http://127.0.0.1:1/all/filter": Connection refused')
