@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import pytest
 
 import kubescheduler as ks
 from algorithmprovider.custom_code import CustomCodeError
-from kubescheduler.sweep.cases import Case
-from kubescheduler.sweep.run_case import CaseOutcome, run_case
 from tests.kubescheduler.cli.conftest import Run, pod
 from tests.support.faulty_plugins import written
+from tests.support.sweep_build import run_here
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
 
@@ -257,7 +255,7 @@ def test_commands_over_many_pods(
     kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, release: str
 ) -> None:
     """A custom rule or plugin that raises ends each command with exit status 2 and one message; it is no answer."""
-    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", lambda cases, workers: map_closed(cases))
+    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", lambda cases, workers: run_here(cases))
     if release == "1.16":
         module = written(folder, rule("return 1 / 0", PREDICATE))
         name, given, flag = f"{module}:mine", "policy=mine.json", "--policy-config-file"
@@ -279,8 +277,3 @@ def test_commands_over_many_pods(
     assert "ZeroDivisionError: division by zero" in outcome.err
     assert f"{module}.py, line " in outcome.err
     assert "Traceback" not in outcome.err
-
-
-def map_closed(cases: Iterable[Case]) -> Generator[CaseOutcome]:
-    """Runs cases in this process."""
-    yield from map(run_case, cases)

@@ -12,9 +12,9 @@ import attrs
 import pytest
 
 from tests.kubescheduler.cli.conftest import POD, Run, pod
-from tests.kubescheduler.cli.test_custom_faults import map_closed
 from tests.support.error_kinds import KINDS, ErrorKind
 from tests.support.extender_process import extender
+from tests.support.sweep_build import run_here
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
 
@@ -164,7 +164,7 @@ def test_sweep(
     kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, address: str, kind: ErrorKind
 ) -> None:
     """A row has the error and no number, and the command ends as all others do."""
-    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", lambda cases, workers: map_closed(cases))
+    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", lambda cases, workers: run_here(cases))
     kind.write(folder, address)
     module = kind.module(folder)
     plugin = ["--plugin", f"Mine={module}:Mine"] if module else []
