@@ -306,10 +306,11 @@ def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObjec
     from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.engine.releases import newest
+    from kubescheduler.simulation.object_traffic import came_later
 
     release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name
     found, workload = mirrored_inputs(path, release, newest_gates(specs))
-    objects = [*found.objects, *workload.beside()]
+    objects = [*found.objects, *came_later(workload.updates, found.objects), *workload.beside()]
     nodes: dict[str, Node] = {}
     for obj in objects:
         if isinstance(obj, Node):

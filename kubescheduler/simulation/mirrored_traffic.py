@@ -15,7 +15,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Node, Pod
-from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload, as_new, renamed
+from kubescheduler.simulation.workload import Arrival, NodeArrival, ObjectUpdate, Workload, as_new, renamed
 from kubescheduler.sources.files import read_file
 
 MIRROR, SYNCED, DELETED = "Mirror", "SYNCED", "DELETED"
@@ -51,6 +51,8 @@ class _Stay:
     at: float
     bound_at: float | None = None
     left_at: float | None = None
+    latest: Pod | None = None
+    """As it was seen last."""
 
 
 @attrs.frozen(eq=False)
@@ -79,53 +81,44 @@ class MirroredTraffic:
 
     def start(self) -> list[Manifest]:
         """What was there from the start: everything but pods that waited or that left later."""
-        leaving = {_key(event.manifest) for event in self.events if event.gone}
+        there: dict[tuple[str, ...], Manifest] = {}
+        leaving = set[tuple[str, ...]]()
+        for event in self.events:
+            key = _key(event.manifest)
+            if event.gone:
+                leaving.add(key)
+                if event.at == 0.0:
+                    there.pop(key, None)
+            elif event.at == 0.0:
+                there[key] = event.manifest
         return [
-            event.manifest
-            for event in self._first()
-            if event.at == 0.0
-            and (
-                event.manifest.get("kind") != "Pod"
-                or (event.manifest["spec"].get("nodeName") and _key(event.manifest) not in leaving)
-            )
+            manifest
+            for key, manifest in there.items()
+            if manifest.get("kind") != "Pod" or (manifest["spec"].get("nodeName") and key not in leaving)
         ]
 
     def workload(self, cluster: Iterable[ClusterObject]) -> tuple[Workload, list[str]]:
         """(what came to the cluster of ``start``, notes on what is not replayed). Raises DecodeError.
 
-        Pods come when they could first be scheduled, run as long as they ran, and leave when they left; nodes join,
-        change and leave. Objects of other kinds that came later are there from the start.
+        Pods come when they could first be scheduled, run as long as they ran, and leave when they left; nodes and all
+        other objects come, change and go when they did.
         """
         objects = list(cluster)
         there = {obj.name: obj for obj in objects if isinstance(obj, Node)}
         nodes, pods = _Nodes(there), _Pods({obj.key for obj in objects if isinstance(obj, Pod)})
-        others: list[ClusterObject] = []
-        ignored: Counter[str] = Counter()
-        known = {_key(manifest) for manifest in self.start()}
+        updates: list[ObjectUpdate] = []
         decoder = Decoder(keep_manifests=True)
         for event in self.events:
-            kind, key = str(event.manifest.get("kind")), _key(event.manifest)
             obj = decoder.decode_item(Item(event.source, event.manifest))
             if isinstance(obj, Pod):
                 pods.changed(obj, event)
             elif isinstance(obj, Node):
                 nodes.changed(obj, event)
-            elif key not in known and not event.gone:
-                known.add(key)
-                others.append(obj)
             elif event.at > 0.0:
-                ignored[kind] += 1
-        notes = [f"{count} changes of kind {kind} are not replayed" for kind, count in sorted(ignored.items())]
+                updates.append(ObjectUpdate(obj, event.at, event.gone))
+        notes = [f"{pods.altered} changes of pods' labels and specs are not replayed"] if pods.altered else []
         arrivals = tuple(pods.arrivals())
-        return Workload(arrivals, tuple(nodes.arrivals), objects=tuple(others), epoch=self.epoch), notes
-
-    def _first(self) -> Iterator[_Event]:
-        seen: set[tuple[str, ...]] = set()
-        for event in self.events:
-            key = _key(event.manifest)
-            if key not in seen:
-                seen.add(key)
-                yield event
+        return Workload(arrivals, tuple(nodes.arrivals), updates=tuple(updates), epoch=self.epoch), notes
 
 
 def _lines(path: str) -> Iterator[_Line]:
@@ -179,6 +172,8 @@ class _Pods:
 
     kept: set[str]
     stays: dict[str, _Stay] = attrs.field(factory=dict)
+    altered: int = 0
+    """Changes of what a scheduler looks at in a pod that came before."""
 
     def changed(self, pod: Pod, event: _Event) -> None:
         """One that is held by gates comes when the last of them is gone."""
@@ -189,15 +184,26 @@ class _Pods:
                 stay.left_at = event.at
         elif stay is None:
             if not pod.spec.scheduling_gates and not (pod.key in self.kept and event.at == 0.0):
-                self.stays[uid] = _Stay(pod, event.at, event.at if pod.node_name else None)
-        elif pod.node_name and stay.bound_at is None:
-            stay.bound_at = event.at
+                self.stays[uid] = _Stay(pod, event.at, event.at if pod.node_name else None, latest=pod)
+        else:
+            self._seen_again(stay, pod, event.at)
+
+    def _seen_again(self, stay: _Stay, pod: Pod, at: float) -> None:
+        before = stay.latest or stay.pod
+        self.altered += (pod.metadata.labels, pod.spec) != (before.metadata.labels, before.spec)
+        stay.latest = pod
+        if pod.node_name and stay.bound_at is None:
+            stay.bound_at = at
 
     def arrivals(self) -> Iterator[Arrival]:
-        """In the order in which they came; one of a name that was there before has a number added."""
+        """In the order in which they came; one of a name that was there before has a number added.
+
+        The names of claims that were made for a pod are those that it got in the end.
+        """
         times: Counter[str] = Counter(self.kept)
         for stay in self.stays.values():
-            pod = stay.pod if stay.pod.node_name else as_new(stay.pod)
+            claims = (stay.latest or stay.pod).resource_claim_statuses
+            pod = stay.pod if stay.pod.node_name else attrs.evolve(as_new(stay.pod), resource_claim_statuses=claims)
             times[pod.key] += 1
             if times[pod.key] > 1:
                 pod = renamed(pod, f"{pod.metadata.name}.{times[pod.key]}")

@@ -37,7 +37,12 @@ class NodeTraffic:
     pending: Callable[[], Iterable[Pod]]
     """The pods that are bound to no node yet."""
 
-    def comes(self, arrival: NodeArrival) -> None:
+    def expect(self, arrivals: Iterable[NodeArrival]) -> None:
+        """Has all of them come in their time."""
+        for arrival in arrivals:
+            self.events.at(arrival.at, NODES, partial(self._comes, arrival))
+
+    def _comes(self, arrival: NodeArrival) -> None:
         """A new node, or another manifest of one that is there."""
         node = arrival.node
         old = self._node(node.name)

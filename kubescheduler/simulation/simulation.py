@@ -19,6 +19,7 @@ from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
 from kubescheduler.simulation.known_verdicts import KnownVerdicts
 from kubescheduler.simulation.node_traffic import NodeTraffic
+from kubescheduler.simulation.object_traffic import ObjectTraffic
 from kubescheduler.simulation.pod_records import (
     FINISHED,
     LOST,
@@ -32,7 +33,7 @@ from kubescheduler.simulation.pod_records import (
 from kubescheduler.simulation.run_events import Kind, Listen, RunEvent
 from kubescheduler.simulation.simulated_api import SimulatedApi
 from kubescheduler.simulation.simulation_report import Report
-from kubescheduler.simulation.timeline import ARRIVING, LEAVING, NODES, Events
+from kubescheduler.simulation.timeline import ARRIVING, LEAVING, Events
 from kubescheduler.simulation.utilisation import UsageRecorder, tracked_resources
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Workload, timestamp
 
@@ -96,9 +97,8 @@ class Simulation:
         columns, joining = self._cache.columns, [arrival.node for arrival in workload.nodes]
         self._usage = UsageRecorder(columns, tracked_resources(columns, joining, self._cache.view.tracked))
         parts = (self._handlers.changed, self._events, self._node_changed, self._node_left_behind, self._unbound)
-        self._nodes = NodeTraffic(self._cache, *parts)
-        for node in workload.nodes:
-            self._events.at(node.at, NODES, partial(self._nodes.comes, node))
+        NodeTraffic(self._cache, *parts).expect(workload.nodes)
+        ObjectTraffic(self._cache, self._handlers.changed, self._events, self._changed).expect(workload.updates)
         for arrival in workload.arrivals:
             self._events.at(arrival.at, ARRIVING, partial(self._arrives, arrival))
 

@@ -54,6 +54,17 @@ class NodeArrival:
 
 
 @attrs.frozen
+class ObjectUpdate:
+    """An object that is neither node nor pod comes or changes, or goes."""
+
+    obj: ClusterObject
+    """As it is then; of one that goes, as it was."""
+    at: float = 0.0
+    """Seconds after the start."""
+    gone: bool = False
+
+
+@attrs.frozen
 class Chain:
     """Pods that come one by one: each when an earlier one of the chain is bound or has finished (``on``)."""
 
@@ -72,6 +83,8 @@ class Workload:
     epoch: float = 0.0
     controllers: tuple[str, ...] = ()
     """What the controllers of DaemonSets did: how many nodes get a pod, and who places it."""
+    updates: tuple[ObjectUpdate, ...] = ()
+    """What becomes of objects besides nodes and pods."""
 
     def pods(self) -> list[Pod]:
         """Every pod that may come."""

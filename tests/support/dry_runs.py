@@ -9,6 +9,7 @@ import attrs
 
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
+from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import Pod
 from kubescheduler.comparison.dry_run_results import DryRunResults
@@ -77,4 +78,4 @@ class Shadow:
 
 def read(document: Any, kind: str) -> Any:
     """An object of a document as a server stores it."""
-    return Decoder().decode_item(Item("", {"apiVersion": "v1", "kind": kind, **document}))
+    return Decoder().decode_item(Item("", {"apiVersion": KINDS[kind].api_version, "kind": kind, **document}))

@@ -190,5 +190,5 @@ def _mirror(files: ExitStack, options: DryRunOptions) -> TrafficMirror | None:
         return None
     out = files.enter_context(_opened(options.mirror))
     if not options.mirror.endswith(".gz"):
-        return TrafficMirror(out, SystemClock())
+        return TrafficMirror(out, SystemClock(), flushes=True)
     return TrafficMirror(files.enter_context(gzip.GzipFile("", "wb", fileobj=out, mtime=0)), SystemClock())

@@ -28,12 +28,18 @@ class Sink(Protocol):
         """Writes everything."""
         ...
 
+    def flush(self) -> None:
+        """Leaves nothing in memory."""
+        ...
+
 
 class TrafficMirror:
     """Writes changes as they come; for any thread."""
 
-    def __init__(self, file: Sink, clock: WallClock) -> None:
+    def __init__(self, file: Sink, clock: WallClock, *, flushes: bool = False) -> None:
+        """flushes: whether every change is on the disk at once; packed files get larger by that."""
         self._file = file
+        self._flushes = flushes
         self._clock = clock
         self._began = clock.monotonic()
         self._lock = threading.Lock()
@@ -45,6 +51,8 @@ class TrafficMirror:
             for change in changes:
                 if change.old is None or change.old != change.new:
                     self._put(self._event(change))
+            if self._flushes:
+                self._file.flush()
 
     def synced(self) -> None:
         """Everything that was there before is recorded."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import attrs
 import pytest
 
 from clusterstate.errors import DecodeError
-from clusterstate.objects import Pod
+from clusterstate.objects import FrozenMap, Pod, ResourceClaimStatus
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
@@ -31,12 +32,13 @@ def pod(name: str, *, uid: str = "", **spec: Any) -> Pod:
 class Day:
     """A day that is recorded by hand: ``there`` before everything has been read, then ``after`` some seconds."""
 
-    def __init__(self, *there: Any) -> None:
+    def __init__(self, *there: Any, pairs: Sequence[tuple[Any, Any]] = ()) -> None:
+        """pairs: (as it was, as it is) of what changed before everything had been read."""
         self.out = io.BytesIO()
         self._seconds = 0.0
         self._clock = StoodClock()
         self._mirror = TrafficMirror(self.out, self)
-        self._put(*((None, obj) for obj in there))
+        self._put(*((None, obj) for obj in there), *pairs)
         self._mirror.synced()
 
     def now(self) -> Any:
@@ -118,14 +120,47 @@ def test_nodes(tmp_path: Path) -> None:
 
 
 def test_other_kinds(tmp_path: Path) -> None:
-    """What came later is there from the start; its changes are not replayed, and that is said."""
-    before, after = (
+    """Every change has its time; what was there keeps its last state before everything had been read."""
+    first, second, third = (
         read({"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"app": app}}}, "Service")
-        for app in "ab"
+        for app in "abc"
     )
-    day = Day(NODE).after(1, (None, before)).after(2, (before, after))
+    later = read({"metadata": {"name": "later", "namespace": "default"}, "spec": {}}, "Service")
+    day = Day(NODE, first)
+    day.after(1, (first, second), (None, later)).after(2, (second, third), (later, None))
+    traffic = day.read(tmp_path)
+    assert [one["metadata"]["name"] for one in traffic.start()] == ["n1", "s"]
+    workload, notes = traffic.workload([])
+    assert [(update.obj, update.at, update.gone) for update in workload.updates] == [
+        (second, 1.0, False),
+        (later, 1.0, False),
+        (third, 2.0, False),
+        (later, 2.0, True),
+    ]
+    assert notes == []
+
+
+def test_changes_before_everything_was_read(tmp_path: Path) -> None:
+    """One informer may be behind the others: the cluster begins as it was when the last one was ready."""
+    waits, runs = pod("web"), pod("web").on("n1")
+    node = read(a_node("n1", zone="b"), "Node")
+    day = Day(NODE, waits, pairs=[(NODE, node), (waits, runs)])
+    found = [read(dict(manifest), str(manifest["kind"])) for manifest in day.read(tmp_path).start()]
+    assert found == [node, runs]
+    assert day.workload(tmp_path).arrivals == ()
+
+
+def test_pods_that_change(tmp_path: Path) -> None:
+    """A pod comes with the claims that were made for it; changes of its labels are not replayed, which is said."""
+    web = pod("web", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "t"}])
+    made = attrs.evolve(web, resource_claim_statuses=(ResourceClaimStatus("gpu", "web-gpu-1"),))
+    relabelled = attrs.evolve(made, metadata=attrs.evolve(made.metadata, labels=FrozenMap({"app": "b"})))
+    day = Day(NODE).after(1, (None, web)).after(2, (web, made)).after(3, (made, relabelled))
     workload, notes = day.read(tmp_path).workload([])
-    assert (workload.objects, notes) == ((before,), ["1 changes of kind Service are not replayed"])
+    (arrival,) = workload.arrivals
+    assert arrival.pod.resource_claim_statuses == made.resource_claim_statuses
+    assert arrival.pod.metadata.labels == web.metadata.labels
+    assert notes == ["1 changes of pods' labels and specs are not replayed"]
 
 
 def test_heartbeats_are_left_out() -> None:

@@ -13,7 +13,7 @@ from tests.support.apiserver.storage import StatusError
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
 LOCKS = ("/api/v1/endpoints", "/api/v1/configmaps", "/apis/coordination.k8s.io/v1/leases")
 CLEARED = (PODS, "/api/v1/events")
-AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 
 
 class RealStorage:

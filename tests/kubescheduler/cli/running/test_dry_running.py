@@ -14,6 +14,7 @@ from kubescheduler.cli.running.dry_running import DryRunOptions, dry_run
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.dry_run.dry_run_process import DryRunProcess
+from kubescheduler.live.informers.informer_kinds import KINDS_1_36
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.release_live import live_release
 from tests.kubescheduler.cli.conftest import Run
@@ -124,6 +125,106 @@ def test_a_replay(kubescheduler: Run, server: FrontServer, monkeypatch: pytest.M
     assert json.loads(compared.out)["compared"] == 2
     assert kubescheduler("simulate", "cluster.yaml", "--mirror", "day.gz").status == 2
     assert "leave out CLUSTER" in kubescheduler("compare", "--mirror", "day.gz", "x", "--new", "release=1.36").err
+
+
+TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+OWNER = {"spec": {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE, "serviceName": "x"}}
+SPACE = {"requests": {"storage": "1Gi"}}
+LOCAL = {"hostPath": {"path": "/x"}, "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+DEVICES = {"driver": "d.example.com", "pool": {"name": "p", "resourceSliceCount": 1, "generation": 1}}
+STORAGE = "/apis/storage.k8s.io/v1"
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Namespace": ("/api/v1/namespaces", {}),
+    "Service": ("/api/v1/services", {"spec": {"selector": {"app": "x"}, "ports": [{"port": 80}]}}),
+    "ReplicationController": (
+        "/api/v1/replicationcontrollers",
+        {"spec": {"selector": {"app": "x"}, "template": TEMPLATE}},
+    ),
+    "ReplicaSet": ("/apis/apps/v1/replicasets", {"spec": {**OWNER["spec"], "serviceName": None}}),
+    "StatefulSet": ("/apis/apps/v1/statefulsets", OWNER),
+    "PersistentVolume": ("/api/v1/persistentvolumes", {"spec": LOCAL}),
+    "PersistentVolumeClaim": (
+        "/api/v1/persistentvolumeclaims",
+        {"spec": {"resources": SPACE, "accessModes": ["ReadWriteOnce"], "storageClassName": "x"}},
+    ),
+    "StorageClass": (f"{STORAGE}/storageclasses", {"provisioner": "p", "volumeBindingMode": "WaitForFirstConsumer"}),
+    "CSINode": (f"{STORAGE}/csinodes", {"spec": {"drivers": [{"name": "d", "nodeID": "n", "topologyKeys": []}]}}),
+    "PodDisruptionBudget": (
+        "/apis/policy/v1/poddisruptionbudgets",
+        {"spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}},
+    ),
+    "CSIDriver": (f"{STORAGE}/csidrivers", {"spec": {}}),
+    "CSIStorageCapacity": (f"{STORAGE}/csistoragecapacities", {"storageClassName": "x"}),
+    "VolumeAttachment": (
+        f"{STORAGE}/volumeattachments",
+        {"spec": {"attacher": "d", "nodeName": "n1", "source": {"persistentVolumeName": "x"}}},
+    ),
+    "DeviceClass": ("/apis/resource.k8s.io/v1/deviceclasses", {"spec": {}}),
+    "ResourceClaim": ("/apis/resource.k8s.io/v1/resourceclaims", {"spec": {}}),
+    "ResourceSlice": ("/apis/resource.k8s.io/v1/resourceslices", {"spec": {**DEVICES, "nodeName": "n1"}}),
+}
+"""Kind → where the API server has its objects, and one of them."""
+NAMESPACED = (
+    *("Service", "ReplicationController", "ReplicaSet", "StatefulSet", "PersistentVolumeClaim"),
+    *("PodDisruptionBudget", "CSIStorageCapacity", "ResourceClaim"),
+)
+GOING = KINDS.keys() - {"Namespace"}
+"""Without controllers a namespace does not go."""
+
+
+def test_a_replay_of_every_kind(kubescheduler: Run, server: FrontServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the release reads is recorded as it comes, changes and goes, and replayed: twice the same bytes."""
+    assert set(KINDS) == {kind.kind for kind in KINDS_1_36} - {"Pod", "Node"}
+    server.storage.create(PODS, "default", a_pod("web"))
+    with Beside(server, "1.36", monkeypatch, mirror="day.mirror") as beside:
+        beside.waits(1)
+        for kind in KINDS:
+            comes_changes_and_goes(server, kind)
+        beside.until(lambda: all(types[-1:] == [last_of(kind)] for kind, types in recorded().items()))
+        beside.bind("web", "n1")
+        beside.until(lambda: len(beside.lines()) == 1)
+    assert recorded() == {kind: [*("ADDED", "MODIFIED", "DELETED")[: 2 + (kind in GOING)]] for kind in KINDS}
+    for command in (
+        ("simulate", "--release", "1.36", "-o", "json"),
+        ("simulate", "--release", "1.36", "-o", "events"),
+        ("compare", "--old", "release=1.20", "--new", "release=1.36", "--mode", "sequence", "-o", "json"),
+    ):
+        first, second = (kubescheduler(*command, "--mirror", "day.mirror") for _ in range(2))
+        assert (first.status, first.out, first.err) == (second.status, second.out, second.err)
+        assert first.status == 0, first.err
+        assert "web" in first.out
+
+
+def comes_changes_and_goes(server: FrontServer, kind: str) -> None:
+    """The object ``x`` of a kind."""
+    path, document = KINDS[kind]
+    space = "default" if kind in NAMESPACED else ""
+    group = path.rpartition("/")[0].removeprefix("/apis/").removeprefix("/api/")
+
+    def edit(obj: dict[str, Any]) -> None:
+        obj["metadata"].setdefault("labels", {})["is"] = "later"
+        obj["metadata"].pop("finalizers", None)
+
+    server.storage.create(path, space, {"apiVersion": group, "kind": kind, "metadata": {"name": "x"}, **document})
+    server.storage.change(path, space, "x", edit)
+    if kind in GOING:
+        server.storage.delete(path, space, "x")
+
+
+def last_of(kind: str) -> str:
+    """What becomes of the object in the end."""
+    return "DELETED" if kind in GOING else "MODIFIED"
+
+
+def recorded() -> dict[str, list[str]]:
+    """Kind → what became of the object ``x`` after the start, in order."""
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for text in Path("day.mirror").read_text().splitlines():
+        line = json.loads(text)
+        obj = line.get("object")
+        if obj is not None and obj["metadata"]["name"] == "x":
+            found[obj["kind"]].append(line["type"])
+    return found
 
 
 @pytest.mark.parametrize(
