@@ -18,7 +18,9 @@ from clusterstate.devices.extended_resources import LEFT_OVER, classes_by_resour
 from clusterstate.devices.resource_claims import (
     ClaimError,
     OwnClaim,
+    binding_end,
     has_to_be_given_up,
+    is_ready_for_binding,
     is_usable_by,
     resolve_claims,
 )
@@ -241,6 +243,19 @@ def claims_given_up(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules) -> int
     return sum(has_to_be_given_up(claim, rules.today(), rules.binding_timeout) for claim in claims)
 
 
+def binding_ends(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules) -> float | None:
+    """When the first of the pod's claims whose devices are not ready has to be given up, in seconds since the epoch;
+    None: time gives none up any more."""
+    if not pod.spec.resource_claims or not rules.features.binding:
+        return None
+    try:
+        claims = claims_of(pod, snapshot, rules.features)
+    except ClaimError:
+        return None
+    ends = (binding_end(claim, rules.binding_timeout) for claim in claims if is_ready_for_binding(claim) is False)
+    return min((end for end in ends if end is not None and end >= rules.today()), default=None)
+
+
 def _row_by_row(_: PodInfo, __: Snapshot) -> bool:
     """Devices stay with the claims when pods leave."""
     return True
@@ -258,5 +273,6 @@ def dynamic_resources(rules: DeviceRules = DEFAULTS) -> FitPredicate:
         pre_reads=Reads.RESOURCES,
         unresolvable=always,
         moment=partial(claims_given_up, rules=rules),
+        turns=partial(binding_ends, rules=rules),
         evidence=filter_evidence("DynamicResources", partial(explain_devices, rules)),
     )

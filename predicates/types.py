@@ -104,6 +104,8 @@ class FitPredicate:
     amounts: bool = False
     moment: Callable[[PodInfo, Snapshot], int] | None = None
     """A number that changes when time alone changes the verdict; None: it follows from what is read."""
+    turns: Callable[[PodInfo, Snapshot], float | None] | None = None
+    """When time alone will have changed the verdict, in seconds since the epoch; None: it will not."""
     evidence: CheckEvidence | None = None
     """What the check can say about its reasons when somebody asks; None for a custom check."""
 

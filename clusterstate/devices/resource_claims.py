@@ -161,7 +161,13 @@ def _status_of(claim: ResourceClaim, device: AllocatedDevice) -> DeviceStatus | 
 
 def is_binding_over(claim: ResourceClaim, now: float, binding_timeout: float) -> bool:
     """Whether the time for binding that began with the allocation is over; times as in ``has_to_be_given_up``."""
+    end = binding_end(claim, binding_timeout)
+    return end is not None and end < now
+
+
+def binding_end(claim: ResourceClaim, binding_timeout: float) -> float | None:
+    """When the time for binding ends, in seconds since the epoch; None for a claim that was not allocated in time."""
     allocation = claim.allocation
     if allocation is None or allocation.timestamp is None:
-        return False
-    return datetime.fromisoformat(allocation.timestamp).timestamp() + binding_timeout < now
+        return None
+    return datetime.fromisoformat(allocation.timestamp).timestamp() + binding_timeout

@@ -50,6 +50,10 @@ class Attempt:
         return "" if self.decision is None or self.failure is not None else self.decision.host or ""
 
 
+def never_turns(_: Pod) -> None:
+    """Only what happens in the cluster changes what is said of a pod."""
+
+
 @attrs.frozen(eq=False)
 class LoopParts:
     """What a scheduler brings to its loop."""
@@ -61,6 +65,8 @@ class LoopParts:
     rules: ReleaseCycles
     """The cycles of the release."""
     decide: Decide
+    turns: Callable[[Pod], float | None] = never_turns
+    """The moment after which time alone will have changed what is said of a pod, in seconds since the epoch."""
 
 
 def never() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from clusterstate.objects import Pod
@@ -73,4 +74,15 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
     config = made.config
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
     queue = made.rules.queue(services.time.now, services.cache, made.profiles, backoff)
-    return LoopParts(made.profiles, services, queue, made.rules.cycle, decide)
+    return LoopParts(made.profiles, services, queue, made.rules.cycle, decide, partial(_turns, made))
+
+
+def _turns(scheduler: ProfiledScheduler, pod: Pod) -> float | None:
+    """When time alone will have changed what the Filter plugins of a pod's profile say; None: it will not."""
+    frame = scheduler.profiles.of(pod)
+    if frame is None:
+        return None
+    rules = scheduler.schedulers[frame.profile_name].algorithm.predicates
+    info, snapshot = scheduler.cache.info(pod), scheduler.cache.snapshot()
+    ends = (rule.turns(info, snapshot) for rule in rules if rule.turns is not None)
+    return min((end for end in ends if end is not None), default=None)

@@ -18,6 +18,7 @@ from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
 from kubescheduler.simulation.known_verdicts import KnownVerdicts
+from kubescheduler.simulation.last_attempts import PATIENCE, LastAttempts
 from kubescheduler.simulation.node_traffic import NodeTraffic
 from kubescheduler.simulation.object_traffic import ObjectTraffic
 from kubescheduler.simulation.pod_records import (
@@ -40,8 +41,6 @@ from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Wo
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
 
-PATIENCE = 30 * 60.0
-"""Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
 SPINS = 10
 """Attempts of one moment beside three a pending pod: if nothing comes of further ones, they wait for a while."""
 SPIN_PAUSE = 10.0
@@ -89,7 +88,6 @@ class Simulation:
         self._changes = self._lasting = 0
         self._lasted = 0.0
         self._spun = False
-        self._tried: dict[str, int] = {}
         self._under_way: list[tuple[PodRecord, Attempt]] = []
         for obj in workload.objects:
             self._cache.add(obj)
@@ -118,6 +116,9 @@ class Simulation:
         self._known = KnownVerdicts(parts.decide, self._cache, lambda: self._changes, reuses=not custom)
         self._plugins = parts.plugins
         self._waiting = parts.services.waiting
+        self._tried = LastAttempts(
+            parts.turns, parts.services.today, lambda: self._changes, custom, lambda: self._epoch + self._lasted
+        )
         self._queue = parts.queue
         self._bindings = InOrderBindings()
         self._loop = SchedulerLoop(
@@ -161,12 +162,12 @@ class Simulation:
     def _next_moment(self) -> float | None:
         """The next event, or the next tick of the queue that is of any use.
 
-        Where nothing has changed since every unschedulable pod was last tried, trying again fails again: the time to
-        the next event passes at once.
+        Where nothing is changed since unschedulable pods were tried, nor will be by itself, time passes at once.
         """
-        if self._events.next is None and self._now - self._lasted > PATIENCE:
-            return None
         event, tick = self._events.next, self._queue.next_flush()
+        late = event is None and self._now - self._lasted > PATIENCE
+        if late and not self._tried.turn(self._queue.pending()):
+            return None
         if len(self._waiting):
             event = self._first_of(event)
         if self._spun:
@@ -174,7 +175,7 @@ class Simulation:
         if tick is None or (event is not None and event <= tick):
             return event
         resting = self._queue.resting()
-        if resting is None or any(self._tried[pod.key] != self._changes for pod in resting):
+        if resting is None or any(map(self._tried.may_change, resting)):
             return tick
         if event is not None:
             for key, count in self._queue.rest_until(event).items():
@@ -263,9 +264,8 @@ class Simulation:
             self._evicted_for |= dict.fromkeys(victims, record.pod.key)
 
     def _came_back(self, record: PodRecord) -> None:
-        self._tried[record.pod.key] = self._changes
-        place = self._queue.place(record.pod) if self._listen is not None else None
-        if place is not None:
+        self._tried.note(record.pod)
+        if self._listen is not None and (place := self._queue.place(record.pod)) is not None:
             self._tell(Kind(place.value), pod=record.pod.key)
 
     def _settle(self) -> None:
