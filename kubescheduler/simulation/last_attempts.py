@@ -8,9 +8,6 @@ import attrs
 
 from clusterstate.objects import Pod
 
-PATIENCE = 30 * 60.0
-"""Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
-
 
 @attrs.define(eq=False)
 class LastAttempts:
@@ -22,22 +19,12 @@ class LastAttempts:
     """This moment."""
     changes: Callable[[], int]
     """Grows with every change of the cluster."""
-    custom: bool
-    """A custom plugin or an extender has a say, which may go by the clock."""
-    lasted: Callable[[], float]
-    """When something last changed for good."""
     _noted: dict[str, tuple[int, float | None]] = attrs.field(factory=dict)
     """Pod → (the changes until then, the moment that was said then)."""
 
     def note(self, pod: Pod) -> None:
         """An attempt of the pod failed just now."""
-        self._noted[pod.key] = self.changes(), self._turn(pod)
-
-    def _turn(self, pod: Pod) -> float | None:
-        """Nobody knows when a custom plugin changes its mind; it is asked again for a while."""
-        if self.custom and self.now() < (end := self.lasted() + PATIENCE):
-            return end
-        return self.turns(pod) if pod.spec.resource_claims else None
+        self._noted[pod.key] = self.changes(), self.turns(pod) if pod.spec.resource_claims else None
 
     def may_change(self, pod: Pod) -> bool:
         """Whether another attempt may come to something else: the cluster has changed, or will by itself."""

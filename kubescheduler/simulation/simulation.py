@@ -18,7 +18,7 @@ from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
 from kubescheduler.simulation.known_verdicts import KnownVerdicts
-from kubescheduler.simulation.last_attempts import PATIENCE, LastAttempts
+from kubescheduler.simulation.last_attempts import LastAttempts
 from kubescheduler.simulation.node_traffic import NodeTraffic
 from kubescheduler.simulation.object_traffic import ObjectTraffic
 from kubescheduler.simulation.pod_records import (
@@ -41,6 +41,8 @@ from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Wo
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
 
+PATIENCE = 30 * 60.0
+"""Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
 SPINS = 10
 """Attempts of one moment beside three a pending pod: if nothing comes of further ones, they wait for a while."""
 SPIN_PAUSE = 10.0
@@ -116,9 +118,7 @@ class Simulation:
         self._known = KnownVerdicts(parts.decide, self._cache, lambda: self._changes, reuses=not custom)
         self._plugins = parts.plugins
         self._waiting = parts.services.waiting
-        self._tried = LastAttempts(
-            parts.turns, parts.services.today, lambda: self._changes, custom, lambda: self._epoch + self._lasted
-        )
+        self._tried = LastAttempts(parts.turns, parts.services.today, lambda: self._changes)
         self._queue = parts.queue
         self._bindings = InOrderBindings()
         self._loop = SchedulerLoop(

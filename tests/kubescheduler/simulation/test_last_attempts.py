@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import pytest
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
-from kubescheduler.core.status import Status
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_registration import with_plugin
-from kubescheduler.simulation.last_attempts import PATIENCE, LastAttempts
+from kubescheduler.simulation.last_attempts import LastAttempts
 from kubescheduler.simulation.pod_records import WAITING, PodRecord
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.workload import Arrival, Workload
@@ -26,14 +22,6 @@ FULL = resources(cpu=0, memory=8 << 30, pods=10)
 DEVICES = [make_class(), *SLICES]
 SHARED = attrs.evolve(HELD, reserved_for=users("one", "two"))
 POD = pod_with("c", requests=resources(cpu=1000))
-VERSIONS = {"1.20": "v1beta1", "1.36": "v1"}
-
-
-def configured(release: str, **profile: Any) -> dict[str, Any]:
-    version = f"kubescheduler.config.k8s.io/{VERSIONS[release]}"
-    return {"apiVersion": version, "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
-
-
 MISSING = "0/2 nodes are available: 2 resourceclaim not available on the node. still not schedulable"
 FULL_THERE = (
     "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node. still not schedulable"
@@ -52,11 +40,12 @@ def with_claim(claim: ResourceClaim, timeout: str = "10m") -> PodRecord:
     Devices are looked at before room.
     """
     names = ("PrioritySort", "DynamicResources", "NodeResourcesFit", "DefaultBinder")
-    component = configured(
-        "1.36",
-        plugins={"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}},
-        pluginConfig=[{"name": "DynamicResources", "args": {"bindingTimeout": timeout}}],
-    )
+    profile = {
+        "plugins": {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}},
+        "pluginConfig": [{"name": "DynamicResources", "args": {"bindingTimeout": timeout}}],
+    }
+    version = "kubescheduler.config.k8s.io/v1"
+    component = {"apiVersion": version, "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
     nodes = [make_node("a", allocatable=FULL), make_node("b", allocatable=ROOM)]
     return run(EngineSpec("1.36", component=component), *nodes, *DEVICES, claim)
 
@@ -82,39 +71,10 @@ def test_a_run_ends_where_time_changes_nothing(claim: ResourceClaim) -> None:
     assert (record.outcome, record.message, record.attempts) == (WAITING, FULL_THERE, 1)
 
 
-@attrs.define
-class OpensLater:
-    """A Filter plugin that lets pods in from some second on."""
-
-    handle: Any
-    second: float
-    name: str = "Custom"
-
-    def filter(self, state: Any, pod: Pod, node_info: Any) -> Status | None:
-        return None if self.handle.clock() >= self.second else Status.unschedulable("closed")
-
-
-@pytest.mark.parametrize("release", ["1.20", "1.36"])
-@pytest.mark.parametrize("second", [100, 1000, PATIENCE + 600])
-def test_custom_plugins_may_go_by_the_clock(release: str, second: float) -> None:
-    """They are asked again for half an hour after the last change; then nothing more is expected of them."""
-    plugin = with_plugin("Custom", lambda args, handle: OpensLater(handle, second))
-    component = configured(release, plugins={"filter": {"enabled": [{"name": "Custom"}]}})
-    spec = EngineSpec(release, plugins=(plugin,), component=component)
-    record = run(spec, make_node("a", allocatable=ROOM), pod=make_pod("p"))
-    if second < PATIENCE:
-        assert record.placed is not None
-        assert second <= record.placed <= second + 330
-    else:
-        assert record.outcome == WAITING
-
-
 def test_what_was_said_holds_until_something_changes() -> None:
     """The cluster, or the time of a claim; only pods with claims are asked for theirs."""
     ends, now, changes = {"p": 5.0}, [4.0], [1]
-    tried = LastAttempts(
-        lambda pod: ends.get(pod.metadata.name), lambda: now[0], lambda: changes[0], False, lambda: 0.0
-    )
+    tried = LastAttempts(lambda pod: ends.get(pod.metadata.name), lambda: now[0], lambda: changes[0])
     plain, other = make_pod("p", namespace="other"), pod_with("c", name="q")
     for pod in (POD, plain, other):
         tried.note(pod)
