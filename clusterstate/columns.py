@@ -31,7 +31,8 @@ class Columns:
     """See the module. Everything is read through a Snapshot and changed through a ClusterCache.
 
     resources: name → index on the resource axis R; cpu 0 (millicores), memory 1, ephemeral-storage 2
-    (bytes), then scalar resources as they turn up.
+    (bytes), then scalar resources as they turn up. term_keys: the keys of the labels that terms of pod affinity
+    read, of the pods that run or ever ran.
     """
 
     def __init__(self, view: ReleaseView) -> None:
@@ -53,12 +54,14 @@ class Columns:
         self.images = view.images()
         self.infos: dict[PodKey, PodInfo] = {}
         self.affinity_uses: Counter[Use] = Counter()
+        self.term_keys: frozenset[str] = frozenset()
         self.derived: dict[Hashable, tuple[int, Any]] = {}
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
         self._tallies: OrderedDict[Hashable, Tally] = OrderedDict()
         self._reached = Reached()
+        self._placings = 0
         self._distinct: dict[Hashable, DistinctIds] = {}
         self._free: list[int] = []
         self._ranks: IntArray | None = None
@@ -217,7 +220,11 @@ class Columns:
         self.pods[row][uid] = pod
         if not info.rows:
             self.infos[info.key] = info
+            self._placings += 1
+            info.serial = self._placings
             self.affinity_uses.update(self.view.affinity_uses(info))
+            if info.stirs and not info.term_keys <= self.term_keys:
+                self.term_keys |= info.term_keys
             self._reached.add_class(info)
             info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
         info.rows[row] = info.rows.get(row, 0) + 1
@@ -288,6 +295,12 @@ class Columns:
 
     def _concerned(self, tally: Tally) -> Iterable[PodInfo]:
         return self.infos.values() if tally.reach is None else self._reached.classes(tally.reach)
+
+    def placed(self, reach: Reach) -> list[PodInfo]:
+        """The placed classes that have one of the marks (None: all), in the order in which they came."""
+        if reach is None:
+            return list(self.infos.values())
+        return sorted(self._reached.classes(reach), key=lambda info: info.serial)
 
     def _forget_oldest(self) -> None:
         if len(self._tallies) > MOST_TALLIES:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple, Protocol
 
 from clusterstate.objects import Labels, ObjectMeta, Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm
 from clusterstate.usage import PodUsage
@@ -55,6 +55,15 @@ def any_of(*reaches: Reach) -> Reach:
     return frozenset().union(*known) if len(known) == len(reaches) else None
 
 
+def term_labels(term: PodAffinityTerm) -> Iterable[str]:
+    """The keys of the labels that a term's selector reads."""
+    selector = term.label_selector
+    if selector is not None:
+        yield from selector.match_labels
+        for requirement in selector.match_expressions:
+            yield requirement.key
+
+
 def term_marks(term: PodAffinityTerm) -> tuple[Mark, ...]:
     """The marks of a class that has this term. A label that the selector asks for makes them narrow."""
     selector = term.label_selector
@@ -74,22 +83,33 @@ class PodCount(Protocol):
         """Counts ``amount`` more pods of the class on a row, or fewer where it is negative."""
 
 
+class AsPicked(NamedTuple):
+    """A pod class as terms of other pods see it: by the labels that they read."""
+
+    labels: Hashable
+    """The keys that they read, and those of the labels that the class has; equal ones are picked by the same terms."""
+    by: frozenset[Mark]
+    """Of the classes that have a term which picks this one, each has one of these marks."""
+
+
 class PodInfo:
     """One pod class: what it asks for, and where its running pods are.
 
     rows: node row → number of this class's pods there. Kept by the columns, as are ``tallies``,
-    the counts that this class's pods take part in.
+    the counts that this class's pods take part in, and ``serial``, the order in which classes came to be placed.
     """
 
     __slots__ = (
+        "_among",
         "_marks",
-        "_picked_by",
+        "_term_keys",
         "controller",
         "key",
         "labels",
         "namespace",
         "node_name",
         "rows",
+        "serial",
         "spec",
         "stirs",
         "tallies",
@@ -107,8 +127,10 @@ class PodInfo:
         affinity = self.spec.affinity
         self.stirs = affinity is not None and (self.has_pod_affinity or affinity.node_affinity is None)
         self._marks: tuple[Mark, ...] | None = None
-        self._picked_by: frozenset[Mark] | None = None
+        self._term_keys: frozenset[str] | None = None
+        self._among: tuple[frozenset[str], AsPicked] | None = None
         self.rows: dict[int, int] = {}
+        self.serial = 0
         self.tallies: list[tuple[PodCount, int]] = []
 
     def naming(self, node_name: str) -> PodInfo:
@@ -127,16 +149,25 @@ class PodInfo:
         return self._marks
 
     def _found_marks(self) -> Iterable[Mark]:
-        terms = [*self.required_affinity, *self.required_anti_affinity]
-        terms += [weighted.term for weighted in (*self.preferred_affinity, *self.preferred_anti_affinity)]
-        return dict.fromkeys((*self.labels.items(), *(mark for term in terms for mark in term_marks(term))))
+        return dict.fromkeys((*self.labels.items(), *(mark for term in self._terms() for mark in term_marks(term))))
+
+    def _terms(self) -> list[PodAffinityTerm]:
+        weighted = (*self.preferred_affinity, *self.preferred_anti_affinity)
+        return [*self.required_affinity, *self.required_anti_affinity, *(one.term for one in weighted)]
 
     @property
-    def picked_by(self) -> frozenset[Mark]:
-        """Of the classes that have a term which picks this one, each has one of these marks."""
-        if self._picked_by is None:
-            self._picked_by = frozenset(((TERM,), *((TERM, *label) for label in self.labels.items())))
-        return self._picked_by
+    def term_keys(self) -> frozenset[str]:
+        """The keys of the labels that its terms of pod affinity read in other pods."""
+        if self._term_keys is None:
+            self._term_keys = frozenset(key for term in self._terms() for key in term_labels(term))
+        return self._term_keys
+
+    def as_picked(self, keys: frozenset[str]) -> AsPicked:
+        """What terms that read labels of these keys, and no others, see of the class."""
+        if self._among is None or self._among[0] != keys:
+            labels = tuple((key, value) for key, value in self.labels.items() if key in keys)
+            self._among = keys, AsPicked((keys, labels), frozenset(((TERM,), *((TERM, *label) for label in labels))))
+        return self._among[1]
 
     @property
     def priority(self) -> int:

@@ -285,9 +285,21 @@ class Snapshot:
         """(sort of term, topology key) that the terms of running pods use; without the changes."""
         return self._columns.affinity_uses.keys()
 
-    def running(self) -> list[PodInfo]:
-        """The classes of all running pods, each with ``rows`` (row → number of pods); without the changes."""
-        return list(self._columns.infos.values())
+    @property
+    def term_keys(self) -> frozenset[str]:
+        """The keys of the labels that terms of pod affinity read, of all running and hypothetically added pods."""
+        keys = self._columns.term_keys
+        for change in self.changes:
+            if not change.info.term_keys <= keys:
+                keys |= change.info.term_keys
+        return keys
+
+    def running(self, reach: Reach = None) -> list[PodInfo]:
+        """The classes of all running pods, each with ``rows`` (row → number of pods); without the changes.
+
+        reach: only those that have one of these marks, in the same order.
+        """
+        return self._columns.placed(reach)
 
     def info(self, pod: Pod) -> PodInfo:
         """A pod's class."""

@@ -86,13 +86,14 @@ def _verdict(steps: dict[str, Mask | None]) -> Verdict:
 def _kept_out(pod: PodInfo, snapshot: Snapshot) -> Mask | None:
     """(n,) bool: rows sharing a topology with a pod whose anti-affinity term picks this pod; None: no row."""
     out: Mask | None = None
+    picked = pod.as_picked(snapshot.term_keys)
     for key in topology_keys(snapshot, REPEL):
 
         def weight(info: PodInfo, key: str = key) -> int:
             terms = info.required_anti_affinity
             return sum(t.topology_key == key and compile_term(t, info.namespace)(pod) for t in terms)
 
-        tally = domain_tally(snapshot, ("kept out", pod.namespace, pod.labels), key, weight, pod.picked_by)
+        tally = domain_tally(snapshot, ("kept out", pod.namespace, picked.labels), key, weight, picked.by)
         domains = occupied_domains(snapshot, tally)
         if domains is not None:
             hit = domains[snapshot.label_codes(key)[0]]
@@ -215,13 +216,15 @@ def explain_affinity(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
 
 def _explain_kept_out(pod: PodInfo, snapshot: Snapshot) -> Refusal:
     conflicts = []
+    reach = pod.as_picked(snapshot.term_keys).by
     for key in topology_keys(snapshot, REPEL):
 
         def repels(info: PodInfo, key: str = key) -> bool:
             terms = info.required_anti_affinity
             return any(t.topology_key == key and compile_term(t, info.namespace)(pod) for t in terms)
 
-        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", pods_in_domain(snapshot, key, repels)))
+        found = pods_in_domain(snapshot, key, repels, reach=reach)
+        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", found))
     return Conflict(tuple(conflicts))
 
 
@@ -231,8 +234,12 @@ def _explain_too_far(pod: PodInfo, snapshot: Snapshot) -> Refusal:
         return Unmet((Need("a selector that is valid", error, False),))
     matchers = [compile_term(term, pod.namespace) for term in terms]
     needs = []
+
+    def picks(info: PodInfo) -> bool:
+        return all(matches(info) for matches in matchers)
+
     for key in dict.fromkeys(term.topology_key for term in terms):
-        near = pods_in_domain(snapshot, key, lambda info: all(m(info) for m in matchers), nominated=False)
+        near = pods_in_domain(snapshot, key, picks, nominated=False, reach=matchers[0].labels.marks)
         needs.append(Need(f"a pod of its affinity in {_domain(snapshot, key)}", few(near) or "none", bool(near)))
     return Unmet(tuple(needs), _too_far(pod, snapshot, terms) is not None)
 
@@ -244,7 +251,7 @@ def _explain_too_near(pod: PodInfo, snapshot: Snapshot) -> Refusal:
     conflicts = []
     for term in terms:
         key, matches = term.topology_key, compile_term(term, pod.namespace)
-        near = pods_in_domain(snapshot, key, matches, nominated=False)
+        near = pods_in_domain(snapshot, key, matches, nominated=False, reach=matches.labels.marks)
         conflicts.append(InUse(f"{_domain(snapshot, key)} without the pods of its anti-affinity", "taken", near))
     return Conflict(tuple(conflicts))
 

@@ -65,6 +65,7 @@ def _kept_out(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> Mas
     if _unlistable(pod, snapshot):
         return np.ones(len(snapshot), np.bool_)
     out: Mask | None = None
+    picked = pod.as_picked(snapshot.term_keys)
     for key in used_keys(snapshot, REPEL):
 
         def weight(info: PodInfo, key: str = key) -> int:
@@ -73,9 +74,8 @@ def _kept_out(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> Mas
                 return 0
             return sum(compile_term_1_4(term, info.namespace)(pod) for term in terms)
 
-        hit = near(
-            snapshot, ("kept out 1.4", key, pod.namespace, pod.labels), weight, pod.picked_by, key, failure_domains
-        )
+        rule = ("kept out 1.4", key, pod.namespace, picked.labels)
+        hit = near(snapshot, rule, weight, picked.by, key, failure_domains)
         if hit is not None:
             out = hit if out is None else out | hit
     return out

@@ -148,14 +148,15 @@ def _keeping_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> dict[str
     """Topology key → (D,) bool, the domains with a pod whose anti-affinity term for the key picks this pod."""
     out: dict[str, Mask] = {}
     labels = rules.namespace_labels(pod, snapshot)
+    picked = pod.as_picked(snapshot.term_keys)
     for key in topology_keys(snapshot, REPEL):
 
         def weight(info: PodInfo, key: str = key) -> int:
             wanted = rules.running(info.required_anti_affinity, info)
             return sum([term.topology_key == key and term.picks(pod, labels) for term in wanted])
 
-        rule = ("keeps out", rules.name, pod.namespace, pod.labels, labels)
-        domains = _any(occupied_domains(snapshot, domain_tally(snapshot, rule, key, weight, pod.picked_by)))
+        rule = ("keeps out", rules.name, pod.namespace, picked.labels, labels)
+        domains = _any(occupied_domains(snapshot, domain_tally(snapshot, rule, key, weight, picked.by)))
         if domains is not None:
             out[key] = domains
     return out
@@ -182,12 +183,16 @@ def explain_affinity(rules: TermRules) -> Explain:
 def _explain_too_far(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Refusal:
     domains, alone = _occupied(rules, pod, snapshot, terms)
     needs = []
+
+    def picks(info: PodInfo) -> bool:
+        return all(term.picks(info) for term in terms)
+
     for key in domains:
         if alone:
             value = label_of(snapshot, key)
             needs.append(Need(f"label {key}", label_text(value), value is not None))
             continue
-        near = pods_in_domain(snapshot, key, lambda info: all(term.picks(info) for term in terms))
+        near = pods_in_domain(snapshot, key, picks, reach=terms[0].labels.marks)
         needs.append(Need(f"a pod of its affinity in {_domain(snapshot, key)}", few(near) or "none", bool(near)))
     return Unmet(tuple(needs))
 
@@ -195,7 +200,7 @@ def _explain_too_far(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: 
 def _explain_too_near(snapshot: Snapshot, terms: Terms) -> Refusal:
     conflicts = []
     for term in terms:
-        near = pods_in_domain(snapshot, term.topology_key, term.picks)
+        near = pods_in_domain(snapshot, term.topology_key, term.picks, reach=term.labels.marks)
         wanted = f"{_domain(snapshot, term.topology_key)} without the pods of its anti-affinity"
         conflicts.append(InUse(wanted, "taken", near))
     return Conflict(tuple(conflicts))
@@ -203,6 +208,7 @@ def _explain_too_near(snapshot: Snapshot, terms: Terms) -> Refusal:
 
 def _explain_kept_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Refusal:
     labels = rules.namespace_labels(pod, snapshot)
+    reach = pod.as_picked(snapshot.term_keys).by
     conflicts = []
     for key in _keeping_out(rules, pod, snapshot):
 
@@ -210,7 +216,8 @@ def _explain_kept_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Ref
             wanted = rules.running(info.required_anti_affinity, info)
             return any(term.topology_key == key and term.picks(pod, labels) for term in wanted)
 
-        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", pods_in_domain(snapshot, key, repels)))
+        found = pods_in_domain(snapshot, key, repels, reach=reach)
+        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", found))
     return Conflict(tuple(conflicts))
 
 

@@ -12,7 +12,7 @@ import attrs
 
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Requirement
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, Reach
 from clusterstate.quantity import format_quantity
 from clusterstate.selectors.node_selection import requirement_mask
 from clusterstate.snapshot import Snapshot
@@ -352,25 +352,34 @@ def pods_there(snapshot: Snapshot, holds: Callable[[PodInfo], bool]) -> tuple[st
 
 
 def pods_in_domain(
-    snapshot: Snapshot, key: str, picks: Callable[[PodInfo], bool], *, nominated: bool = True
+    snapshot: Snapshot, key: str, picks: Callable[[PodInfo], bool], *, nominated: bool = True, reach: Reach = None
 ) -> tuple[str, ...]:
     """The pods on nodes with the same value of ``key`` as a snapshot's one row, that ``picks`` is true of.
 
-    nominated: whether pods count that are only nominated to their node.
+    nominated: whether pods count that are only nominated to their node. reach: marks of which every class of running
+    pods that ``picks`` is true of has one; None: there are no such marks.
     """
     codes = snapshot.whole().label_codes(key)[0]
     code = int(snapshot.label_codes(key)[0][ONLY])
     if code == ABSENT:
         return ()
-    return pods_on_rows(snapshot, lambda row: int(codes[row]) == code, picks, nominated=nominated)
+    return pods_on_rows(snapshot, lambda row: int(codes[row]) == code, picks, nominated=nominated, reach=reach)
 
 
 def pods_on_rows(
-    snapshot: Snapshot, here: Callable[[int], bool], picks: Callable[[PodInfo], bool], *, nominated: bool = True
+    snapshot: Snapshot,
+    here: Callable[[int], bool],
+    picks: Callable[[PodInfo], bool],
+    *,
+    nominated: bool = True,
+    reach: Reach = None,
 ) -> tuple[str, ...]:
-    """The pods on some rows of the whole cluster that ``picks`` is true of, those hypothetically added too."""
+    """The pods on some rows of the whole cluster that ``picks`` is true of, those hypothetically added too.
+
+    nominated, reach: see ``pods_in_domain``.
+    """
     found: list[str] = []
-    for info in snapshot.running():
+    for info in snapshot.running(reach):
         if picks(info):
             for row in filter(here, info.rows):
                 found += [pod.key for pod in snapshot.pods_on(row) if snapshot.info(pod) is info]

@@ -15,7 +15,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podinfo import PodInfo, Reach, any_of
+from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import (
@@ -44,10 +44,11 @@ def affinity_sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArra
     own = _signed(pod)
     if error := _error(pod, snapshot, sorts):
         raise PriorityError(error)
-    rule = ("affinity sums", hard_weight, pod.namespace, pod.labels, tuple(own))
+    picked = pod.as_picked(snapshot.term_keys)
+    rule = ("affinity sums", hard_weight, pod.namespace, picked.labels, tuple(own))
     out: IntArray | None = None
     for key in _keys(pod, snapshot, sorts):
-        tally = domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key), _reach(pod, key))
+        tally = domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key), _reach(pod, picked, key))
         if snapshot.domain_sums(tally).any():
             counts = snapshot.counts(tally)
             out = counts if out is None else out + counts
@@ -90,10 +91,10 @@ def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
     return weight
 
 
-def _reach(pod: PodInfo, key: str) -> Reach:
+def _reach(pod: PodInfo, picked: AsPicked, key: str) -> Reach:
     """Of which classes ``_weight`` may be other than 0."""
     liked = (compile_term(term, pod.namespace).labels.marks for term, _ in _signed(pod) if term.topology_key == key)
-    return any_of(pod.picked_by, *liked)
+    return any_of(picked.by, *liked)
 
 
 def _back(info: PodInfo, pod: PodInfo, hard_weight: int, key: str) -> int:
@@ -128,14 +129,15 @@ def near_by_key(snapshot: Snapshot, at: int, key: str) -> tuple[str, Mask]:
     return domain_text(snapshot, key, at), (codes == code) & (code != ABSENT)
 
 
-def explain_sums(domains: Iterable[tuple[str, Mask, Weight]], snapshot: Snapshot) -> Calculation:
-    """Pods times weights. domains: (its text, (N,) bool: its rows, what one running pod adds to it)."""
+def explain_sums(domains: Iterable[tuple[str, Mask, Weight, Reach]], snapshot: Snapshot) -> Calculation:
+    """Pods times weights. domains: (its text, (N,) bool: its rows, what one running pod adds to it, the marks of those
+    that may add something)."""
     terms: list[str] = []
     inputs: dict[str, Any] = {}
-    for name, rows, weight in domains:
+    for name, rows, weight, reach in domains:
         found: dict[str, int] = {}
         inside = set(np.flatnonzero(rows).tolist())
-        for info in snapshot.running():
+        for info in snapshot.running(reach):
             pods = sum(count for row, count in info.rows.items() if row in inside)
             each = weight(info) if pods else 0
             if each:
@@ -150,8 +152,11 @@ def _explain(hard_weight: int) -> Explain:
     sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        keys = _keys(pod, snapshot, sorts)
-        domains = ((*near_by_key(snapshot, at, key), _weight(pod, hard_weight, key)) for key in keys)
+        picked = pod.as_picked(snapshot.term_keys)
+        domains = (
+            (*near_by_key(snapshot, at, key), _weight(pod, hard_weight, key), _reach(pod, picked, key))
+            for key in _keys(pod, snapshot, sorts)
+        )
         return explain_sums(domains, snapshot)
 
     return explain

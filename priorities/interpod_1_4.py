@@ -11,7 +11,7 @@ from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
-from clusterstate.podinfo import PodInfo, Reach, any_of
+from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.matching_1_4 import compile_term_1_4
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
@@ -35,10 +35,12 @@ def affinity_sums_1_4(hard_weight: int, failure_domains: Domains, pod: PodInfo, 
         raise PriorityError(error)
     sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
     signed = _signed(pod)
-    rule = ("affinity sums 1.4", hard_weight, pod.namespace, pod.labels, tuple(signed))
+    picked = pod.as_picked(snapshot.term_keys)
+    rule = ("affinity sums 1.4", hard_weight, pod.namespace, picked.labels, tuple(signed))
     out: IntArray | None = None
     for key in _keys(pod, snapshot, sorts):
-        sums = sums_near(snapshot, (rule, key), _weight(pod, hard_weight, key), _reach(pod, key), key, failure_domains)
+        weight, reach = _weight(pod, hard_weight, key), _reach(pod, picked, key)
+        sums = sums_near(snapshot, (rule, key), weight, reach, key, failure_domains)
         if sums is not None:
             out = sums if out is None else out + sums
     return constant_row(0, len(snapshot)) if out is None else out
@@ -76,10 +78,10 @@ def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
     return weight
 
 
-def _reach(pod: PodInfo, key: str) -> Reach:
+def _reach(pod: PodInfo, picked: AsPicked, key: str) -> Reach:
     """Of which classes ``_weight`` may be other than 0."""
     liked = (compile_term_1_4(term, pod.namespace).labels.marks for term, _ in _signed(pod) if term.topology_key == key)
-    return any_of(pod.picked_by, *liked)
+    return any_of(picked.by, *liked)
 
 
 # --- errors --------------------------------------------------------------------------------
@@ -135,8 +137,11 @@ def _explain(hard_weight: int, failure_domains: Domains) -> Explain:
     sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        keys = _keys(pod, snapshot, sorts)
-        domains = ((*_near(snapshot, at, key, failure_domains), _weight(pod, hard_weight, key)) for key in keys)
+        picked = pod.as_picked(snapshot.term_keys)
+        domains = (
+            (*_near(snapshot, at, key, failure_domains), _weight(pod, hard_weight, key), _reach(pod, picked, key))
+            for key in _keys(pod, snapshot, sorts)
+        )
         return explain_sums(domains, snapshot)
 
     return explain

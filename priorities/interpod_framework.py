@@ -15,9 +15,9 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
-from clusterstate.podinfo import PodInfo, Reach, any_of
+from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Weight
+from clusterstate.tally import Tally, Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
@@ -35,7 +35,8 @@ READS_OF_PLAIN = Reads.ALL_NODES | Reads.AFFINITY_PODS
 class Liking:
     """What running pods say about an incoming pod, and it about them.
 
-    own: its preferred terms. labels: those of its namespace. rule: all that the weights depend on.
+    own: its preferred terms. labels: those of its namespace. rule: all that the weights depend on besides the pod's
+    own labels.
     """
 
     rules: TermRules
@@ -54,7 +55,7 @@ class Liking:
             if len(memo) >= MOST_REMEMBERED:
                 memo.clear()
             own, labels = rules.own(pod, snapshot).preferred, rules.namespace_labels(pod, snapshot)
-            rule = (rules.name, hard_weight, pod.namespace, pod.labels, labels, own)
+            rule = (rules.name, hard_weight, pod.namespace, labels, own)
             liking = memo[pod] = cls(rules, hard_weight, pod, own, labels, rule)
         return liking
 
@@ -68,10 +69,10 @@ class Liking:
         """What one running pod adds to its domain of ``key``."""
         return lambda info: sum(self._matches(info, key))
 
-    def reach(self, key: str) -> Reach:
+    def reach(self, picked: AsPicked, key: str) -> Reach:
         """Of which classes ``weight`` and ``touch`` may be other than 0."""
         own = (term.labels.marks for term, _ in self.own if term.topology_key == key)
-        return any_of(self.pod.picked_by, *own)
+        return any_of(picked.by, *own)
 
     def touch(self, key: str) -> Weight:
         """How many terms for ``key`` one running pod is concerned with."""
@@ -103,7 +104,7 @@ class Liking:
         """(n,) int64: Σ of the weights on each row."""
         out: IntArray | None = None
         for key in self.keys(snapshot):
-            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key), self.reach(key))
+            tally = self._tally("affinity sums", snapshot, key, self.weight(key))
             if snapshot.domain_sums(tally).any():
                 counts = snapshot.counts(tally)
                 out = counts if out is None else out + counts
@@ -123,14 +124,18 @@ class Liking:
     def _is_any(self, snapshot: Snapshot) -> bool:
         keys = self.keys(snapshot)
         for key in keys:
-            tally = domain_tally(snapshot, ("affinity sums", self.rule), key, self.weight(key), self.reach(key))
+            tally = self._tally("affinity sums", snapshot, key, self.weight(key))
             if snapshot.domain_sums(tally)[1:].any():
                 return True
         return any(self._touched(snapshot, key) for key in keys)
 
     def _touched(self, snapshot: Snapshot, key: str) -> bool:
-        tally = domain_tally(snapshot, ("affinity touches", self.rule), key, self.touch(key), self.reach(key))
+        tally = self._tally("affinity touches", snapshot, key, self.touch(key))
         return bool(snapshot.domain_sums(tally)[1:].any())
+
+    def _tally(self, name: str, snapshot: Snapshot, key: str, weight: Weight) -> Tally:
+        picked = self.pod.as_picked(snapshot.term_keys)
+        return domain_tally(snapshot, (name, self.rule, picked.labels), key, weight, self.reach(picked, key))
 
 
 def _memo() -> dict[PodInfo, Liking]:
@@ -194,8 +199,12 @@ def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
 def _explain(rules: TermRules, hard_weight: int) -> Explain:
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         liking = Liking.of(rules, hard_weight, pod, snapshot)
-        keys = liking.keys(snapshot)
-        return explain_sums(((*near_by_key(snapshot, at, key), liking.weight(key)) for key in keys), snapshot)
+        picked = pod.as_picked(snapshot.term_keys)
+        domains = (
+            (*near_by_key(snapshot, at, key), liking.weight(key), liking.reach(picked, key))
+            for key in liking.keys(snapshot)
+        )
+        return explain_sums(domains, snapshot)
 
     return explain
 

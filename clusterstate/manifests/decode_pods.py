@@ -63,6 +63,7 @@ class PodDecoder:
         self._conditions: dict[tuple[ConditionProjection, ...], tuple[PodCondition, ...]] = {}
         self._grants: dict[tuple[Granted, ...], PodGrants] = {}
         self._shared: dict[Any, Any] = {}
+        self._namespaces: set[str] = {""}
 
     def decode(
         self,
@@ -87,7 +88,7 @@ class PodDecoder:
             claims = _claims(status) if status.resourceClaimStatuses else ()
         except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
             return None
-        if spec is None or grants is FAULTY or claims is None or not _is_named(seen.metadata):
+        if spec is None or grants is FAULTY or claims is None or not self._is_named(seen.metadata):
             return None
         if passes is not None and (every or not seen.metadata.uid) and not passes(content):
             return None
@@ -123,6 +124,15 @@ class PodDecoder:
         faults: list[str] = []
         decoded = decode_pod_spec(Fields(spec, faults))
         return None if faults else self.share(decoded)
+
+    def _is_named(self, seen: MetadataProjection) -> bool:
+        """Whether name and namespace are such as an API server takes."""
+        namespace = seen.namespace
+        if namespace not in self._namespaces:
+            if not is_object_name(namespace):
+                return False
+            self._namespaces.add(namespace)
+        return is_object_name(seen.name)
 
     def _metadata(self, seen: MetadataProjection) -> ObjectMeta:
         namespace, uid = seen.namespace, seen.uid
@@ -235,8 +245,3 @@ def _remember(table: dict[Any, Any], key: Hashable, value: object) -> None:
     if len(table) >= REMEMBERED:
         table.clear()
     table[key] = value
-
-
-def _is_named(seen: MetadataProjection) -> bool:
-    """Whether name and namespace are such as an API server takes."""
-    return is_object_name(seen.name) and (not seen.namespace or is_object_name(intern(seen.namespace)))

@@ -59,17 +59,21 @@ def named_by(item: Item) -> str | None:
 
 def duplicate_problems(objects: Iterable[tuple[str, ClusterObject]]) -> list[str]:
     """Nodes and pods that are there more than once."""
-    seen: dict[tuple[type, str], str] = {}
+    pods: dict[str, str] = {}
+    nodes: dict[str, str] = {}
     problems = []
     for source, obj in objects:
-        if not isinstance(obj, Pod | Node):
-            continue
-        name = obj.key.removeprefix("/") if isinstance(obj, Pod) else obj.name
-        first = seen.get((type(obj), name))
-        if first is None:
-            seen[type(obj), name] = source
+        if isinstance(obj, Pod):
+            seen, name = pods, obj.key
+        elif isinstance(obj, Node):
+            seen, name = nodes, obj.name
         else:
-            problems.append(_twice(source, f"{type(obj).__name__} {name}", first))
+            continue
+        if name in seen:
+            shown = f"{type(obj).__name__} {name.removeprefix('/')}"
+            problems.append(_twice(source, shown, seen[name]))
+        else:
+            seen[name] = source
     return problems
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ COMPRESSED = ".gz"
 STDIN = "-"
 STDIN_NAME = "standard input"
 
-_STORED = b'"resourceVersion"'
+_STORED = re.compile(b'"resourceVersion"')
 """What an API server writes into every object."""
 _GZIP = b"\x1f\x8b"
 _PIECE = 1 << 24
@@ -187,7 +188,7 @@ def _json_or_yaml(source: str, data: bytes) -> list[Item]:
     if not named_json and data.lstrip()[:1] not in (b"{", b"["):
         return _yaml(source, data)
     try:
-        return list(_with_notes(source, data, split_json(source, data)))
+        return _with_notes(source, data, split_json(source, data))
     except DecodeError:
         if named_json:
             raise
@@ -198,16 +199,24 @@ def _json_or_yaml(source: str, data: bytes) -> list[Item]:
         raise
 
 
-def _with_notes(source: str, data: bytes, items: list[Item]) -> Iterator[Item]:
+def _with_notes(source: str, data: bytes, items: list[Item]) -> list[Item]:
     """The objects of a JSON text with a note for every key that is set twice; a server's JSON repeats none."""
+    if items and not isinstance(items[0].content, msgspec.Raw):
+        return [_noted(source, items[0], data, ""), *items[1:]]
+    return [
+        _noted(source, item, item.content, item.place) if isinstance(item.content, msgspec.Raw) else item
+        for item in items
+    ]
+
+
+def _noted(source: str, item: Item, text: bytes | msgspec.Raw, place: str) -> Item:
+    """place: of the text in its file. The text of a server is searched where it is, without a copy."""
+    if _STORED.search(text):
+        return item
     from kubescheduler.sources.duplicate_keys import json_duplicates
 
-    whole = bool(items) and not isinstance(items[0].content, msgspec.Raw)
-    for at, item in enumerate(items):
-        raw, place = (item.content, item.place) if not whole else (b"" if at else data, "")
-        text = bytes(memoryview(raw)) if isinstance(raw, bytes | msgspec.Raw) else b""
-        repeats = json_duplicates(text, place) if text and _STORED not in text else ()
-        yield attrs.evolve(item, notes=_notes(source, repeats)) if repeats else item
+    repeats = json_duplicates(bytes(text), place)
+    return attrs.evolve(item, notes=_notes(source, repeats)) if repeats else item
 
 
 def _notes(source: str, repeats: Iterable[str]) -> tuple[str, ...]:

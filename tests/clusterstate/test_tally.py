@@ -22,6 +22,7 @@ from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from clusterstate.topology.pod_affinity import compile_term
 from clusterstate.topology.pod_affinity_terms import parse_1_20, parse_1_36
+from predicates.interpod import EXISTING_ANTI_AFFINITY, match_inter_pod_affinity
 from tests.support.build import cache_of, labels, make_node, make_pod
 
 ZONE = "zone"
@@ -81,11 +82,12 @@ def _matcher(selector: LabelSelector) -> Matcher | None:
 
 
 def _check(cache: ClusterCache, selectors: list[LabelSelector], asked: list[PodInfo]) -> None:
-    """Every count with marks is the sum over all classes, one by one."""
+    """Every count with marks is the sum over all classes, one by one; pods that terms see alike share theirs."""
     snapshot, infos = cache.snapshot(), list(cache.columns.infos.values())
     matchers = [matcher for matcher in map(_matcher, selectors) if matcher is not None]
     rules: list[tuple[Any, Any, Any]] = [(m, lambda info, m=m: int(m(info.labels)), m.marks) for m in matchers]
-    rules += [(pod, lambda info, pod=pod: _back(info, pod), pod.picked_by) for pod in asked]
+    seen = [(pod, pod.as_picked(snapshot.term_keys)) for pod in asked]
+    rules += [(picked.labels, lambda info, pod=pod: _back(info, pod), picked.by) for pod, picked in seen]
     rules.append(
         (tuple(matchers), lambda info: sum(m(info.labels) for m in matchers), any_of(*(m.marks for m in matchers)))
     )
@@ -145,3 +147,27 @@ def test_counts_that_are_forgotten_are_asked_no_more() -> None:
     ]
     cache.add_pod(make_pod("p", label={"app": "x"}, node="n1"))
     assert [int(tally.sums.sum()) for tally in kept] == [0] * (MOST_TALLIES // 2) + [1] * (MOST_TALLIES // 2 + 1)
+
+
+def test_pods_that_no_term_tells_apart_share_a_count() -> None:
+    """Labels that terms do not read make no counts of their own, until a pod comes whose term reads them."""
+    cache = cache_of([make_node("n1", {ZONE: "z"}), make_node("n2", {ZONE: "y"})])
+
+    def keeps_out(name: str, node: str, selector: dict[str, str]) -> None:
+        term = PodAffinityTerm(ZONE, LabelSelector(labels(selector)))
+        affinity = Affinity(pod_anti_affinity=PodAffinity(required=(term,)))
+        cache.add_pod(make_pod(name, node=node, affinity=affinity))
+
+    def refused(own: str) -> list[bool]:
+        pod = cache.info(make_pod("asked", label={"app": "x", "own": own}))
+        verdict = match_inter_pod_affinity(pod, cache.snapshot())
+        return list(map(bool, verdict[EXISTING_ANTI_AFFINITY])) if verdict else []
+
+    keeps_out("first", "n1", {"app": "x"})
+    assert refused("1") == [True, False]
+    kept = len(cache.columns._tallies)
+    assert refused("2") == [True, False]
+    assert len(cache.columns._tallies) == kept
+    keeps_out("second", "n2", {"own": "2"})
+    assert refused("1") == [True, False]
+    assert refused("2") == [True, True]
