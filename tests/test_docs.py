@@ -110,6 +110,50 @@ def test_extras_are_installed_from_a_clone() -> None:
         assert not re.search(r"install[^\n]*kubescheduler\[", text_of(path)), path
 
 
+HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+TUTORIALS = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
+NEEDS_A_CLUSTER = {"dry-run.md"}
+"""What stands there cannot be run without a real scheduler."""
+
+
+def named_releases(text: str) -> set[str]:
+    """The releases that a text names."""
+    return set(re.findall(r"(?<![\w.])1\.(?:4|16|20|36)(?![\w.]*\d)", text))
+
+
+@pytest.mark.parametrize("path", HOW_TO, ids=name_of)
+def test_how_tos_speak_of_all_releases(path: Path) -> None:
+    """Each has a section on what holds in which release, and runs what it runs in an old one and in the newest."""
+    text = text_of(path)
+    section = re.search(r"^## In each release\n(.+?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    prose = re.sub(r"^```.*?^```$", "", section[1], flags=re.MULTILINE | re.DOTALL)
+    assert named_releases(prose) == set(RELEASE_NAMES)
+    if path.name not in NEEDS_A_CLUSTER:
+        ran = named_releases("\n".join(block.body for block in blocks(text)))
+        assert "1.36" in ran
+        assert len(ran) > 1
+
+
+@pytest.mark.parametrize("path", [*TUTORIALS, ROOT / "README.md", ROOT / "docs" / "tour.md"], ids=name_of)
+def test_tutorials_name_all_releases(path: Path) -> None:
+    """A lesson is given in one release, and says how the others are."""
+    assert named_releases(text_of(path)) == set(RELEASE_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "releases"),
+    [
+        pytest.param("`--release 1.4`, 1.16.", {"1.4", "1.16"}, id="in prose and code"),
+        pytest.param("release=1.36,config=x extenders-1.20.yaml", {"1.36", "1.20"}, id="in a key and a file name"),
+        pytest.param("v1.20.15 1.40 21.16 1.4.7", set(), id="versions and numbers"),
+    ],
+)
+def test_named_releases(text: str, releases: set[str]) -> None:
+    """Only the four names count."""
+    assert named_releases(text) == releases
+
+
 def test_every_kind_is_asked_of_a_live_cluster() -> None:
     """The page on live clusters names each kind that is read, and what is missing without it."""
     table = text_of(ROOT / "docs" / "how-to" / "live-cluster.md").partition("| kind |")[2].partition("\n\n")[0]
