@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from clusterstate.changes import Reads
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import NodeSelectorTerm, Requirement
 from clusterstate.podinfo import PodInfo
@@ -28,7 +27,6 @@ from predicates.refusal_evidence import (
     Refusal,
     Unmet,
     label_need,
-    predicate_evidence,
     requirement_text,
 )
 from predicates.types import (
@@ -39,6 +37,7 @@ from predicates.types import (
     PredicateArgs,
     PreFiltered,
     Verdict,
+    node_predicate,
 )
 
 WRONG_HOST = "node(s) didn't match the requested hostname"
@@ -206,22 +205,13 @@ def explain_selection_framework(added: Terms) -> Explain:
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _of_node(
-    name: str,
-    check: Callable[[PodInfo, Snapshot], Verdict],
-    applies: Callable[[PodInfo], bool],
-    explain: Explain,
-) -> FitPredicate:
-    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))
-
-
 def make_host_name(_: PredicateArgs) -> FitPredicate:
     """A pod whose manifest names a node (`spec.nodeName`) fits only the node of that name. Hostname labels do not
     count.
 
     Upstream: 1.16 PodFitsHost.
     """
-    return _of_node("HostName", pod_fits_host, names_a_node, explain_host)
+    return node_predicate("HostName", pod_fits_host, names_a_node, explain_host)
 
 
 def make_match_node_selector(_: PredicateArgs) -> FitPredicate:
@@ -231,7 +221,7 @@ def make_match_node_selector(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 PodMatchNodeSelector.
     """
-    return _of_node("MatchNodeSelector", pod_match_node_selector, selects_nodes, explain_selection)
+    return node_predicate("MatchNodeSelector", pod_match_node_selector, selects_nodes, explain_selection)
 
 
 def make_host_name_1_4(_: PredicateArgs) -> FitPredicate:
@@ -239,7 +229,7 @@ def make_host_name_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 PodFitsHost.
     """
-    return _of_node("HostName", pod_fits_host_1_4, names_a_node, explain_host)
+    return node_predicate("HostName", pod_fits_host_1_4, names_a_node, explain_host)
 
 
 def make_match_node_selector_1_4(_: PredicateArgs) -> FitPredicate:
@@ -247,7 +237,7 @@ def make_match_node_selector_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 PodSelectorMatches.
     """
-    return _of_node("MatchNodeSelector", pod_match_node_selector_1_4, selects_nodes_1_4, explain_selection_1_4)
+    return node_predicate("MatchNodeSelector", pod_match_node_selector_1_4, selects_nodes_1_4, explain_selection_1_4)
 
 
 NODE_IDENTITY: dict[str, FitPredicateFactory] = {

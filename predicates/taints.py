@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clusterstate.changes import Reads
 from clusterstate.manifests.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Taint, Toleration
@@ -14,7 +13,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.selectors.matching_1_4 import any_tolerates_1_4
 from clusterstate.snapshot import Snapshot
-from predicates.refusal_evidence import Explain, Need, Refusal, Unmet, node_of, predicate_evidence
+from predicates.refusal_evidence import Explain, Need, Refusal, Unmet, node_of
 from predicates.types import (
     PASS,
     FitPredicate,
@@ -23,6 +22,7 @@ from predicates.types import (
     PredicateArgs,
     Verdict,
     applies_always,
+    node_predicate,
 )
 
 NOT_TOLERATED = "node(s) had taints that the pod didn't tolerate"
@@ -206,22 +206,13 @@ def explain_cordon(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
     return Unmet((Need("a node that is not cordoned", found, not is_cordoned),), minds_cordons(pod))
 
 
-def _of_node(
-    name: str,
-    check: Callable[[PodInfo, Snapshot], Verdict],
-    applies: Callable[[PodInfo], bool],
-    explain: Explain,
-) -> FitPredicate:
-    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))
-
-
 def make_pod_tolerates_node_taints(_: PredicateArgs) -> FitPredicate:
     """Fails where a taint with effect NoSchedule or NoExecute is not tolerated. PreferNoSchedule is left to
     TaintTolerationPriority.
 
     Upstream: 1.16 PodToleratesNodeTaints.
     """
-    return _of_node("PodToleratesNodeTaints", pod_tolerates_node_taints, may_be_tainted_out, explain_taints)
+    return node_predicate("PodToleratesNodeTaints", pod_tolerates_node_taints, may_be_tainted_out, explain_taints)
 
 
 def make_pod_tolerates_node_no_execute_taints(_: PredicateArgs) -> FitPredicate:
@@ -230,7 +221,7 @@ def make_pod_tolerates_node_no_execute_taints(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 PodToleratesNodeNoExecuteTaints.
     """
-    return _of_node(
+    return node_predicate(
         "PodToleratesNodeNoExecuteTaints",
         pod_tolerates_node_no_execute_taints,
         may_be_tainted_out,
@@ -244,7 +235,7 @@ def make_check_node_unschedulable(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 CheckNodeUnschedulablePredicate.
     """
-    return _of_node("CheckNodeUnschedulable", check_node_unschedulable, minds_cordons, explain_cordon)
+    return node_predicate("CheckNodeUnschedulable", check_node_unschedulable, minds_cordons, explain_cordon)
 
 
 def make_pod_tolerates_node_taints_1_4(_: PredicateArgs) -> FitPredicate:
@@ -253,7 +244,7 @@ def make_pod_tolerates_node_taints_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 PodToleratesNodeTaints.
     """
-    return _of_node("PodToleratesNodeTaints", pod_tolerates_node_taints_1_4, applies_always, explain_taints_1_4)
+    return node_predicate("PodToleratesNodeTaints", pod_tolerates_node_taints_1_4, applies_always, explain_taints_1_4)
 
 
 TAINTS: dict[str, FitPredicateFactory] = {

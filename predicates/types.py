@@ -11,7 +11,7 @@ from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
-from predicates.refusal_evidence import CheckEvidence
+from predicates.refusal_evidence import CheckEvidence, Explain, predicate_evidence
 
 Verdict = dict[str, Mask]
 """Reason → (n,) bool, the rows that fail for it; reasons in the order the release reports them.
@@ -130,3 +130,13 @@ class PredicateArgs:
 
 
 FitPredicateFactory = Callable[[PredicateArgs], FitPredicate]
+
+
+def node_predicate(
+    name: str,
+    check: Callable[[PodInfo, Snapshot], Verdict],
+    applies: Callable[[PodInfo], bool],
+    explain: Explain,
+) -> FitPredicate:
+    """A predicate of 1.4 and 1.16 that reads the node alone, with its evidence."""
+    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))

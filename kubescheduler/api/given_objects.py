@@ -16,7 +16,7 @@ from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
 from kubescheduler.api.cluster_entries import Entry
 from kubescheduler.engine.releases import release_named
-from kubescheduler.simulation.openb_trace import read_trace_nodes, traces_apart
+from kubescheduler.simulation.openb_trace import read_inputs_of, read_trace_nodes
 from kubescheduler.sources.cluster_input import Progress, decode_items
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
 
@@ -107,11 +107,9 @@ def identified(obj: Any) -> Any:
 
 def read_paths(paths: Sequence[str | os.PathLike[str]], stdin: IO[bytes] | None) -> Given:
     """What is in files, folders and ``-``; ``.csv`` files, and CSV on standard input, are nodes of traces."""
-    faults: list[str] = []
-    named = traces_apart([os.fspath(path) for path in paths], stdin, faults)
-    items, problems = read_items(named.paths, named.stdin)
-    problems = faults + problems
-    for trace in named.traces:
+    read = read_inputs_of([os.fspath(path) for path in paths], stdin)
+    items, problems = read.items, read.problems
+    for trace in read.traces:
         try:
             items += (Item(trace.name, manifest, kind="Node") for manifest in read_trace_nodes(trace))
         except DecodeError as error:

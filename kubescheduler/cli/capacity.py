@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
@@ -48,7 +48,7 @@ FEW_NODES = 3
     help="Stop after so many of each.",
 )
 @engine_options
-@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@NO_DEFAULTING
 @VALIDATE
 @click.option(
     "-o",

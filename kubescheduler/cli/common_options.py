@@ -71,6 +71,10 @@ def pod_files_option(name: str, shown: str, text: str, **more: Any) -> Callable[
 
 PREEMPT = click.option("--preempt", is_flag=True, help="Pods may take the place of pods with a lower priority.")
 
+NO_DEFAULTING = click.option(
+    "--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them."
+)
+
 VALIDATE = click.option(
     "--validate",
     type=OneOf(["strict", "warn", "ignore"]),

@@ -10,7 +10,15 @@ import click
 
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.cli.cluster_access.cluster_options import MIRROR, check_mirror, cluster_options
-from kubescheduler.cli.common_options import EXTENDERS, PLUGIN, PREEMPT, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import (
+    EXTENDERS,
+    NO_DEFAULTING,
+    PLUGIN,
+    PREEMPT,
+    VALIDATE,
+    OneOf,
+    pod_files_option,
+)
 from kubescheduler.cli.engine_options import remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 from kubescheduler.cli.terminal.known_names import specs
@@ -79,7 +87,7 @@ SPEC = "KEY=VALUE,…"
 @click.option("--seeds", "runs", type=int, metavar="NUMBER", help="Runs with --tie-break upstream.  [default: 10]")
 @PREEMPT
 @click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
-@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@NO_DEFAULTING
 @EXTENDERS
 @VALIDATE
 @PLUGIN

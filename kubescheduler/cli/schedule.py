@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.explaining.explaining import Explaining, explain_options
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
@@ -38,7 +38,7 @@ MANY = 200
 @engine_options
 @click.option("--preempt", is_flag=True, help="Say which pods would have to go for one that fits nowhere.")
 @click.option("--bind", is_flag=True, help="Have extenders with a bindVerb bind the pods.")
-@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@NO_DEFAULTING
 @VALIDATE
 @click.option(
     "-o",

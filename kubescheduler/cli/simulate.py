@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import MIRROR, WorkloadOption, check_mirror, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
@@ -41,7 +41,7 @@ LONG = 2000
     help="How long preempted pods take to leave.",
 )
 @engine_options
-@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@NO_DEFAULTING
 @VALIDATE
 @click.option(
     "-o",

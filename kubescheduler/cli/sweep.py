@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import EXTENDERS, FILE, PLUGIN, PREEMPT, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import (
+    EXTENDERS,
+    FILE,
+    NO_DEFAULTING,
+    PLUGIN,
+    PREEMPT,
+    VALIDATE,
+    OneOf,
+    pod_files_option,
+)
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 from kubescheduler.cli.terminal.known_names import specs
 
@@ -70,7 +79,7 @@ SHOWN = 5
 @PREEMPT
 @VALIDATE
 @click.option("--whole-folders", is_flag=True, help="A folder is one snapshot, as schedule reads it.")
-@click.option("--no-defaulting", is_flag=True, help="Take manifests as they are, as an API server stored them.")
+@NO_DEFAULTING
 @click.option("--out", required=True, metavar="FILE", type=FILE, help="Where the rows go: .csv, or .parquet.")
 @click.option("--placements", is_flag=True, help="Add a column with the node of every pod, as JSON.")
 @click.option(

@@ -13,8 +13,9 @@ import attrs
 
 from clusterstate.api_names import is_object_name, subdomain_errors
 from clusterstate.errors import DecodeError
+from clusterstate.manifests.documents import Item
 from clusterstate.manifests.fields import INT64, describe
-from kubescheduler.sources.files import STDIN, STDIN_NAME, TooLongError, read_bytes, read_file
+from kubescheduler.sources.files import STDIN, STDIN_NAME, TooLongError, read_bytes, read_file, read_items
 
 EXTENSIONS = (".csv", ".csv.gz")
 
@@ -76,6 +77,26 @@ class NamedInputs:
     """All else, without standard input if that is a trace."""
     stdin: IO[bytes] | None
     """What is on standard input, from its beginning."""
+
+
+@attrs.frozen
+class ReadInputs:
+    """What was read of what a command names."""
+
+    items: list[Item]
+    """The manifests."""
+    traces: list[Trace]
+    """The traces, yet to be read."""
+    problems: list[str]
+    """What is wrong with files and standard input."""
+
+
+def read_inputs_of(paths: Sequence[str], stdin: IO[bytes] | None) -> ReadInputs:
+    """Reads the manifests among files, folders and ``-``, and sets the traces apart."""
+    faults: list[str] = []
+    named = traces_apart(paths, stdin, faults)
+    items, problems = read_items(named.paths, named.stdin)
+    return ReadInputs(items, named.traces, faults + problems)
 
 
 def traces_apart(paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str]) -> NamedInputs:

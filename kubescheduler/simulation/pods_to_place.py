@@ -14,12 +14,11 @@ from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.releases import release_named
-from kubescheduler.simulation.openb_trace import Trace, traces_apart
+from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.pod_templates import DAEMON_SET, is_controller
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.simulation.workload_files import workload_in
 from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
-from kubescheduler.sources.files import read_items
 
 Beside = tuple[ClusterObject, Item | None]
 """An object, and what it was read from; None for one that a controller has made."""
@@ -95,14 +94,12 @@ def read_pods_to_place(
     is no pod is a fault. Raises DecodeError with every fault; files with the nodes that the cluster does not have are
     one.
     """
-    faults: list[str] = []
-    named = traces_apart(paths, stdin, faults)
-    items, problems = read_items(named.paths, named.stdin)
+    read = read_inputs_of(paths, stdin)
     return pods_in(
-        items,
-        faults + problems,
+        read.items,
+        read.problems,
         cluster,
-        traces=named.traces,
+        traces=read.traces,
         name=", ".join(paths),
         defaulting=defaulting,
         release=release,

@@ -15,11 +15,10 @@ from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.releases import release_named
-from kubescheduler.simulation.openb_trace import Trace, traces_apart
+from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.simulation.workload_manifests import WorkloadReader
 from kubescheduler.sources.cluster_input import swapped
-from kubescheduler.sources.files import read_items
 
 
 def read_workload(
@@ -45,14 +44,12 @@ def read_workload(
 
     Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
     """
-    faults: list[str] = []
-    named = traces_apart(paths, stdin, faults)
-    items, problems = read_items(named.paths, named.stdin)
+    read = read_inputs_of(paths, stdin)
     return workload_in(
-        items,
-        faults + problems,
+        read.items,
+        read.problems,
         cluster,
-        traces=named.traces,
+        traces=read.traces,
         name=", ".join(paths),
         defaulting=defaulting,
         pending=pending,

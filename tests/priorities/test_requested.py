@@ -24,63 +24,25 @@ MIB = 1 << 20
 RULES = (least_requested, most_requested, balanced_resource_allocation)
 NOTHING: ResourceList = FrozenMap()
 
+
+def cpu_and_memory(cpu: int, memory: int) -> ResourceList:
+    return resources(cpu=cpu, memory=memory)
+
+
+KILO, ZERO = cpu_and_memory(1000, 1000), cpu_and_memory(0, 0)
+
 # allocatable, request of the running pod, request of the pod, (least, most, balanced)
 CASES = {
-    "e1": (
-        resources(cpu=4000, memory=8 * GIB),
-        resources(cpu=1000, memory=2 * GIB),
-        resources(cpu=500),
-        (6, 2, 8),
-    ),
-    "defaults-of-silent-pods": (
-        resources(cpu=1000, memory=2000 * MIB),
-        resources(cpu=400, memory=800 * MIB),
-        NOTHING,
-        (5, 5, 10),
-    ),
-    "written-zeros-count-as-zero": (
-        resources(cpu=1000, memory=1000),
-        resources(cpu=0, memory=0),
-        resources(cpu=0, memory=0),
-        (10, 0, 10),
-    ),
-    "fractions-0.9-and-0.1": (
-        resources(cpu=1000, memory=1000),
-        resources(cpu=0, memory=0),
-        resources(cpu=900, memory=100),
-        (5, 5, 1),
-    ),
-    "fractions-0.8-and-0.1": (
-        resources(cpu=1000, memory=1000),
-        resources(cpu=0, memory=0),
-        resources(cpu=800, memory=100),
-        (5, 4, 2),
-    ),
-    "exactly-full": (
-        resources(cpu=1000, memory=1000),
-        resources(cpu=500, memory=500),
-        resources(cpu=500, memory=500),
-        (0, 10, 0),
-    ),
-    "cpu-overcommitted": (
-        resources(cpu=1000, memory=1000),
-        resources(cpu=900, memory=100),
-        resources(cpu=200, memory=100),
-        (4, 1, 0),
-    ),
-    "no-cpu-allocatable": (
-        resources(memory=1000),
-        resources(cpu=0, memory=0),
-        resources(cpu=0, memory=500),
-        (2, 2, 0),
-    ),
-    "nothing-allocatable": (NOTHING, resources(cpu=0, memory=0), resources(cpu=0, memory=0), (0, 0, 0)),
-    "ten-times-the-memory-wraps": (
-        resources(cpu=1000, memory=1 << 60),
-        resources(cpu=0, memory=0),
-        resources(cpu=0, memory=0),
-        (2, 0, 10),
-    ),
+    "e1": (cpu_and_memory(4000, 8 * GIB), cpu_and_memory(1000, 2 * GIB), resources(cpu=500), (6, 2, 8)),
+    "defaults-of-silent-pods": (cpu_and_memory(1000, 2000 * MIB), cpu_and_memory(400, 800 * MIB), NOTHING, (5, 5, 10)),
+    "written-zeros-count-as-zero": (KILO, ZERO, ZERO, (10, 0, 10)),
+    "fractions-0.9-and-0.1": (KILO, ZERO, cpu_and_memory(900, 100), (5, 5, 1)),
+    "fractions-0.8-and-0.1": (KILO, ZERO, cpu_and_memory(800, 100), (5, 4, 2)),
+    "exactly-full": (KILO, cpu_and_memory(500, 500), cpu_and_memory(500, 500), (0, 10, 0)),
+    "cpu-overcommitted": (KILO, cpu_and_memory(900, 100), cpu_and_memory(200, 100), (4, 1, 0)),
+    "no-cpu-allocatable": (resources(memory=1000), ZERO, cpu_and_memory(0, 500), (2, 2, 0)),
+    "nothing-allocatable": (NOTHING, ZERO, ZERO, (0, 0, 0)),
+    "ten-times-the-memory-wraps": (cpu_and_memory(1000, 1 << 60), ZERO, ZERO, (2, 0, 10)),
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clusterstate.cel.cel_faults import ValueFault
-from clusterstate.cel.functions.cel_overloads import Act, Function, Overload
+from clusterstate.cel.functions.cel_overloads import Act, Function
 from clusterstate.cel.functions.go_addresses import CIDR, IP, parse_cidr, parse_ip
 
 
@@ -64,51 +64,45 @@ def _global_unicast(value: IP) -> bool:
 
 
 def _method(name: str, overload: str, signature: str, act: Act) -> Function:
-    return Function(name, (Overload(overload, signature, act),))
+    return Function.of(name, (overload, signature, act))
 
 
 def addresses() -> tuple[Function, ...]:
     """The functions of this file."""
     of_ip = "net.IP.() -> bool"
     return (
-        Function(
+        Function.of(
             "ip",
-            (
-                Overload("string_to_ip", "(string) -> net.IP", parse_ip),
-                Overload("cidr_ip", "net.CIDR.() -> net.IP", lambda network: IP(network.address)),
-            ),
+            ("string_to_ip", "(string) -> net.IP", parse_ip),
+            ("cidr_ip", "net.CIDR.() -> net.IP", lambda network: IP(network.address)),
         ),
-        _method("family", "ip_family", "net.IP.() -> int", lambda value: value.address.version),
-        _method("ip.isCanonical", "ip_is_canonical", "(string) -> bool", lambda text: _text(parse_ip(text)) == text),
-        _method("isUnspecified", "ip_is_unspecified", of_ip, lambda value: value.address.is_unspecified),
-        _method("isLoopback", "ip_is_loopback", of_ip, lambda value: value.address.is_loopback),
-        _method("isLinkLocalMulticast", "ip_is_link_local_multicast", of_ip, _link_local_multicast),
-        _method("isLinkLocalUnicast", "ip_is_link_local_unicast", of_ip, lambda value: value.address.is_link_local),
-        _method("isGlobalUnicast", "ip_is_global_unicast", of_ip, _global_unicast),
-        _method("isIP", "is_ip", "(string) -> bool", _is(parse_ip)),
-        _method("cidr", "string_to_cidr", "(string) -> net.CIDR", network_of),
-        Function(
+        Function.of("family", ("ip_family", "net.IP.() -> int", lambda value: value.address.version)),
+        Function.of(
+            "ip.isCanonical", ("ip_is_canonical", "(string) -> bool", lambda text: _text(parse_ip(text)) == text)
+        ),
+        Function.of("isUnspecified", ("ip_is_unspecified", of_ip, lambda value: value.address.is_unspecified)),
+        Function.of("isLoopback", ("ip_is_loopback", of_ip, lambda value: value.address.is_loopback)),
+        Function.of("isLinkLocalMulticast", ("ip_is_link_local_multicast", of_ip, _link_local_multicast)),
+        Function.of(
+            "isLinkLocalUnicast", ("ip_is_link_local_unicast", of_ip, lambda value: value.address.is_link_local)
+        ),
+        Function.of("isGlobalUnicast", ("ip_is_global_unicast", of_ip, _global_unicast)),
+        Function.of("isIP", ("is_ip", "(string) -> bool", _is(parse_ip))),
+        Function.of("cidr", ("string_to_cidr", "(string) -> net.CIDR", network_of)),
+        Function.of(
             "containsIP",
-            (
-                Overload("cidr_contains_ip_string", "net.CIDR.(string) -> bool", _contains_ip),
-                Overload("cidr_contains_ip_ip", "net.CIDR.(net.IP) -> bool", _contains_ip),
-            ),
+            ("cidr_contains_ip_string", "net.CIDR.(string) -> bool", _contains_ip),
+            ("cidr_contains_ip_ip", "net.CIDR.(net.IP) -> bool", _contains_ip),
         ),
-        Function(
+        Function.of(
             "containsCIDR",
-            (
-                Overload("cidr_contains_cidr_string", "net.CIDR.(string) -> bool", _contains_cidr),
-                Overload("cidr_contains_cidr", "net.CIDR.(net.CIDR) -> bool", _contains_cidr),
-            ),
+            ("cidr_contains_cidr_string", "net.CIDR.(string) -> bool", _contains_cidr),
+            ("cidr_contains_cidr", "net.CIDR.(net.CIDR) -> bool", _contains_cidr),
         ),
-        _method("prefixLength", "cidr_prefix_length", "net.CIDR.() -> int", lambda network: network.bits),
-        _method("masked", "cidr_masked", "net.CIDR.() -> net.CIDR", _masked),
-        _method("isCIDR", "is_cidr", "(string) -> bool", _is(parse_cidr)),
-        Function(
-            "string",
-            (
-                Overload("ip_to_string", "(net.IP) -> string", _text),
-                Overload("cidr_to_string", "(net.CIDR) -> string", _text),
-            ),
+        Function.of("prefixLength", ("cidr_prefix_length", "net.CIDR.() -> int", lambda network: network.bits)),
+        Function.of("masked", ("cidr_masked", "net.CIDR.() -> net.CIDR", _masked)),
+        Function.of("isCIDR", ("is_cidr", "(string) -> bool", _is(parse_cidr))),
+        Function.of(
+            "string", ("ip_to_string", "(net.IP) -> string", _text), ("cidr_to_string", "(net.CIDR) -> string", _text)
         ),
     )

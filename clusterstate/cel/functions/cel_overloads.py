@@ -37,6 +37,11 @@ class Function:
     guarded: bool = True
     """Types of arguments are looked at before an overload acts."""
 
+    @classmethod
+    def of(cls, name: str, *overloads: tuple[str, str, Act]) -> Function:
+        """With signatures that act each: (id, signature, act), see Overload."""
+        return cls(name, tuple(Overload(*one) for one in overloads))
+
 
 @attrs.frozen
 class Signature:

@@ -195,7 +195,7 @@ def lists() -> tuple[Function, ...]:
         Overload(f"list_{kind}_sortByAssociatedKeys", f"list(T).(list({kind})) -> list(T)") for kind in COMPARABLE
     )
     return (
-        Function("slice", (Overload("list_slice", "list(T).(int, int) -> list(T)", _slice),)),
+        Function.of("slice", ("list_slice", "list(T).(int, int) -> list(T)", _slice)),
         Function(
             "flatten",
             (
@@ -206,22 +206,20 @@ def lists() -> tuple[Function, ...]:
         ),
         Function("sort", sorts, _sort),
         Function("@sortByAssociatedKeys", keys, _sort_by),
-        Function("lists.range", (Overload("lists_range", "(int) -> list(int)", _range),)),
-        Function("reverse", (Overload("list_reverse", "list(T).() -> list(T)", lambda values: values[::-1]),)),
-        Function("distinct", (Overload("list_distinct", "list(T).() -> list(T)", _distinct),)),
+        Function.of("lists.range", ("lists_range", "(int) -> list(int)", _range)),
+        Function.of("reverse", ("list_reverse", "list(T).() -> list(T)", lambda values: values[::-1])),
+        Function.of("distinct", ("list_distinct", "list(T).() -> list(T)", _distinct)),
         _each("isSorted", "list_{}_is_sorted_bool", "list({}).() -> bool", _is_sorted),
         Function("sum", sums),
         _each("max", "list_{0}_max_{0}", "list({0}).() -> {0}", _extreme("max", 1)),
         _each("min", "list_{0}_min_{0}", "list({0}).() -> {0}", _extreme("min", -1)),
-        Function("indexOf", (Overload("list_a_index_of_int", "list(A).(A) -> int", _place),)),
-        Function("lastIndexOf", (Overload("list_a_last_index_of_int", "list(A).(A) -> int", _last_place),)),
-        Function("includes", (Overload("dra_includes_dyn_dyn", "dyn.(dyn) -> bool", _includes),)),
-        Function(
+        Function.of("indexOf", ("list_a_index_of_int", "list(A).(A) -> int", _place)),
+        Function.of("lastIndexOf", ("list_a_last_index_of_int", "list(A).(A) -> int", _last_place)),
+        Function.of("includes", ("dra_includes_dyn_dyn", "dyn.(dyn) -> bool", _includes)),
+        Function.of(
             "cel.@mapInsert",
-            (
-                Overload("@mapInsert_map_key_value", "(map(K, V), K, V) -> map(K, V)", _inserted),
-                Overload("@mapInsert_map_map", "(map(K, V), map(K, V)) -> map(K, V)", _inserted),
-            ),
+            ("@mapInsert_map_key_value", "(map(K, V), K, V) -> map(K, V)", _inserted),
+            ("@mapInsert_map_map", "(map(K, V), map(K, V)) -> map(K, V)", _inserted),
         ),
     )
 
@@ -229,11 +227,7 @@ def lists() -> tuple[Function, ...]:
 def sets() -> tuple[Function, ...]:
     """Lists as sets."""
     return (
-        Function("sets.contains", (Overload("list_sets_contains_list", "(list(T), list(T)) -> bool", _contains_all),)),
-        Function(
-            "sets.equivalent", (Overload("list_sets_equivalent_list", "(list(T), list(T)) -> bool", _equivalent),)
-        ),
-        Function(
-            "sets.intersects", (Overload("list_sets_intersects_list", "(list(T), list(T)) -> bool", _intersects),)
-        ),
+        Function.of("sets.contains", ("list_sets_contains_list", "(list(T), list(T)) -> bool", _contains_all)),
+        Function.of("sets.equivalent", ("list_sets_equivalent_list", "(list(T), list(T)) -> bool", _equivalent)),
+        Function.of("sets.intersects", ("list_sets_intersects_list", "(list(T), list(T)) -> bool", _intersects)),
     )

@@ -16,7 +16,7 @@ from clusterstate.api_names import (
     qualified_name_errors,
     subdomain_errors,
 )
-from clusterstate.cel.functions.cel_overloads import Function, Overload
+from clusterstate.cel.functions.cel_overloads import Function
 from clusterstate.cel.functions.go_urls import UrlFault, parse_request_url
 from clusterstate.cel.values import cel_types as types
 from clusterstate.cel.values.cel_types import CelType
@@ -145,13 +145,11 @@ def named_formats() -> tuple[Function, ...]:
 
     kind = "kubernetes.NamedFormat"
     fixed = tuple(
-        Function(f"format.{key}", (Overload(f"format.{key}", f"() -> {kind}", lambda each=each: each),))
+        Function.of(f"format.{key}", (f"format.{key}", f"() -> {kind}", lambda each=each: each))
         for key, each in constants.items()
     )
     return (
         *fixed,
-        Function(
-            "validate", (Overload("format-validate", f"{kind}.(string) -> optional_type(list(string))", _validate),)
-        ),
-        Function("format.named", (Overload("format-named", f"(string) -> optional_type({kind})", named),)),
+        Function.of("validate", ("format-validate", f"{kind}.(string) -> optional_type(list(string))", _validate)),
+        Function.of("format.named", ("format-named", f"(string) -> optional_type({kind})", named)),
     )

@@ -44,17 +44,11 @@ def _unwrapped(values: tuple[Value, ...]) -> tuple[Value, ...]:
 def optionals() -> tuple[Function, ...]:
     """The functions of this file; ``or`` and ``orValue`` are evaluated as operators are."""
     return (
-        Function(
-            "optional.of", (Overload("optional_of", "(V) -> optional_type(V)", lambda value: Optional((value,))),)
-        ),
-        Function(
-            "optional.ofNonZeroValue", (Overload("optional_ofNonZeroValue", "(V) -> optional_type(V)", _unless_zero),)
-        ),
-        Function("optional.none", (Overload("optional_none", "() -> optional_type(V)", lambda: NONE),)),
-        Function("value", (Overload("optional_value", "optional_type(V).() -> V", Optional.value),)),
-        Function(
-            "hasValue", (Overload("optional_hasValue", "optional_type(V).() -> bool", lambda value: bool(value.held)),)
-        ),
+        Function.of("optional.of", ("optional_of", "(V) -> optional_type(V)", lambda value: Optional((value,)))),
+        Function.of("optional.ofNonZeroValue", ("optional_ofNonZeroValue", "(V) -> optional_type(V)", _unless_zero)),
+        Function.of("optional.none", ("optional_none", "() -> optional_type(V)", lambda: NONE)),
+        Function.of("value", ("optional_value", "optional_type(V).() -> V", Optional.value)),
+        Function.of("hasValue", ("optional_hasValue", "optional_type(V).() -> bool", lambda value: bool(value.held))),
         Function("or", (Overload("optional_or_optional", "optional_type(V).(optional_type(V)) -> optional_type(V)"),)),
         Function("orValue", (Overload("optional_orValue_value", "optional_type(V).(V) -> V"),)),
         Function(
@@ -66,8 +60,8 @@ def optionals() -> tuple[Function, ...]:
                 Overload("optional_map_optindex_optional_value", "(optional_type(map(K, V)), K) -> optional_type(V)"),
             ),
         ),
-        Function("last", (Overload("list_last", "list(V).() -> optional_type(V)", _last),)),
-        Function("first", (Overload("list_first", "list(V).() -> optional_type(V)", _first),)),
-        Function("optional.unwrap", (Overload("optional_unwrap", "(list(optional_type(V))) -> list(V)", _unwrapped),)),
-        Function("unwrapOpt", (Overload("optional_unwrapOpt", "list(optional_type(V)).() -> list(V)", _unwrapped),)),
+        Function.of("last", ("list_last", "list(V).() -> optional_type(V)", _last)),
+        Function.of("first", ("list_first", "list(V).() -> optional_type(V)", _first)),
+        Function.of("optional.unwrap", ("optional_unwrap", "(list(optional_type(V))) -> list(V)", _unwrapped)),
+        Function.of("unwrapOpt", ("optional_unwrapOpt", "list(optional_type(V)).() -> list(V)", _unwrapped)),
     )

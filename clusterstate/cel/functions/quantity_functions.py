@@ -10,7 +10,7 @@ from typing import ClassVar
 import attrs
 
 from clusterstate.cel.cel_faults import ValueFault
-from clusterstate.cel.functions.cel_overloads import Function, Overload
+from clusterstate.cel.functions.cel_overloads import Function
 from clusterstate.cel.values import cel_types as types
 from clusterstate.cel.values.cel_types import CelType
 from clusterstate.cel.values.cel_values import LEAST_INT, MOST_INT
@@ -136,38 +136,29 @@ _Q = "kubernetes.Quantity"
 def quantities() -> tuple[Function, ...]:
     """The functions of this file; those that versions have too are declared with them."""
     return (
-        Function("quantity", (Overload("string_to_quantity", f"(string) -> {_Q}", quantity),)),
-        Function("isQuantity", (Overload("is_quantity_string", "(string) -> bool", _is_quantity),)),
-        Function("sign", (Overload("quantity_sign", f"{_Q}.() -> int", lambda amount: _compare(amount, Quantity(0))),)),
-        Function(
-            "isGreaterThan",
-            (Overload("quantity_is_greater_than", f"{_Q}.({_Q}) -> bool", lambda a, b: a.nanos > b.nanos),),
+        Function.of("quantity", ("string_to_quantity", f"(string) -> {_Q}", quantity)),
+        Function.of("isQuantity", ("is_quantity_string", "(string) -> bool", _is_quantity)),
+        Function.of("sign", ("quantity_sign", f"{_Q}.() -> int", lambda amount: _compare(amount, Quantity(0)))),
+        Function.of(
+            "isGreaterThan", ("quantity_is_greater_than", f"{_Q}.({_Q}) -> bool", lambda a, b: a.nanos > b.nanos)
         ),
-        Function(
-            "isLessThan", (Overload("quantity_is_less_than", f"{_Q}.({_Q}) -> bool", lambda a, b: a.nanos < b.nanos),)
+        Function.of("isLessThan", ("quantity_is_less_than", f"{_Q}.({_Q}) -> bool", lambda a, b: a.nanos < b.nanos)),
+        Function.of("compareTo", ("quantity_compare_to", f"{_Q}.({_Q}) -> int", _compare)),
+        Function.of(
+            "asApproximateFloat", ("quantity_get_float", f"{_Q}.() -> double", lambda amount: amount.nanos / _NANOS)
         ),
-        Function("compareTo", (Overload("quantity_compare_to", f"{_Q}.({_Q}) -> int", _compare),)),
-        Function(
-            "asApproximateFloat",
-            (Overload("quantity_get_float", f"{_Q}.() -> double", lambda amount: amount.nanos / _NANOS),),
+        Function.of("asInteger", ("quantity_get_int", f"{_Q}.() -> int", _as_integer)),
+        Function.of(
+            "isInteger", ("quantity_is_integer", f"{_Q}.() -> bool", lambda amount: amount.whole() is not None)
         ),
-        Function("asInteger", (Overload("quantity_get_int", f"{_Q}.() -> int", _as_integer),)),
-        Function(
-            "isInteger",
-            (Overload("quantity_is_integer", f"{_Q}.() -> bool", lambda amount: amount.whole() is not None),),
-        ),
-        Function(
+        Function.of(
             "add",
-            (
-                Overload("quantity_add", f"{_Q}.({_Q}) -> {_Q}", Quantity.plus),
-                Overload("quantity_add_int", f"{_Q}.(int) -> {_Q}", lambda amount, more: amount.plus(of_int(more))),
-            ),
+            ("quantity_add", f"{_Q}.({_Q}) -> {_Q}", Quantity.plus),
+            ("quantity_add_int", f"{_Q}.(int) -> {_Q}", lambda amount, more: amount.plus(of_int(more))),
         ),
-        Function(
+        Function.of(
             "sub",
-            (
-                Overload("quantity_sub", f"{_Q}.({_Q}) -> {_Q}", Quantity.minus),
-                Overload("quantity_sub_int", f"{_Q}.(int) -> {_Q}", lambda amount, less: amount.minus(of_int(less))),
-            ),
+            ("quantity_sub", f"{_Q}.({_Q}) -> {_Q}", Quantity.minus),
+            ("quantity_sub_int", f"{_Q}.(int) -> {_Q}", lambda amount, less: amount.minus(of_int(less))),
         ),
     )

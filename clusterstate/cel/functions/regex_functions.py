@@ -43,13 +43,11 @@ def patterns() -> tuple[Function, ...]:
             ),
             _matches,
         ),
-        Function("find", (Overload("string_find_string", "string.(string) -> string", _find),)),
-        Function(
+        Function.of("find", ("string_find_string", "string.(string) -> string", _find)),
+        Function.of(
             "findAll",
-            (
-                Overload("string_find_all_string", "string.(string) -> list(string)", _find_all),
-                Overload("string_find_all_string_int", "string.(string, int) -> list(string)", _find_all),
-            ),
+            ("string_find_all_string", "string.(string) -> list(string)", _find_all),
+            ("string_find_all_string_int", "string.(string, int) -> list(string)", _find_all),
         ),
     )
 

@@ -10,7 +10,7 @@ import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.cel.cel_faults import ValueFault
-from clusterstate.cel.functions.cel_overloads import Function, Overload
+from clusterstate.cel.functions.cel_overloads import Function
 from clusterstate.cel.values import cel_types as types
 from clusterstate.cel.values.cel_arithmetic import checked_int
 from clusterstate.cel.values.cel_types import CelType
@@ -130,35 +130,22 @@ _V = "kubernetes.Semver"
 def versions() -> tuple[Function, ...]:
     """The functions of this file."""
     return (
-        Function(
+        Function.of(
             "semver",
-            (
-                Overload("string_to_semver", f"(string) -> {_V}", _semver),
-                Overload("string_bool_to_semver", f"(string, bool) -> {_V}", _semver),
-            ),
+            ("string_to_semver", f"(string) -> {_V}", _semver),
+            ("string_bool_to_semver", f"(string, bool) -> {_V}", _semver),
         ),
-        Function(
+        Function.of(
             "isSemver",
-            (
-                Overload("is_semver_string", "(string) -> bool", _is_semver),
-                Overload("is_semver_string_bool", "(string, bool) -> bool", _is_semver),
-            ),
+            ("is_semver_string", "(string) -> bool", _is_semver),
+            ("is_semver_string_bool", "(string, bool) -> bool", _is_semver),
         ),
-        Function(
-            "isGreaterThan",
-            (Overload("semver_is_greater_than", f"{_V}.({_V}) -> bool", lambda a, b: _compare(a, b) > 0),),
+        Function.of(
+            "isGreaterThan", ("semver_is_greater_than", f"{_V}.({_V}) -> bool", lambda a, b: _compare(a, b) > 0)
         ),
-        Function(
-            "isLessThan", (Overload("semver_is_less_than", f"{_V}.({_V}) -> bool", lambda a, b: _compare(a, b) < 0),)
-        ),
-        Function("compareTo", (Overload("semver_compare_to", f"{_V}.({_V}) -> int", _compare),)),
-        Function(
-            "major", (Overload("semver_major", f"{_V}.() -> int", lambda version: checked_int(version.numbers[0])),)
-        ),
-        Function(
-            "minor", (Overload("semver_minor", f"{_V}.() -> int", lambda version: checked_int(version.numbers[1])),)
-        ),
-        Function(
-            "patch", (Overload("semver_patch", f"{_V}.() -> int", lambda version: checked_int(version.numbers[2])),)
-        ),
+        Function.of("isLessThan", ("semver_is_less_than", f"{_V}.({_V}) -> bool", lambda a, b: _compare(a, b) < 0)),
+        Function.of("compareTo", ("semver_compare_to", f"{_V}.({_V}) -> int", _compare)),
+        Function.of("major", ("semver_major", f"{_V}.() -> int", lambda version: checked_int(version.numbers[0]))),
+        Function.of("minor", ("semver_minor", f"{_V}.() -> int", lambda version: checked_int(version.numbers[1]))),
+        Function.of("patch", ("semver_patch", f"{_V}.() -> int", lambda version: checked_int(version.numbers[2]))),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from clusterstate.cel.cel_faults import ValueFault
-from clusterstate.cel.functions.cel_overloads import Function, Overload
+from clusterstate.cel.functions.cel_overloads import Function
 from clusterstate.cel.functions.text_formatting import formatted
 from clusterstate.cel.functions.value_texts import shown
 from clusterstate.cel.values.cel_arithmetic import checked_size
@@ -103,52 +103,40 @@ def _quote(text: str) -> str:
 def strings() -> tuple[Function, ...]:
     """The functions of this file; ``indexOf`` and ``lastIndexOf`` of lists are the lists'."""
     return (
-        Function("charAt", (Overload("string_char_at_int", "string.(int) -> string", _char_at),)),
-        Function(
+        Function.of("charAt", ("string_char_at_int", "string.(int) -> string", _char_at)),
+        Function.of(
             "indexOf",
-            (
-                Overload("string_index_of_string", "string.(string) -> int", _index_of),
-                Overload("string_index_of_string_int", "string.(string, int) -> int", _index_of),
-            ),
+            ("string_index_of_string", "string.(string) -> int", _index_of),
+            ("string_index_of_string_int", "string.(string, int) -> int", _index_of),
         ),
-        Function(
+        Function.of(
             "lastIndexOf",
-            (
-                Overload("string_last_index_of_string", "string.(string) -> int", _last_index_of),
-                Overload("string_last_index_of_string_int", "string.(string, int) -> int", _last_index_of),
-            ),
+            ("string_last_index_of_string", "string.(string) -> int", _last_index_of),
+            ("string_last_index_of_string_int", "string.(string, int) -> int", _last_index_of),
         ),
-        Function("lowerAscii", (Overload("string_lower_ascii", "string.() -> string", _lower),)),
-        Function("upperAscii", (Overload("string_upper_ascii", "string.() -> string", _upper),)),
-        Function(
+        Function.of("lowerAscii", ("string_lower_ascii", "string.() -> string", _lower)),
+        Function.of("upperAscii", ("string_upper_ascii", "string.() -> string", _upper)),
+        Function.of(
             "replace",
-            (
-                Overload("string_replace_string_string", "string.(string, string) -> string", _replace),
-                Overload("string_replace_string_string_int", "string.(string, string, int) -> string", _replace),
-            ),
+            ("string_replace_string_string", "string.(string, string) -> string", _replace),
+            ("string_replace_string_string_int", "string.(string, string, int) -> string", _replace),
         ),
-        Function(
+        Function.of(
             "split",
-            (
-                Overload("string_split_string", "string.(string) -> list(string)", _split),
-                Overload("string_split_string_int", "string.(string, int) -> list(string)", _split),
-            ),
+            ("string_split_string", "string.(string) -> list(string)", _split),
+            ("string_split_string_int", "string.(string, int) -> list(string)", _split),
         ),
-        Function(
+        Function.of(
             "substring",
-            (
-                Overload("string_substring_int", "string.(int) -> string", _substring),
-                Overload("string_substring_int_int", "string.(int, int) -> string", _substring),
-            ),
+            ("string_substring_int", "string.(int) -> string", _substring),
+            ("string_substring_int_int", "string.(int, int) -> string", _substring),
         ),
-        Function("trim", (Overload("string_trim", "string.() -> string", lambda text: text.strip(_SPACES)),)),
-        Function("format", (Overload("string_format", "string.(list(dyn)) -> string", formatted),)),
-        Function("strings.quote", (Overload("strings_quote", "(string) -> string", _quote),)),
-        Function(
+        Function.of("trim", ("string_trim", "string.() -> string", lambda text: text.strip(_SPACES))),
+        Function.of("format", ("string_format", "string.(list(dyn)) -> string", formatted)),
+        Function.of("strings.quote", ("strings_quote", "(string) -> string", _quote)),
+        Function.of(
             "join",
-            (
-                Overload("list_join", "list(string).() -> string", _join),
-                Overload("list_join_string", "list(string).(string) -> string", _join),
-            ),
+            ("list_join", "list(string).() -> string", _join),
+            ("list_join_string", "list(string).(string) -> string", _join),
         ),
     )

@@ -91,21 +91,18 @@ RULES_1_16 = InformerRules(
     pauses=fixed_pauses,
     trouble=trouble_1_16,
 )
-RULES_1_20 = InformerRules(
+RULES_1_20 = attrs.evolve(
+    RULES_1_16,
     kinds=KINDS_1_20,
-    streams_first=False,
     list_version=list_version_1_20,
     asks_newest_when_expired=True,
-    watches_again=watches_again_1_16,
     pauses=GrowingPauses,
-    trouble=trouble_1_16,
 )
-RULES_1_36 = InformerRules(
+RULES_1_36 = attrs.evolve(
+    RULES_1_20,
     kinds=KINDS_1_36,
     streams_first=True,
     list_version=list_version_1_36,
-    asks_newest_when_expired=True,
     watches_again=watches_again_1_36,
-    pauses=GrowingPauses,
     trouble=trouble_1_36,
 )

@@ -96,26 +96,12 @@ RULES_1_16 = EventRules(
     says_related=True,
     core_component=False,
 )
-RULES_1_20 = EventRules(
-    group_version="events.k8s.io/v1",
-    discovery_timeout="32s",
-    metadata={"creationTimestamp": None},
-    source=no_source,
-    first_count=1,
-    series=series,
-    by_type=True,
-    name=plain_name,
-    says_related=True,
-    core_component=False,
-)
-RULES_1_36 = EventRules(
-    group_version="events.k8s.io/v1",
+RULES_1_20 = attrs.evolve(RULES_1_16, group_version="events.k8s.io/v1", source=no_source, series=series, by_type=True)
+RULES_1_36 = attrs.evolve(
+    RULES_1_20,
     discovery_timeout="",
     metadata={},
-    source=no_source,
     first_count=2,
-    series=series,
-    by_type=True,
     name=valid_name,
     says_related=False,
     core_component=True,

@@ -44,6 +44,20 @@ FAILURES = (aiohttp.ClientError, TimeoutError, OSError, asyncio.IncompleteReadEr
 
 
 @attrs.frozen
+class _Request:
+    """One request, as often as it is sent."""
+
+    method: str
+    path: str
+    query: Query
+    data: bytes | None
+    content_type: str
+    """Of the data."""
+    timeout: float | None
+    """Seconds in place of the client's own; None: these."""
+
+
+@attrs.frozen
 class ClientOptions:
     """What the clients of one process differ in."""
 
@@ -124,7 +138,7 @@ class ApiClient:
         assert task is not None
         self._under_way.add(task)
         try:
-            return await self._repeated(method, path, query, data, content_type, timeout)
+            return await self._repeated(_Request(method, path, query, data, content_type, timeout))
         except asyncio.CancelledError:
             if self._ending:
                 raise ApiError(f"{method.capitalize()} {go_quote(str(self.url(path, query)))}: {GIVEN_UP}") from None
@@ -132,62 +146,38 @@ class ApiClient:
         finally:
             self._under_way.discard(task)
 
-    async def _repeated(
-        self,
-        method: str,
-        path: str,
-        query: Query,
-        data: bytes | None,
-        content_type: str,
-        timeout: float | None,
-    ) -> ApiAnswer:
+    async def _repeated(self, asked: _Request) -> ApiAnswer:
         """Sends a request again for as long as the server asks for that."""
         for last in (*(False,) * RETRIES, True):
-            answer = await self._once(method, path, query, data, content_type, timeout)
+            answer = await self._once(asked)
             pause = _retry_after(answer)
             if pause is None or last:
                 break
-            self._observer.retried(method, self.access.host, str(answer.code))
+            self._observer.retried(asked.method, self.access.host, str(answer.code))
             await self._clock.sleep(pause)
         if answer.code > 299:
             raise error_of(answer.code, answer.body)
         return answer
 
-    async def _once(
-        self,
-        method: str,
-        path: str,
-        query: Query,
-        data: bytes | None,
-        content_type: str,
-        timeout: float | None,
-    ) -> ApiAnswer:
-        answer = await self._sent(method, path, query, data, content_type, timeout)
+    async def _once(self, asked: _Request) -> ApiAnswer:
+        answer = await self._sent(asked)
         if answer.code == 401 and await self._renewed():
-            answer = await self._sent(method, path, query, data, content_type, timeout)
+            answer = await self._sent(asked)
         return answer
 
-    async def _sent(
-        self,
-        method: str,
-        path: str,
-        query: Query,
-        data: bytes | None,
-        content_type: str,
-        timeout: float | None,
-    ) -> ApiAnswer:
-        await self._admitted(method, path)
+    async def _sent(self, asked: _Request) -> ApiAnswer:
+        await self._admitted(asked.method, asked.path)
         headers = await self._identified()
-        if data is not None:
-            headers["Content-Type"] = content_type
-        url = self.url(path, query)
-        total = self._options.timeout if timeout is None else timeout
+        if asked.data is not None:
+            headers["Content-Type"] = asked.content_type
+        url = self.url(asked.path, asked.query)
+        total = self._options.timeout if asked.timeout is None else asked.timeout
         started, code, received = self._clock.monotonic(), "<error>", 0
         try:
             async with self._open().request(
-                method,
+                asked.method,
                 url,
-                data=data,
+                data=asked.data,
                 headers=headers,
                 ssl=self.access.ssl,
                 timeout=aiohttp.ClientTimeout(total=total),
@@ -197,11 +187,11 @@ class ApiClient:
                 code, received = str(response.status), len(content)
                 return ApiAnswer(response.status, content, response.headers)
         except FAILURES as error:
-            raise transport_error(method, str(url), error) from None
+            raise transport_error(asked.method, str(url), error) from None
         finally:
             seconds = self._clock.monotonic() - started
-            sent = 0 if data is None else len(data)
-            self._observer.finished(method, path, self.access.host, code, seconds, sent, received)
+            sent = len(asked.data or b"")
+            self._observer.finished(asked.method, asked.path, self.access.host, code, seconds, sent, received)
 
     @asynccontextmanager
     async def watch(

@@ -27,60 +27,51 @@ def plugin(method: str, name: str = 'name = "Mine"') -> str:
     return f"class Mine:\n    {name}\n\n    {method}\n"
 
 
-@pytest.mark.parametrize(
-    ("code", "messages"),
-    [
-        pytest.param(
-            plugin("def filter(self, state, pod, node_info): return {}['no']"),
-            [".py, line 4: plugin Mine, filter, pod default/web, node n1: KeyError: 'no'"],
-            id="raises",
-        ),
-        pytest.param(
-            plugin("def filter(self, state, pod, node_info): return True"),
-            [".py, line 4: plugin Mine, filter, pod default/web, node n1: it answers None or a Status, not True"],
-            id="true",
-        ),
-        pytest.param(
-            plugin("def score(self, state, pod, node_info): return 0.5"),
-            ["plugin Mine, score, pod default/web, node n1: a score is a whole number, not 0.5"],
-            id="a float",
-        ),
-        pytest.param(
-            plugin("def pre_filter(self, state, pod, snapshot): raise ValueError('odd')"),
-            [".py, line 4: plugin Mine, pre_filter, pod default/web: ValueError: odd"],
-            id="raises before",
-        ),
-        pytest.param(
-            plugin("def filter(self, pod): return None"),
-            ["filter is called with 3 arguments, and does not take them"],
-            id="signature",
-        ),
-        pytest.param(
-            plugin("def filtr(self, state, pod, node_info): return None"),
-            [".py, line 4: there is no extension point filtr; did you mean filter?"],
-            id="filtr",
-        ),
-        pytest.param(
-            plugin("def preFilter(self, state, pod, snapshot): return None"),
-            ["there is no extension point preFilter; did you mean pre_filter?"],
-            id="preFilter",
-        ),
-        pytest.param(
-            plugin("def filter(self, state, pod, node_info): return None", name="nme = 1"),
-            ["Mine has no name; give it one: name = 'Mine'"],
-            id="no name",
-        ),
-    ],
-)
-def test_plugins(kubescheduler: Run, folder: Path, code: str, messages: list[str]) -> None:
+PLUGIN_FAULTS = {
+    "raises": (
+        plugin("def filter(self, state, pod, node_info): return {}['no']"),
+        ".py, line 4: plugin Mine, filter, pod default/web, node n1: KeyError: 'no'",
+    ),
+    "true": (
+        plugin("def filter(self, state, pod, node_info): return True"),
+        ".py, line 4: plugin Mine, filter, pod default/web, node n1: it answers None or a Status, not True",
+    ),
+    "a float": (
+        plugin("def score(self, state, pod, node_info): return 0.5"),
+        "plugin Mine, score, pod default/web, node n1: a score is a whole number, not 0.5",
+    ),
+    "raises before": (
+        plugin("def pre_filter(self, state, pod, snapshot): raise ValueError('odd')"),
+        ".py, line 4: plugin Mine, pre_filter, pod default/web: ValueError: odd",
+    ),
+    "signature": (
+        plugin("def filter(self, pod): return None"),
+        "filter is called with 3 arguments, and does not take them",
+    ),
+    "filtr": (
+        plugin("def filtr(self, state, pod, node_info): return None"),
+        ".py, line 4: there is no extension point filtr; did you mean filter?",
+    ),
+    "preFilter": (
+        plugin("def preFilter(self, state, pod, snapshot): return None"),
+        "there is no extension point preFilter; did you mean pre_filter?",
+    ),
+    "no name": (
+        plugin("def filter(self, state, pod, node_info): return None", name="nme = 1"),
+        "Mine has no name; give it one: name = 'Mine'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "message"), PLUGIN_FAULTS.values(), ids=PLUGIN_FAULTS)
+def test_plugins(kubescheduler: Run, folder: Path, code: str, message: str) -> None:
     """File, line, plugin, pod and node, and exit status 2."""
     module = written(folder, code)
     Path("mine.json").write_text(json.dumps(CONFIGURATION))
     options = ["--release", "1.36", "--config", "mine.json", "--plugin", f"Mine={module}:Mine"]
     outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "pod.yaml", *options)
     assert (outcome.status, outcome.out) == (2, "")
-    for message in messages:
-        assert message in outcome.err
+    assert message in outcome.err
     assert "Traceback" not in outcome.err
 
 
@@ -111,67 +102,50 @@ SCORES = "the scores are 2 whole numbers, one for each node, not"
 NO_MASKS = "it answers a mapping from each reason to a mask, true where a node fails, not"
 
 
+RULE_FAULTS = {
+    "None": (rule("return None", PREDICATE), NODE, f"{ANSWER} None"),
+    "True": (rule("return True", PREDICATE), NODE, f"{ANSWER} True"),
+    "text": (rule("return False, 'no'", PREDICATE), NODE, "the reasons are a list of texts, not 'no'"),
+    "no reason": (
+        rule("return False, []", PREDICATE),
+        NODE,
+        "a node that does not fit needs a reason, and the list of reasons is empty",
+    ),
+    "raises": (rule("return 1 / 0", PREDICATE), NODE, "ZeroDivisionError: division by zero"),
+    "a float": (rule("return 0.5", PRIORITY), NODE, "a score is a whole number, not 0.5"),
+    "True as a score": (rule("return True", PRIORITY), NODE, "a score is a whole number, not True"),
+    "50 of 10": (rule("return 50", PRIORITY), NODE, "a score is from 0 to 10, not 50"),
+    "70 bits": (rule("return 2**70", PRIORITY), NODE, "a score has 64 bits, and"),
+    "columns raise": (columns("return 1 / 0", PREDICATE), "Mine", "ZeroDivisionError"),
+    "no masks": (columns("return None", PREDICATE), "Mine", f"{NO_MASKS} None"),
+    "one mask for all": (columns("return {'no': True}", PREDICATE), "Mine", f"{MASK} True"),
+    "mask of three": (
+        columns("return {'no': np.zeros(3, bool)}", PREDICATE),
+        "Mine",
+        f"{MASK} an array of bool with shape 3",
+    ),
+    "mask of floats": (
+        columns("return {'no': np.zeros(2)}", PREDICATE),
+        "Mine",
+        f"{MASK} an array of float64 with shape 2",
+    ),
+    "no text": (columns("return {1: np.zeros(2, bool)}", PREDICATE), "Mine", "a reason is a text, not 1"),
+    "a FitPredicate": (columns("return None", MADE_PREDICATE), "Mine", f"{NO_MASKS} None"),
+    "scores raise": (columns("return 1 / 0", PRIORITY), "Mine", "ZeroDivisionError"),
+    "no scores": (columns("return None", PRIORITY), "Mine", f"{SCORES} None"),
+    "three scores": (columns("return np.zeros(3, int)", PRIORITY), "Mine", f"{SCORES} an array of int64 with shape 3"),
+    "floats": (columns("return np.zeros(2)", PRIORITY), "Mine", f"{SCORES} an array of float64 with shape 2"),
+    "column of 50": (columns("return np.array([50, 0])", PRIORITY), NODE, "from 0 to 10, not 50"),
+    "a PriorityConfig": (columns("return np.zeros(3)", MADE_PRIORITY), "Mine", SCORES),
+    "reduced to None": (reducing("return None"), "Mine, reduce", f"{SCORES} None"),
+    "reduced to floats": (reducing("return scores / 2"), "Mine, reduce", SCORES),
+    "reduced to 50": (reducing("return scores * 50"), "Mine, reduce, node n1", "0 to 10, not 50"),
+    "reduce raises": (reducing("return scores['no']"), "Mine, reduce", "IndexError"),
+}
+
+
 @pytest.mark.parametrize("release", ["1.4", "1.16"])
-@pytest.mark.parametrize(
-    ("code", "named", "message"),
-    [
-        pytest.param(rule("return None", PREDICATE), NODE, f"{ANSWER} None", id="None"),
-        pytest.param(rule("return True", PREDICATE), NODE, f"{ANSWER} True", id="True"),
-        pytest.param(
-            rule("return False, 'no'", PREDICATE),
-            NODE,
-            "the reasons are a list of texts, not 'no'",
-            id="text",
-        ),
-        pytest.param(
-            rule("return False, []", PREDICATE),
-            NODE,
-            "a node that does not fit needs a reason, and the list of reasons is empty",
-            id="no reason",
-        ),
-        pytest.param(rule("return 1 / 0", PREDICATE), NODE, "ZeroDivisionError: division by zero", id="raises"),
-        pytest.param(rule("return 0.5", PRIORITY), NODE, "a score is a whole number, not 0.5", id="a float"),
-        pytest.param(rule("return True", PRIORITY), NODE, "a score is a whole number, not True", id="True as a score"),
-        pytest.param(rule("return 50", PRIORITY), NODE, "a score is from 0 to 10, not 50", id="50 of 10"),
-        pytest.param(rule("return 2**70", PRIORITY), NODE, "a score has 64 bits, and", id="70 bits"),
-        pytest.param(columns("return 1 / 0", PREDICATE), "Mine", "ZeroDivisionError", id="columns raise"),
-        pytest.param(columns("return None", PREDICATE), "Mine", f"{NO_MASKS} None", id="no masks"),
-        pytest.param(columns("return {'no': True}", PREDICATE), "Mine", f"{MASK} True", id="one mask for all"),
-        pytest.param(
-            columns("return {'no': np.zeros(3, bool)}", PREDICATE),
-            "Mine",
-            f"{MASK} an array of bool with shape 3",
-            id="mask of three",
-        ),
-        pytest.param(
-            columns("return {'no': np.zeros(2)}", PREDICATE),
-            "Mine",
-            f"{MASK} an array of float64 with shape 2",
-            id="mask of floats",
-        ),
-        pytest.param(
-            columns("return {1: np.zeros(2, bool)}", PREDICATE), "Mine", "a reason is a text, not 1", id="no text"
-        ),
-        pytest.param(columns("return None", MADE_PREDICATE), "Mine", f"{NO_MASKS} None", id="a FitPredicate"),
-        pytest.param(columns("return 1 / 0", PRIORITY), "Mine", "ZeroDivisionError", id="scores raise"),
-        pytest.param(columns("return None", PRIORITY), "Mine", f"{SCORES} None", id="no scores"),
-        pytest.param(
-            columns("return np.zeros(3, int)", PRIORITY),
-            "Mine",
-            f"{SCORES} an array of int64 with shape 3",
-            id="three scores",
-        ),
-        pytest.param(
-            columns("return np.zeros(2)", PRIORITY), "Mine", f"{SCORES} an array of float64 with shape 2", id="floats"
-        ),
-        pytest.param(columns("return np.array([50, 0])", PRIORITY), NODE, "from 0 to 10, not 50", id="column of 50"),
-        pytest.param(columns("return np.zeros(3)", MADE_PRIORITY), "Mine", SCORES, id="a PriorityConfig"),
-        pytest.param(reducing("return None"), "Mine, reduce", f"{SCORES} None", id="reduced to None"),
-        pytest.param(reducing("return scores / 2"), "Mine, reduce", SCORES, id="reduced to floats"),
-        pytest.param(reducing("return scores * 50"), "Mine, reduce, node n1", "0 to 10, not 50", id="reduced to 50"),
-        pytest.param(reducing("return scores['no']"), "Mine, reduce", "IndexError", id="reduce raises"),
-    ],
-)
+@pytest.mark.parametrize(("code", "named", "message"), RULE_FAULTS.values(), ids=RULE_FAULTS)
 def test_rules(
     kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, release: str, code: str, named: str, message: str
 ) -> None:

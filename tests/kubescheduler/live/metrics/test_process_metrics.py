@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from kubescheduler.live.metrics.machine_collectors import NetworkTraffic
 from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
+from kubescheduler.live.transport.io_thread import IoThread
 from tests.kubescheduler.live.metrics.test_release_metrics import exported
-from tests.support.apiserver import FrontServer
+from tests.support.apiserver import ApiServer, FrontServer
 from tests.support.live_cluster import NODES, PODS, SECONDS, Cluster, a_node, a_pod, running
 
 PROFILE = "default-scheduler"
@@ -96,75 +97,105 @@ def test_the_shape_is_that_of_the_real_process(api_server: FrontServer, release:
     assert ours <= recorded.keys()
 
 
-def test_1_36_counts_what_the_loop_does(api_server: FrontServer) -> None:
-    """Attempts, points, plugins, the queue, the cache and requests, after four pods and a gated one."""
-    with running(api_server, "1.36") as cluster:
-        work(cluster)
-        cluster.make(PODS, a_pod("gated", schedulingGates=[{"name": "wait"}]))
+def work_and_wait(cluster: Cluster) -> Scrape:
+    """What is exported once three pods are bound, one is too large, and one is gated."""
+    work(cluster)
+    cluster.make(PODS, a_pod("gated", schedulingGates=[{"name": "wait"}]))
 
-        def over(found: Scrape) -> bool:
-            return (
-                found.value("scheduler_pending_pods", queue="gated") == 1
-                and found.value("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 3
-                and found.value("scheduler_cache_size", type="pods") == 3
-                and found.value("scheduler_inflight_events", event="PodPopped") == 0
-            )
+    def over(found: Scrape) -> bool:
+        return (
+            found.value("scheduler_pending_pods", queue="gated") == 1
+            and found.value("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 3
+            and found.value("scheduler_cache_size", type="pods") == 3
+            and found.value("scheduler_inflight_events", event="PodPopped") == 0
+        )
 
-        found = settled(cluster, over)
-    attempts = found.value("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE)
+    return settled(cluster, over)
+
+
+@pytest.fixture(scope="module")
+def counted() -> Iterator[Scrape]:
+    """What 1.36 exports after that, on the API server in this process."""
+    with IoThread() as io, ApiServer(io) as server, running(server, "1.36") as cluster:
+        yield work_and_wait(cluster)
+
+
+@pytest.fixture(scope="module")
+def vain(counted: Scrape) -> float:
+    """Attempts at the pod that is too large; it may be tried again when a node or a pod comes."""
+    attempts = counted.value("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE)
     assert attempts is not None
     assert attempts >= 1
-    assert found.value("scheduler_scheduling_algorithm_duration_seconds_count") == attempts + 3
-    assert found.value("scheduler_preemption_attempts_total") == attempts
-    assert found.value("scheduler_preemption_victims_count") == 0
-    assert found.value("scheduler_pod_scheduling_attempts_sum") == 3
-    assert found.value("scheduler_pod_scheduling_sli_duration_seconds_count", attempts="1") == 3
+    return attempts
+
+
+def test_1_36_counts_attempts(counted: Scrape, vain: float) -> None:
+    """Attempts, their durations, and what was kept of them for the next."""
+    assert counted.value("scheduler_scheduling_algorithm_duration_seconds_count") == vain + 3
+    assert counted.value("scheduler_pod_scheduling_attempts_sum") == 3
+    assert counted.value("scheduler_pod_scheduling_sli_duration_seconds_count", attempts="1") == 3
     hints = "scheduler_get_node_hint_duration_seconds_count"
-    assert found.value(hints, hinted="no_hint", profile=PROFILE) == attempts + 3
-    assert found.value("scheduler_store_schedule_results_duration_seconds_count", profile=PROFILE) == 3
+    assert counted.value(hints, hinted="no_hint", profile=PROFILE) == vain + 3
+    assert counted.value("scheduler_store_schedule_results_duration_seconds_count", profile=PROFILE) == 3
+
+
+def test_1_36_counts_preemption(counted: Scrape, vain: float) -> None:
+    """Every attempt in vain looks for victims, and finds none."""
+    assert counted.value("scheduler_preemption_attempts_total") == vain
+    assert counted.value("scheduler_preemption_victims_count") == 0
+
+
+def test_1_36_counts_extension_points(counted: Scrape, vain: float) -> None:
+    """Once an attempt, or once a pod that fits."""
+    every, fitting = ("PreFilter", "Filter"), ("PreScore", "Score", "Reserve", "Bind")
+    statuses = {**dict.fromkeys((*every, *fitting), "Success"), "PostFilter": "Unschedulable"}
+    name = "scheduler_framework_extension_point_duration_seconds_count"
     points = {
-        point: found.value(
-            "scheduler_framework_extension_point_duration_seconds_count",
-            extension_point=point,
-            status=status,
-            profile=PROFILE,
-        )
-        for point, status in [
-            *((point, "Success") for point in ("PreFilter", "Filter", "PreScore", "Score", "Reserve", "Bind")),
-            ("PostFilter", "Unschedulable"),
-        ]
+        point: counted.value(name, extension_point=point, status=status, profile=PROFILE)
+        for point, status in statuses.items()
     }
-    assert points == {
-        "PreFilter": attempts + 3,
-        "Filter": attempts + 3,
-        "PostFilter": attempts,
-        **dict.fromkeys(("PreScore", "Score", "Reserve", "Bind"), 3),
-    }
+    assert points == {**dict.fromkeys(every, vain + 3), "PostFilter": vain, **dict.fromkeys(fitting, 3)}
+
+
+def test_1_36_counts_plugins(counted: Scrape, vain: float) -> None:
+    """Once a node where they are asked about nodes; not at all where a plugin has nothing to do with the pod."""
+    name = "scheduler_plugin_evaluation_total"
     plugins = {
-        (labels["extension_point"], labels["plugin"]): found.value("scheduler_plugin_evaluation_total", **labels)
-        for labels in found.series("scheduler_plugin_evaluation_total")
+        (labels["extension_point"], labels["plugin"]): counted.value(name, **labels) for labels in counted.series(name)
     }
-    assert plugins["PreFilter", "NodeResourcesFit"] == attempts + 3
-    assert plugins["Filter", "NodeName"] == plugins["Filter", "NodeResourcesFit"] == 2 * (attempts + 3)
+    assert plugins["PreFilter", "NodeResourcesFit"] == vain + 3
+    assert plugins["Filter", "NodeName"] == plugins["Filter", "NodeResourcesFit"] == 2 * (vain + 3)
     assert plugins["Score", "NodeResourcesFit"] == 6
     assert plugins["PreScore", "NodeResourcesFit"] == 3
     assert ("Filter", "InterPodAffinity") not in plugins
-    came = {
-        (labels["queue"], labels["event"]): found.value("scheduler_queue_incoming_pods_total", **labels)
-        for labels in found.series("scheduler_queue_incoming_pods_total")
-    }
+
+
+def test_1_36_counts_the_queue(counted: Scrape) -> None:
+    """Who came into which part of it and why, and who waits for what."""
+    name = "scheduler_queue_incoming_pods_total"
+    came = {(labels["queue"], labels["event"]): counted.value(name, **labels) for labels in counted.series(name)}
     assert came["active", "UnschedulablePodAdd"] == 4
     assert came["unschedulable", "UnschedulablePodAdd"] == 1
     assert came["unschedulable", "ScheduleAttemptFailure"]
-    assert found.value("scheduler_unschedulable_pods", plugin="SchedulingGates", profile=PROFILE) == 1
-    assert found.value("scheduler_unschedulable_pods", plugin="NodeResourcesFit", profile=PROFILE) == 1
-    assert found.value("scheduler_cache_size", type="nodes") == 2
-    assert found.value("scheduler_event_handling_duration_seconds_count", event="NodeAdd") == 2
-    assert found.value("scheduler_event_handling_duration_seconds_count", event="UnschedulablePodAdd") == 5
+    assert counted.value("scheduler_unschedulable_pods", plugin="SchedulingGates", profile=PROFILE) == 1
+    assert counted.value("scheduler_unschedulable_pods", plugin="NodeResourcesFit", profile=PROFILE) == 1
+
+
+def test_1_36_counts_the_cache_and_what_came(counted: Scrape) -> None:
+    """Nodes that are known, and events of nodes and pods."""
+    assert counted.value("scheduler_cache_size", type="nodes") == 2
+    assert counted.value("scheduler_event_handling_duration_seconds_count", event="NodeAdd") == 2
+    assert counted.value("scheduler_event_handling_duration_seconds_count", event="UnschedulablePodAdd") == 5
+    assert counted.value("kubernetes_feature_enabled", name="SchedulerAsyncAPICalls", stage="BETA") == 0
+
+
+def test_1_36_counts_requests(api_server: FrontServer) -> None:
+    """By host, verb and code."""
+    with running(api_server, "1.36") as cluster:
+        found = work_and_wait(cluster)
     host = api_server.url.removeprefix("http://")
     assert found.value("rest_client_requests_total", code="201", method="POST", host=host) is not None
     assert found.value("rest_client_request_duration_seconds_count", verb="POST", host=host) is not None
-    assert found.value("kubernetes_feature_enabled", name="SchedulerAsyncAPICalls", stage="BETA") == 0
 
 
 def test_1_16_counts_in_seconds_and_microseconds(api_server: FrontServer) -> None:
