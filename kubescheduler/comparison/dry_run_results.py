@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_view import ReleaseView
+from kubescheduler.comparison.cause_sentences import NO_VICTIMS, VictimChoice
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.comparison_document import change_document
 from kubescheduler.comparison.effects import effects
-from kubescheduler.comparison.outcomes import Cause, HostChange, PodComparison
+from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.pod_controllers import workloads_of
 from kubescheduler.comparison.real_choices import RealChoices
-from kubescheduler.live.dry_run.sightings import RealEnd, Sighting
+from kubescheduler.live.dry_run.sightings import Agreement, RealEnd, Sighting
 
 BESIDE = "Every pod was decided as the real scheduler's choice was seen, on the cluster as it was right before."
 """How the pods of the comparison were decided."""
 REFUSED = "Unschedulable"
+AGREEING = frozenset({Cause.SAME, Cause.COULD_HAVE_BEEN, Cause.DIFFERENT_REASONS})
+"""The same node in both, or none, or one of several equally good ones."""
 
 
 class DryRunResults:
@@ -32,6 +35,8 @@ class DryRunResults:
         self._write = write
         self._keep = keep
         self._kept: dict[str, tuple[Pod, PodComparison]] = {}
+        self._rooms: dict[str, Mapping[str, VictimChoice]] = {}
+        """Uid of a pod that waits → node → whom this configuration might have evicted when the real one refused it."""
         self.causes: Counter[Cause] = Counter()
         """Why attempts differ; ``same`` is among them."""
         self.deleted = 0
@@ -45,26 +50,44 @@ class DryRunResults:
     @property
     def agreeing(self) -> int:
         """Those with the same node, or none, in both; or one of several equally good ones."""
-        return self.causes[Cause.SAME] + self.causes[Cause.COULD_HAVE_BEEN] + self.causes[Cause.DIFFERENT_REASONS]
+        return sum(self.causes[cause] for cause in AGREEING)
 
-    def ended(self, sighting: Sighting) -> bool:
+    def ended(self, sighting: Sighting) -> Agreement:
         """Compares an attempt, writes it, and says whether both did the same."""
+        rooms = self._rooms.pop(sighting.pod.metadata.uid, {})
+        before = _like(rooms, sighting.nominated)
         if sighting.end is RealEnd.DELETED:
             self.deleted += 1
-            self._write(_line(sighting))
-            return False
-        first = None if sighting.first is None else sighting.first.node
-        message = REFUSED if sighting.end is RealEnd.UNSCHEDULABLE else ""
-        found = self._choices.compared(sighting.pod, sighting.node, first, message)
+            self._write({**_line(sighting), **_room(before)})
+            return Agreement(agrees=False, cause=str(sighting.end))
+        found = self._compared(sighting, rooms)
         (change,) = found.changes
         self.causes[change.cause] += 1
-        agrees = not change.moved and change.cause is not Cause.ERROR
+        agreement = Agreement(change.cause in AGREEING, str(change.cause))
         ours = found.outcomes[1]
         said = {"node": ours.host, "message": ours.message, "tied": len(ours.tied), "fits": ours.fits}
-        self._write({**_line(sighting), "then": said, "agrees": agrees, **_why(change)})
+        then = {**said, **_room(_choice(ours))}
+        self._write({**_line(sighting), **_room(before), "then": then, "agrees": agreement.agrees, **_why(change)})
         if self._keep:
             self._kept[sighting.pod.metadata.uid] = (sighting.pod, found)
-        return agrees
+        return agreement
+
+    def _compared(self, sighting: Sighting, rooms: Mapping[str, VictimChoice]) -> PodComparison:
+        """rooms: whom this configuration might have evicted before, by node."""
+        first = None if sighting.first is None else sighting.first.node
+        refused = sighting.end is RealEnd.UNSCHEDULABLE
+        compared = self._choices.compared(sighting.pod, sighting.node, first, REFUSED if refused else "")
+        found = compared.pod
+        real, ours = found.outcomes
+        (change,) = found.changes
+        if refused and ours.host is None:
+            rooms = self._rooms[sighting.pod.metadata.uid] = compared.rooms
+            room = _like(rooms, sighting.nominated)
+            ours = attrs.evolve(ours, evicts=tuple(sorted(room.victims)), evicts_from=room.node)
+        if sighting.nominated:
+            real = attrs.evolve(real, evicts=sighting.victims, evicts_from=sighting.nominated)
+            change = _with_victims(change, _choice(real), _like(rooms, sighting.nominated))
+        return attrs.evolve(found, outcomes=(real, ours), changes=(change,))
 
     def summary(self) -> list[str]:
         """Lines for people: how many were compared, and why others differ."""
@@ -102,9 +125,38 @@ def _line(sighting: Sighting) -> dict[str, Any]:
         "uid": sighting.pod.metadata.uid,
         "appeared": _time(sighting.appeared),
         "ended": _time(sighting.ended),
-        "real": {"end": str(sighting.end), "node": sighting.node},
+        "real": {
+            "end": str(sighting.end),
+            "node": sighting.node,
+            **_room(VictimChoice(sighting.nominated or None, frozenset(sighting.victims))),
+        },
         "first": first,
     }
+
+
+def _choice(outcome: Outcome) -> VictimChoice:
+    return VictimChoice(outcome.evicts_from, frozenset(outcome.evicts))
+
+
+def _like(rooms: Mapping[str, VictimChoice], node: str) -> VictimChoice:
+    """What may be evicted on a node, if it is one of those that may be taken; else on the first of them."""
+    return rooms.get(node) or next(iter(rooms.values()), NO_VICTIMS)
+
+
+def _with_victims(change: HostChange, real: VictimChoice, ours: VictimChoice) -> HostChange:
+    """Different victims are a difference where there is no other; the real ones may not be known yet."""
+    other = real.node != ours.node or (real.victims and real.victims != ours.victims)
+    if change.cause is not Cause.SAME or ours.node is None or not other:
+        return change
+    does = str(real) if real.victims else f"makes room on {real.node}"
+    return HostChange(Cause.DIFFERENT_VICTIMS, f"the real scheduler {does}, this configuration {ours}")
+
+
+def _room(room: VictimChoice) -> dict[str, Any]:
+    """What a line says of evictions; nothing where there are none."""
+    if room.node is None:
+        return {}
+    return {"evicts": {"node": room.node, "victims": sorted(room.victims)}}
 
 
 def _why(change: HostChange) -> dict[str, Any]:

@@ -7,10 +7,13 @@ another cluster (pods that it had just placed), looked at some of the nodes only
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 import numpy as np
 
 from clusterstate.objects import Pod
+from kubescheduler.comparison.cause_sentences import NO_VICTIMS, VictimChoice
 from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
@@ -24,6 +27,15 @@ UNEXPLAINED = (
 
 
 @attrs.frozen(eq=False)
+class RealComparison:
+    """A pod of the real scheduler, compared."""
+
+    pod: PodComparison
+    rooms: Mapping[str, VictimChoice]
+    """Of this configuration: node → whom it may evict there for the pod; it takes any of these nodes."""
+
+
+@attrs.frozen(eq=False)
 class RealChoices:
     """Compares over two caches that are the cluster right before the real scheduler's choice is seen."""
 
@@ -31,19 +43,23 @@ class RealChoices:
     """Decides as the real scheduler is said to."""
     ours: PodScheduler
     """The configuration that is tried."""
+    preempts: bool = True
+    """Whether it makes room for pods that fit nowhere."""
 
-    def compared(self, pod: Pod, node: str | None, first: str | None, message: str = "") -> PodComparison:
+    def compared(self, pod: Pod, node: str | None, first: str | None, message: str = "") -> RealComparison:
         """A pod that the real scheduler bound to ``node``, or nowhere.
 
         first: where this configuration put it when it appeared; the same node then is the same, whatever has happened
         since. message: what the real scheduler said.
         """
-        decision = self.ours.decide(pod)
+        decision = self.ours.decide(pod, preempt=self.preempts)
         tied = _tied(decision)
         change = self._change(pod, node, decision, tied)
         if node is not None and first == node:
             decision, change = attrs.evolve(decision, host=node), HostChange(Cause.SAME)
         real = Outcome(host=node, nodes=decision.nodes_total, message=message)
+        rooms = rooms_of(decision)
+        room = next(iter(rooms.values()), NO_VICTIMS)
         ours = Outcome(
             host=decision.host,
             tied=tied,
@@ -53,8 +69,10 @@ class RealChoices:
             message=decision.message,
             notes=() if decision.host is not None else decision.notes,
             error=decision.error is not None and decision.tried,
+            evicts=tuple(sorted(room.victims)),
+            evicts_from=room.node,
         )
-        return PodComparison(pod.key, (real, ours), (change,))
+        return RealComparison(PodComparison(pod.key, (real, ours), (change,)), rooms)
 
     def _change(self, pod: Pod, node: str | None, decision: Decision, tied: tuple[str, ...]) -> HostChange:
         if decision.host == node:
@@ -77,6 +95,16 @@ class RealChoices:
             return change
         ahead = f"{ours.decision.host} is ahead of {node} by {change.new_difference}, and {does}"
         return attrs.evolve(change, cause=Cause.EARLIER_CHOICES, text=ahead, steps=())
+
+
+def rooms_of(decision: Decision) -> dict[str, VictimChoice]:
+    """The nodes that preemption may make room on, by name, each with whom it would evict; none for a pod that fits."""
+    found = decision.preemption
+    if decision.host is not None or found is None:
+        return {}
+    return {
+        node: VictimChoice(node, frozenset(pod.key for pod in found.candidates[node].pods)) for node in found.chosen
+    }
 
 
 def _tied(decision: Decision) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
+from kubescheduler.live.dry_run.sightings import Agreement
 from kubescheduler.live.informers.inbox import Inbox
 from tests.support.live_clock import StoodClock
 
@@ -33,9 +34,12 @@ class Counting:
 
     said: list[bool] = attrs.field(factory=list)
 
-    def compared(self, agrees: bool) -> None:
+    def compared(self, agreement: Agreement) -> None:
         """Notes it."""
-        self.said.append(agrees)
+        self.said.append(agreement.agrees)
+
+    def deleted(self) -> None:
+        """Is not noted."""
 
 
 class Shadow:

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,11 +22,13 @@ from kubescheduler.comparison.real_choices import RealChoices
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.live.contract.wall_clock import SystemClock
+from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
 from kubescheduler.live.dry_run.dry_run_process import DryRunProcess, DryRunSettings
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
 from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
 from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.flags.flag_texts import usage
+from kubescheduler.live.process.dry_run_servers import dry_run_servers
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LIVE, LiveRelease
 from kubescheduler.live.transport.api_answers import ApiError
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from kubescheduler.live.process.live_settings import LiveSettings
 
 STANDARD_OUTPUT = "-"
+PLACES = frozenset({"secure-port", "bind-address", "port", "address"})
+"""Flags that say where to serve: who gives one wants it."""
 
 
 @attrs.frozen
@@ -91,11 +96,16 @@ def whole_dry_run(
     settings = settings_of(CommandLine(release, values, plugins, context, os.environ), notice, lambda _: None)
     if settings is not None and named:
         settings = attrs.evolve(settings, server=attrs.evolve(settings.server, kubeconfig=named))
-    return 0 if settings is None else dry_run(settings, options, says)
+    return 0 if settings is None else dry_run(settings, options, says, must_serve=not PLACES.isdisjoint(values.given))
 
 
-def dry_run(settings: LiveSettings, options: DryRunOptions, says: Callable[[str], None]) -> int:
-    """Watches until a signal; 0: everything agrees, 1: something differs. Raises InputError."""
+def dry_run(
+    settings: LiveSettings, options: DryRunOptions, says: Callable[[str], None], *, must_serve: bool = False
+) -> int:
+    """Watches until a signal; 0: everything agrees, 1: something differs. Raises InputError.
+
+    must_serve: whether a port that is taken is a fault.
+    """
     options.check()
     model_spec = EngineSpec.parse(options.real or f"release={settings.release.name}")
     try:
@@ -109,17 +119,29 @@ def dry_run(settings: LiveSettings, options: DryRunOptions, says: Callable[[str]
     newest = max((engine.release, model_engine.release), key=RELEASE_NAMES.index)
     with ExitStack() as files:
         out = files.enter_context(_opened(options.results))
-        results = DryRunResults(RealChoices(model, later), _writer(out), keep=options.report is not None)
+        results = DryRunResults(
+            RealChoices(model, later, settings.preempts), _writer(out), keep=options.report is not None
+        )
         mirror = _mirror(files, options)
+        metrics = DryRunMetrics(settings.release.metrics, settings.metrics, says)
         process = DryRunProcess(
             DryRunSettings(
                 access=lambda io: io.wait(settings.server.access()),
                 rules=LIVE[newest].informers,
                 limits=Limits(settings.server.qps, settings.server.burst),
                 records=mirror,
+                metrics=metrics,
+                serves=None if settings.serving is None else partial(dry_run_servers, settings, metrics, says),
+                must_serve=must_serve,
             ),
             lambda inbox, clock: ShadowScheduler(
-                ahead, [model.cache, later.cache], inbox, results, clock, queue_order=model_spec.record.queue_order
+                ahead,
+                [model.cache, later.cache],
+                inbox,
+                results,
+                clock,
+                queue_order=model_spec.record.queue_order,
+                agreement=metrics,
             ),
             says,
         )

@@ -8,14 +8,17 @@ from collections.abc import Callable
 
 import attrs
 
+from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
 from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.informers import Informers
+from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
@@ -38,6 +41,12 @@ class DryRunSettings:
     user_agent: str = "kubescheduler"
     records: TrafficMirror | None = None
     """Gets every change in order; None: nothing is recorded."""
+    metrics: DryRunMetrics | None = None
+    """Counts requests; None: nobody does."""
+    serves: Callable[[DryRunProcess], SchedulerServers] | None = None
+    """Makes what answers requests for health and metrics; None: nothing is served."""
+    must_serve: bool = False
+    """Whether a port that is taken ends the run; else it goes on without being asked anything."""
 
 
 class DryRunProcess:
@@ -61,6 +70,8 @@ class DryRunProcess:
         """What decides."""
         self.objects: list[ClusterObject] = []
         """The cluster as it was in the end."""
+        self.clients: list[ApiClient] = []
+        """Closed in the end."""
 
     def stop(self) -> None:
         """Ends ``run`` soon."""
@@ -68,14 +79,38 @@ class DryRunProcess:
 
     def run(self) -> None:
         """Watches until ``stop``. Raises ConfigError, and ApiError for a server that cannot be reached at the start."""
+        settings, servers = self._settings, None
         with IoThread() as io:
-            options = ClientOptions(self._settings.limits, self._settings.user_agent)
-            client = ApiClient(self._settings.access(io), options, clock=self._clock)
+            access = settings.access(io)
+            observer = None if settings.metrics is None else settings.metrics.process.rest(access.base_url)
+            options = ClientOptions(settings.limits, settings.user_agent)
+            client = ApiClient(access, options, observer=observer, clock=self._clock)
+            self.clients.append(client)
             try:
                 io.wait(_reach(client))
+                servers = self._served(io)
                 self._watch(client, io)
             finally:
-                io.wait(client.close())
+                if servers is not None:
+                    io.wait(servers.stop())
+                for one in self.clients:
+                    io.wait(one.close())
+
+    def _served(self, io: IoThread) -> SchedulerServers | None:
+        """Servers that answer; None where there are none. Raises ConfigError where there have to be."""
+        if self._settings.serves is None:
+            return None
+        servers = self._settings.serves(self)
+        try:
+            io.wait(servers.prepare())
+            io.wait(servers.start())
+        except ConfigError as error:
+            io.wait(servers.stop())
+            if self._settings.must_serve:
+                raise
+            self._says(f"nothing is served: {error}")
+            return None
+        return servers
 
     def _watch(self, client: ApiClient, io: IoThread) -> None:
         rules, clock, rng = self._settings.rules, self._clock, random.Random()

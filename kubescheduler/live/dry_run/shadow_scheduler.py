@@ -14,6 +14,7 @@ from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.dry_run.followed_cluster import FollowedCluster
+from kubescheduler.live.dry_run.leaving_pods import LeavingPods
 from kubescheduler.live.dry_run.sightings import (
     AgreementObserver,
     FirstChoice,
@@ -35,8 +36,12 @@ class _Waiting:
     pod: Pod
     appeared: datetime
     first: FirstChoice | None
+    since: datetime
+    """When it was first seen."""
     refused: bool = False
     """Whether the real scheduler has said that it fits nowhere."""
+    nominated: str = ""
+    """The node on which the real scheduler makes room for it."""
 
 
 class ShadowScheduler:
@@ -65,6 +70,7 @@ class ShadowScheduler:
         self._queue_order = queue_order
         self._agreement = NoAgreementObserver() if agreement is None else agreement
         self._waiting: dict[str, _Waiting] = {}
+        self._leaving = LeavingPods()
         self._early: dict[str, Pod] = {}
         self._begun = False
         self._begins = threading.Event()
@@ -74,6 +80,16 @@ class ShadowScheduler:
     def undecided(self) -> int:
         """Pods of which the real scheduler has said nothing yet, or that fit nowhere."""
         return len(self._waiting)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether pods are decided as they appear."""
+        return self._begun
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether ``run`` is to end."""
+        return self._stopped.is_set()
 
     def begin(self) -> None:
         """Everything that was there before has arrived: from now on pods are decided."""
@@ -120,6 +136,8 @@ class ShadowScheduler:
         """What is compared is compared before the caches know of the end."""
         pod = old if new is None else new
         assert pod is not None
+        if self._waiting:
+            self._leaving.changed(old, new, self._clock.now())
         if new is None or new.node_name:
             self._early.pop(pod.metadata.uid, None)
             self._ends(pod, new)
@@ -138,14 +156,17 @@ class ShadowScheduler:
         cache = self._ahead.cache
         if cache.is_assumed(waiting.pod):
             cache.forget_pod(waiting.pod)
+        if not self._waiting:
+            self._leaving.forget()
 
     def _waits(self, pod: Pod) -> None:
         waiting = self._waiting.get(pod.metadata.uid)
         if waiting is None:
             self._appears(pod)
         else:
-            waiting.pod = pod
-            self._may_be_refused(waiting)
+            before, waiting.pod = waiting.pod.nominated_node_name, pod
+            waiting.nominated = pod.nominated_node_name or waiting.nominated
+            self._may_be_refused(waiting, before)
 
     def _appears(self, pod: Pod) -> None:
         """A pod that this scheduler would try now; others are waited for."""
@@ -157,25 +178,40 @@ class ShadowScheduler:
         if decision.host is not None:
             self._ahead.cache.assume_pod(pod, decision.host)
         choice = FirstChoice(decision.host, decision.message)
-        waiting = self._waiting[pod.metadata.uid] = _Waiting(pod, self._clock.now(), choice)
-        self._may_be_refused(waiting)
+        now = self._clock.now()
+        waiting = self._waiting[pod.metadata.uid] = _Waiting(pod, now, choice, now, nominated=pod.nominated_node_name)
+        self._may_be_refused(waiting, "")
 
-    def _may_be_refused(self, waiting: _Waiting) -> None:
-        """The real scheduler says once, in the pod's status, that it fits nowhere; later attempts are not seen."""
+    def _may_be_refused(self, waiting: _Waiting, nominated: str) -> None:
+        """The real scheduler says once, in the pod's status, that it fits nowhere; later attempts are not seen.
+
+        nominated: the pod's node before that, as it may say at the same time where it makes room.
+        """
         if waiting.refused or not any(
             one.type == "PodScheduled" and one.status == "False" and one.reason == "Unschedulable"
             for one in waiting.pod.conditions
         ):
             return
-        self._tell(waiting, RealEnd.UNSCHEDULABLE, None)
+        as_tried = attrs.evolve(waiting.pod, nominated_node_name=nominated)
+        self._tell(attrs.evolve(waiting, pod=as_tried), RealEnd.UNSCHEDULABLE, None)
         waiting.refused, waiting.first, waiting.appeared = True, None, self._clock.now()
         if self._ahead.cache.is_assumed(waiting.pod):
             self._ahead.cache.forget_pod(waiting.pod)
 
     def _tell(self, waiting: _Waiting, end: RealEnd, node: str | None) -> None:
+        victims = self._leaving.victims(waiting.nominated, waiting.pod, waiting.since) if waiting.nominated else ()
         sighting = Sighting(
-            waiting.pod, end, node, appeared=waiting.appeared, ended=self._clock.now(), first=waiting.first
+            waiting.pod,
+            end,
+            node,
+            appeared=waiting.appeared,
+            ended=self._clock.now(),
+            first=waiting.first,
+            nominated=waiting.nominated,
+            victims=victims,
         )
-        agrees = self._listener.ended(sighting)
-        if end is not RealEnd.DELETED:
-            self._agreement.compared(agrees)
+        agreement = self._listener.ended(sighting)
+        if end is RealEnd.DELETED:
+            self._agreement.deleted()
+        else:
+            self._agreement.compared(agreement)

@@ -44,26 +44,47 @@ class Sighting:
     """When the end was seen."""
     first: FirstChoice | None
     """None where a pod is tried anew after it was unschedulable: nobody knows when that began."""
+    nominated: str = ""
+    """The node on which the real scheduler made room for it; empty: nowhere, as far as is known by now."""
+    victims: tuple[str, ...] = ()
+    """The pods below it that began to leave that node while it waited: their keys."""
+
+
+@attrs.frozen
+class Agreement:
+    """What a listener makes of an attempt."""
+
+    agrees: bool
+    """Whether both schedulers did the same."""
+    cause: str
+    """Why not, as reports say it; ``same`` where they did the same thing for the same reason."""
 
 
 class SightingListener(Protocol):
     """Asked about every end of an attempt, while the schedulers' caches are what they were right before it."""
 
-    def ended(self, sighting: Sighting) -> bool:
-        """Judges an attempt; whether both did the same. A deleted pod's answer is not counted."""
+    def ended(self, sighting: Sighting) -> Agreement:
+        """Judges an attempt. What is said of a pod that was deleted is not counted."""
         ...
 
 
 class AgreementObserver(Protocol):
-    """Counts agreement, for a metric."""
+    """Counts agreement, for metrics."""
 
-    def compared(self, agrees: bool) -> None:
+    def compared(self, agreement: Agreement) -> None:
         """An attempt of the real scheduler was compared."""
+        ...
+
+    def deleted(self) -> None:
+        """A pod was deleted before the real scheduler had said anything of it."""
         ...
 
 
 class NoAgreementObserver:
     """Counts nothing."""
 
-    def compared(self, agrees: bool) -> None:
+    def compared(self, agreement: Agreement) -> None:
+        """Nothing is counted."""
+
+    def deleted(self) -> None:
         """Nothing is counted."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families as parse
 
+from clusterstate.errors import ConfigError
 from kubescheduler.cli.running.dry_running import DryRunOptions, dry_run
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
@@ -17,9 +20,12 @@ from kubescheduler.live.dry_run.dry_run_process import DryRunProcess
 from kubescheduler.live.informers.informer_kinds import KINDS_1_36
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.release_live import live_release
+from kubescheduler.live.serving.serving_settings import ServingSettings
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import FrontServer
 from tests.support.served_clusters import NODES, PODS, a_node, a_pod, fill, kubeconfig
+from tests.support.serving import Health, ServedScheduler, asking
+from tests.support.serving import kubeconfig as kubeconfig_of
 
 SECONDS = 60.0
 
@@ -35,7 +41,15 @@ def server(folder: Path, api_server: FrontServer) -> FrontServer:
 class Beside:
     """A dry run in a thread, and the real scheduler's writes by hand."""
 
-    def __init__(self, server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+    def __init__(
+        self,
+        server: FrontServer,
+        release: str,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        serving: ServingSettings | None = None,
+        **options: Any,
+    ) -> None:
         self.server = server
         self.log: list[str] = []
         self.status: list[int] = []
@@ -43,9 +57,14 @@ class Beside:
         monkeypatch.setattr("kubescheduler.cli.running.dry_running._until_signal", self._until_stopped)
         engine = EngineSpec(release=release).engine(self.log.append)
         election = LeaderElection(leader_elect=False)
-        settings = LiveSettings(live_release(release), engine, ServerSettings(master=server.url, qps=0), election)
+        place = ServerSettings(master=server.url, qps=0)
+        settings = LiveSettings(live_release(release), engine, place, election, serving=serving)
         given = DryRunOptions("", results="day.jsonl", **options)
-        self._thread = threading.Thread(target=lambda: self.status.append(dry_run(settings, given, self.log.append)))
+
+        def run() -> None:
+            self.status.append(dry_run(settings, given, self.log.append))
+
+        self._thread = threading.Thread(target=run)
 
     def _until_stopped(self, process: DryRunProcess) -> None:
         self._processes.append(process)
@@ -104,6 +123,60 @@ def test_beside_a_scheduler(server: FrontServer, release: str, monkeypatch: pyte
     types = [line.get("type") for line in lines if line.get("object", {}).get("kind", "Pod") in ("Pod", "Node")]
     assert types == [None, "ADDED", "ADDED", "SYNCED", "MODIFIED", "ADDED", "ADDED", "MODIFIED"]
     assert {one.method for one in server.asked} == {"GET"}
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_pages(server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Health, the configuration and metrics are served, agreement among them."""
+    served = ServedScheduler(asking(kubeconfig_of(Path.cwd(), server.url), always_allowed=("*",)), Health(), [])
+    with Beside(server, release, monkeypatch, serving=served.settings) as beside:
+        for name in ("same", "other", "gone", "waits"):
+            server.storage.create(PODS, "default", a_pod(name))
+        server.storage.create(NODES, "", a_node("n2", cpu="10m"))
+        beside.waits(4)
+        beside.bind("same", "n1")
+        beside.bind("other", "n2")
+        server.storage.delete(PODS, "default", "gone")
+        beside.until(lambda: len(beside.lines()) == 3)
+        got = {path: served.ask(path) for path in ("/healthz", "/readyz", "/configz", "/metrics")}
+    codes = {path: answer.code for path, answer in got.items()}
+    assert codes == {"/healthz": 200, "/readyz": 404 if release == "1.16" else 200, "/configz": 200, "/metrics": 200}
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in parse(got["/metrics"].body)
+        for sample in family.samples
+    }
+    counted = {key: value for key, value in found.items() if key[0].startswith("kubescheduler_")}
+    assert counted == {
+        ("kubescheduler_dry_run_pods_total", "agrees"): 1,
+        ("kubescheduler_dry_run_pods_total", "differs"): 1,
+        ("kubescheduler_dry_run_pods_total", "deleted"): 1,
+        ("kubescheduler_dry_run_causes_total", "same"): 1,
+        ("kubescheduler_dry_run_causes_total", "filtered-now"): 1,
+        ("kubescheduler_dry_run_waiting_pods",): 1,
+    }
+    assert not [name for name, *_ in found if name.startswith("scheduler_")]
+    assert [key for key in found if key[0] == "rest_client_requests_total"]
+    assert {one.method for one in server.asked} == {"GET"}
+
+
+def test_a_port_that_is_taken(server: FrontServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody has asked for it the run goes on without pages; else it does not begin."""
+    serving = asking(kubeconfig_of(Path.cwd(), server.url))
+    with socket.create_server(("127.0.0.1", serving.port)):
+        with Beside(server, "1.36", monkeypatch, serving=serving) as beside:
+            server.storage.create(PODS, "default", a_pod("web"))
+            beside.waits(1)
+        assert beside.log[0].startswith("nothing is served: failed to create listener")
+        settings = LiveSettings(
+            live_release("1.36"),
+            EngineSpec(release="1.36").engine(print),
+            ServerSettings(master=server.url, qps=0),
+            LeaderElection(leader_elect=False),
+            serving=serving,
+        )
+        with pytest.raises(ConfigError, match="address already in use"):
+            dry_run(settings, DryRunOptions("", results="day.jsonl"), print, must_serve=True)
 
 
 def test_a_replay(kubescheduler: Run, server: FrontServer, monkeypatch: pytest.MonkeyPatch) -> None:

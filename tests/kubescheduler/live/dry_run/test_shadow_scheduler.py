@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -124,6 +125,98 @@ def test_what_the_real_one_cannot_place(shadow: Shadow) -> None:
     (line,) = shadow.lines
     assert (line["agrees"], line["cause"], line["then"]["node"]) == (False, "earlier-choices", "a")
     assert line["text"].startswith("the real scheduler found no node, and ")
+
+
+# --- preemption ---------------------------------------------------------------------------------------------
+
+
+def leaving(victim: Pod) -> Pod:
+    deleted = attrs.evolve(victim.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    return attrs.evolve(victim, metadata=deleted)
+
+
+def targeted(victim: Pod) -> Pod:
+    return attrs.evolve(victim, conditions=(PodCondition("DisruptionTarget", "True", "PreemptionByScheduler"),))
+
+
+@pytest.fixture
+def full() -> Shadow:
+    """Nodes a and b, each with a pod that leaves no room and can be evicted; the one on b is more important."""
+    shadow = Shadow()
+    shadow.comes(node("a"), node("b"), pod("low-a", "3").on("a"), pod("low-b", "3", priority=1).on("b"))
+    shadow.shadow.decide_early()
+    return shadow
+
+
+HIGH = pod("high", "2", priority=10)
+
+
+@pytest.mark.parametrize("begins", [pytest.param(leaving, id="deleted"), pytest.param(targeted, id="1.36's condition")])
+def test_other_victims(full: Shadow, begins: Callable[[Pod], Pod]) -> None:
+    """Whom each of both evicts, and where, stands in the line of the refusal and once more in that of the end."""
+    victim = pod("low-b", "3", priority=1).on("b")
+    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="b")
+    full.comes(HIGH)
+    full.changes((HIGH, refused), (victim, begins(victim)), (begins(victim), None))
+    full.binds(refused, "b")
+    refusal, end = full.lines
+    ours = {"node": "a", "victims": ["default/low-a"]}
+    assert refusal["real"] == {"end": "unschedulable", "node": None, "evicts": {"node": "b", "victims": []}}
+    assert (refusal["then"]["evicts"], refusal["agrees"], refusal["cause"]) == (ours, False, "different-victims")
+    assert refusal["text"] == "the real scheduler makes room on b, this configuration evicts default/low-a from a"
+    assert end["real"]["evicts"] == {"node": "b", "victims": ["default/low-b"]}
+    assert (end["evicts"], end["agrees"], end["cause"]) == (ours, False, "different-victims")
+    assert full.agreement.said == [False, False]
+    assert full.results.agreeing == 0
+
+
+def test_the_same_victims(full: Shadow) -> None:
+    """Both make room on the same node: they agree, and the pod that ends by itself meanwhile is no victim."""
+    victim, other = pod("low-a", "3").on("a"), pod("done", "1m").on("a")
+    full.comes(HIGH, other)
+    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="a")
+    full.changes((HIGH, refused), (other, None), (victim, leaving(victim)), (leaving(victim), None))
+    full.binds(refused, "a")
+    assert [line["agrees"] for line in full.lines] == [True, True]
+    assert full.lines[1]["real"]["evicts"] == full.lines[1]["evicts"] == {"node": "a", "victims": ["default/low-a"]}
+
+
+def test_room_on_an_equally_good_node() -> None:
+    """Where any of several nodes may be taken, the real scheduler's choice is one of them, with its victims."""
+    shadow = Shadow()
+    victim = pod("low-b", "3").on("b")
+    shadow.comes(node("a"), node("b"), pod("low-a", "3").on("a"), victim)
+    shadow.shadow.decide_early()
+    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="b")
+    shadow.comes(HIGH)
+    shadow.changes((HIGH, refused), (victim, leaving(victim)), (leaving(victim), None))
+    shadow.binds(refused, "b")
+    assert [line["agrees"] for line in shadow.lines] == [True, True]
+    assert shadow.lines[0]["then"]["evicts"] == {"node": "b", "victims": ["default/low-b"]}
+    assert shadow.lines[1]["evicts"] == {"node": "b", "victims": ["default/low-b"]}
+
+
+def test_victims_that_were_told_to_leave_before(full: Shadow) -> None:
+    """Whoever leaves before the pod came leaves for another reason; so does who is more important."""
+    victim, important = pod("low-b", "3", priority=1).on("b"), pod("important", "100m", priority=100).on("b")
+    waits = pod("waits", "9")
+    full.comes(waits, important)
+    full.changes((victim, leaving(victim)))
+    full.clock.moment += 10
+    full.comes(HIGH)
+    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="b")
+    full.changes((HIGH, refused), (important, leaving(important)))
+    full.binds(refused, "b")
+    assert full.lines[-1]["real"]["evicts"] == {"node": "b", "victims": []}
+
+
+def test_a_pod_that_goes_while_room_is_made(full: Shadow) -> None:
+    """Its line says what either would have evicted."""
+    full.comes(HIGH)
+    refused = unschedulable(HIGH)
+    full.changes((HIGH, refused), (refused, None))
+    assert full.lines[1]["evicts"] == {"node": "a", "victims": ["default/low-a"]}
+    assert "evicts" not in full.lines[1]["real"]
 
 
 def test_pods_that_go(shadow: Shadow) -> None:

@@ -1,0 +1,45 @@
+"""The servers of a dry run: those of the process for which it stands, without an election."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import attrs
+
+from kubescheduler.live.contract.wall_clock import SystemClock
+from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
+from kubescheduler.live.dry_run.dry_run_process import DryRunProcess
+from kubescheduler.live.logs.log_lines import LogLine
+from kubescheduler.live.process.live_settings import LiveSettings
+from kubescheduler.live.process.process_servers import ServedProcess, process_servers
+from kubescheduler.live.serving.routes import MetricsSources, nothing
+from kubescheduler.live.serving.scheduler_servers import SchedulerServers
+
+
+def dry_run_servers(
+    settings: LiveSettings, metrics: DryRunMetrics, says: Callable[[str], None], process: DryRunProcess
+) -> SchedulerServers:
+    """The servers that settings ask for. says: writes a line of the log; those for details are left out."""
+    assert settings.serving is not None
+    metrics.waiting(lambda: process.shadow.undecided)
+    watched = metrics.process
+
+    def log(line: LogLine) -> None:
+        if not line.level:
+            says(line.text)
+
+    served = ServedProcess(
+        is_overdue=lambda _: False,
+        is_stopping=lambda: process.shadow.is_stopping,
+        has_read=lambda: process.shadow.has_begun,
+        log=log,
+        keep=process.clients.append,
+        clock=SystemClock(),
+        rng=random.Random(),
+        metrics=MetricsSources(watched.text, nothing, watched.health.text, watched.reset),
+        observed=lambda name, path, passed: watched.health.checked(name, path, passed=passed),
+        access=watched.access,
+    )
+    election = attrs.evolve(settings.election, leader_elect=False)
+    return process_servers(attrs.evolve(settings, election=election), settings.serving, served)
