@@ -6,13 +6,20 @@ from collections.abc import Callable
 
 import attrs
 
-from clusterstate.changes import Reads
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from predicates.refusal_evidence import Need, Refusal, Unmet, node_of, predicate_evidence
-from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict, applies_always
+from predicates.refusal_evidence import Need, Refusal, Unmet, node_of
+from predicates.types import (
+    PASS,
+    FitPredicate,
+    FitPredicateFactory,
+    PredicateArgs,
+    Verdict,
+    applies_always,
+    node_predicate,
+)
 
 NOT_READY = "node(s) were not ready"
 NETWORK_UNAVAILABLE = "node(s) had unavailable network"
@@ -174,7 +181,7 @@ def _of_node(
     check: Callable[[PodInfo, Snapshot], Verdict],
     applies: Callable[[PodInfo], bool] = applies_always,
 ) -> FitPredicate:
-    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain_condition))
+    return node_predicate(name, check, applies, explain_condition)
 
 
 def make_check_node_condition(_: PredicateArgs) -> FitPredicate:

@@ -77,7 +77,6 @@ def make_node_affinity(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.16 CalculateNodeAffinityPriorityMap and its reduce function.
     """
-    """Upstream: 1.16 CalculateNodeAffinityPriorityMap and NormalizeReduce(10, false)."""
     return PriorityConfig(
         "NodeAffinityPriority",
         preferred_weights,
@@ -133,7 +132,6 @@ def make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.4 CalculateNodeAffinityPriority.
     """
-    """Upstream: 1.4 CalculateNodeAffinityPriority."""
     return PriorityConfig(
         "NodeAffinityPriority",
         preferred_sums_1_4,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.cluster_access.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
@@ -90,8 +90,7 @@ def capacity(
     from kubescheduler.cli.terminal.failed_pods import given_up
     from kubescheduler.cli.terminal.screen import screen_of
 
-    if (*cluster, *pod_files).count("-") > 1:
-        raise click.UsageError("standard input can be read once: give - once")
+    check_standard_input(cluster, pod_files)
     defaulting, release, gates = not no_defaulting, engine.release, engine.gates
     problems: list[str] = []
     with nothing_collected():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.cli.cluster_access.cluster_options import MIRROR, check_mirror, cluster_options
+from kubescheduler.cli.cluster_access.cluster_options import MIRROR, check_mirror, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
     NO_DEFAULTING,
@@ -190,8 +190,7 @@ def _check_usage(
         return
     if bool(pod_files) == pending:
         raise click.UsageError("say which pods to compare: either --pods FILE or --pending")
-    if (*cluster, *pod_files).count("-") > 1:
-        raise click.UsageError("standard input can be read once: give - once")
+    check_standard_input(cluster, pod_files)
 
 
 def engines_of(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.cluster_access.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.explaining.explaining import Explaining, explain_options
@@ -212,8 +212,7 @@ def _check_usage(
 ) -> None:
     if bool(pod_files) == pending:
         raise click.UsageError("say which pods to schedule: either --pod FILE or --pending")
-    if (*cluster, *pod_files).count("-") > 1:
-        raise click.UsageError("standard input can be read once: give - once")
+    check_standard_input(cluster, pod_files)
     if explained_names:
         raise click.UsageError("-o name explains nothing: leave out --explain, or choose another output")
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import MIRROR, WorkloadOption, check_mirror, cluster_options
+from kubescheduler.cli.cluster_access.cluster_options import (
+    MIRROR,
+    WorkloadOption,
+    check_mirror,
+    check_standard_input,
+    cluster_options,
+)
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
@@ -84,8 +90,7 @@ def simulate(
     from kubescheduler.cli.inputs import attempt, nothing_collected
     from kubescheduler.simulation.plot import check_plot
 
-    if (*cluster, *workload_files).count("-") > 1:
-        raise click.UsageError("standard input can be read once: give - once")
+    check_standard_input(cluster, workload_files)
     check_mirror(mirror, cluster, workload_files)
     problems: list[str] = []
     with nothing_collected():

@@ -8,15 +8,13 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 
 EXPIRY_SECONDS = 30.0
-SWEEP_SECONDS = 1.0
-"""How often a caller sweeps."""
 
 
 class AssumedPods:
     """The assumed pods of a cache and when they expire. Upstream: 1.16 schedulerCache.
 
     A pod expires ``seconds`` after its binding finished, never while it runs; ``from_assume`` counts from the
-    assumption, as 1.4 does. Nothing here waits: a caller sweeps every SWEEP_SECONDS.
+    assumption, as 1.4 does. Nothing here waits: a caller sweeps every second.
     """
 
     def __init__(

@@ -21,7 +21,6 @@ from priorities.score_evidence import ScoreEvidence
 
 CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
 EXTENDERS_PAGE = "docs/how-to/extenders.md"
-PREEMPTION_PAGE = "docs/reference/decision.md"
 PLUGINS_PAGE = "docs/reference/plugins.md"
 
 

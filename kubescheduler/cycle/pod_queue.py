@@ -9,15 +9,6 @@ from clusterstate.objects import Node, Pod
 from kubescheduler.queue.entry import Failed, Place
 
 
-class Queued(Protocol):
-    """What is popped."""
-
-    @property
-    def pod(self) -> Pod:
-        """The pod to try."""
-        ...
-
-
 class PodQueue(Protocol):
     """The pending pods of one scheduler, in the way of its release. Times are seconds on the queue's clock.
 

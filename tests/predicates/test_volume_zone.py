@@ -19,7 +19,6 @@ NODES = [
     make_node("zone-only", {ZONE: "e1"}),
     make_node("nowhere", {"topology.kubernetes.io/zone": "e1"}),
 ]
-LABELLED = NODES[:3]
 ZONED = ["east-1", "east-2", "zone-only"]
 
 

@@ -66,6 +66,12 @@ def check_mirror(mirror: str | None, *files: Sequence[object]) -> None:
         raise click.UsageError("--mirror has a cluster and its pods: leave out CLUSTER, --kubeconfig and files of pods")
 
 
+def check_standard_input(*files: Sequence[object]) -> None:
+    """Raises UsageError when standard input is named more than once."""
+    if sum(list(names).count("-") for names in files) > 1:
+        raise click.UsageError("standard input can be read once: give - once")
+
+
 def cluster_options(command: Callable[..., int], name: str = "cluster") -> Callable[..., int]:
     """Gives a command the argument ``name``: where its cluster is, a ServerCluster or names of files."""
 

@@ -29,8 +29,8 @@ from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.stored_objects import StoredObjects
 from kubescheduler.queue.priority_queue_1_36 import Queue136
 
-BACKOFF_TICK, UNSCHEDULABLE_TICK, EXPIRY_TICK = 1, 30, 1
-"""Seconds between looks at the pods in back-off, at the unschedulable ones, and at assumed ones."""
+UNSCHEDULABLE_TICK = 30
+"""Seconds between looks at the unschedulable pods; those in back-off and assumed ones are looked at every second."""
 ATTEMPTS = 16
 """Attempts after which what has arrived is taken in, if anything has."""
 CHANGES = 2000

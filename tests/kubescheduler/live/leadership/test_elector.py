@@ -118,16 +118,6 @@ def a_record(holder: str, seconds: int = 15, transitions: int = 3, renewed: floa
     return LeaderRecord(holder, seconds, then, then, transitions)
 
 
-def stop_after(one: Candidate, puts: int) -> None:
-    """Stops a candidate once it has written so often."""
-
-    def count(what: str) -> None:
-        if what == "PUT" and one.lock.verbs().count("PUT") == puts:
-            one.stop()
-
-    one.lock.before = count
-
-
 # --- acquiring -----------------------------------------------------------------------------------------
 
 
