@@ -167,10 +167,16 @@ def _explain_taints(taints_of: Callable[[Node], Taints | None], tolerates: Toler
 
 def _taint_need(taint: Taint, tolerations: tuple[Toleration, ...], tolerates: Tolerates) -> Need:
     met = tolerates(tolerations, taint)
-    said = ", ".join(map(toleration_text, tolerations[:MOST_TOLERATIONS])) or "none"
+    return Need(f"a toleration of {taint_text(taint)}", _found(tolerations), met)
+
+
+def _found(tolerations: tuple[Toleration, ...]) -> str:
+    """``only tolerations of dedicated=batch:NoSchedule and 2 more``."""
+    if not tolerations:
+        return "none"
+    said = ", ".join(map(toleration_text, tolerations[:MOST_TOLERATIONS]))
     more = len(tolerations) - MOST_TOLERATIONS
-    found = f"{said} and {more} more" if more > 0 else said
-    return Need(f"a toleration of {taint_text(taint)}", found, met)
+    return f"only tolerations of {said} and {more} more" if more > 0 else f"only a toleration of {said}"
 
 
 def taint_text(taint: Taint) -> str:

@@ -204,8 +204,8 @@ def test_unknown_kinds_among_others() -> None:
     found = decode_all(documents)
     assert [type(obj) for obj in found.objects] == [Pod]
     assert found.notes == [
-        'unknown kind "Deployment" ignored (3 objects)',
-        'unknown kind "Service" of serving.knative.dev ignored (1 object)',
+        'kind "Deployment" ignored (3 objects): no scheduler reads it',
+        'kind "Service" of serving.knative.dev ignored (1 object): no scheduler reads it',
     ]
 
 

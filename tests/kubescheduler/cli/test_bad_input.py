@@ -300,7 +300,7 @@ def test_an_unknown_kind_is_left_out(folder: Path, schedule: Run) -> None:
     (folder / "cluster.yaml").write_text(CLUSTER + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")
     outcome = schedule("--pod", "pod.yaml", "-o", "name")
     assert (outcome.status, outcome.out) == (0, "default/web n1\n")
-    assert outcome.err == 'note: unknown kind "Deployment" ignored (1 object)\n'
+    assert outcome.err == 'note: kind "Deployment" ignored (1 object): no scheduler reads it\n'
 
 
 def test_an_extender_that_refuses(folder: Path, schedule: Run) -> None:

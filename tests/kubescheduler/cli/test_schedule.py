@@ -144,7 +144,7 @@ def test_explanation(folder: Path, schedule: Run) -> None:
         "0 on every node: ImageLocalityPriority*1, InterPodAffinityPriority*1, NodeAffinityPriority*1"
     ]
     tainted = "node(s) had taints that the pod didn't tolerate: wants a toleration of a:NoSchedule, found"
-    found = "node.kubernetes.io/not-ready:NoExecute and 1 more"
+    found = "only tolerations of node.kubernetes.io/not-ready:NoExecute and 1 more"
     assert [line.split() for line in refusals.splitlines()] == [
         ["NODE", "CHECK", "REASON", "REPORTED"],
         ["n3", "GeneralPredicates", "Insufficient", "cpu:", "asks", "500m,", "100m", "of", "100m", "free", "yes"],

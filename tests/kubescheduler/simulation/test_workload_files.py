@@ -150,7 +150,7 @@ def test_other_objects_are_there_from_the_start() -> None:
     workload, notes = workload_of(pod("a"), node, service, odd, controller("StatefulSet"))
     assert [(n.node.name, n.at, n.leaves_at) for n in workload.nodes] == [("n1", 5.0, 15.0)]
     assert [type(obj) for obj in workload.objects] == [Service, StatefulSet]
-    assert notes == ['unknown kind "ConfigMap" ignored (1 object)']
+    assert notes == ['kind "ConfigMap" ignored (1 object): no scheduler reads it']
 
 
 def test_priority_classes_of_cluster_and_workload_count() -> None:

@@ -91,7 +91,7 @@ def test_order_sources_and_notes(tmp_path: Path) -> None:
         (str(a), "p"),
         (str(a), "n"),
     ]
-    assert found.notes == ['unknown kind "Deployment" ignored (1 object)']
+    assert found.notes == ['kind "Deployment" ignored (1 object): no scheduler reads it']
 
 
 def test_empty_lists_are_fine(tmp_path: Path) -> None:

@@ -328,7 +328,7 @@ def test_notes_are_shown_with_a_failure(shop: Project) -> None:
     """What was left out of the cluster stands beside a test that fails."""
     shop.write("cluster.json", [node("n1"), {"kind": "Gadget", "metadata": {"name": "g"}}])
     shop.test("def test(scheduler):\n    assert 0")
-    assert 'unknown kind "Gadget" ignored (1 object)' in shop.run(failed=1)
+    assert 'kind "Gadget" ignored (1 object): no scheduler reads it' in shop.run(failed=1)
 
 
 def test_description_is_told_in_one_line(project: Project) -> None:
