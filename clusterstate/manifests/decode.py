@@ -144,9 +144,7 @@ class Decoder:
 
 def notes_on(unknown: Mapping[str, int]) -> list[str]:
     """One note for each kind that was left out."""
-    return [
-        f"kind {kind} ignored ({n} object{'s' * (n != 1)}): no scheduler reads it" for kind, n in unknown.items()
-    ]
+    return [f"kind {kind} ignored ({n} object{'s' * (n != 1)}): no scheduler reads it" for kind, n in unknown.items()]
 
 
 def _expand(items: Iterable[Item | tuple[str, Manifest]], problems: list[str]) -> Iterable[Item]:
