@@ -95,7 +95,7 @@ class LiveCluster:
         now = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
         async with self._session() as session:
             async with session.get(PODS, params=BACKLOG, headers={"Accept": SHORT_LIST}) as answer:
-                names = iter([item["metadata"]["name"] for item in (await answer.json())["items"]])
+                names = iter([item["metadata"]["name"] for item in (await answer.json())["items"] or ()])
 
             async def work() -> None:
                 for name in names:

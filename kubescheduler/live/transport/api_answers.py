@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
+import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,9 +55,13 @@ class ApiError(SchedulingError):
         return self.message.endswith(REFUSED)
 
 
+class DialError(OSError):
+    """There is no connection to the API server; the text is that of Go's net."""
+
+
 @attrs.frozen(eq=False)
 class ApiAnswer:
-    """An answer that says yes."""
+    """An answer of the API server."""
 
     code: int
     """The HTTP status."""
@@ -95,8 +101,11 @@ def transport_error(method: str, url: str, error: BaseException) -> ApiError:
 
 def _cause(error: BaseException) -> str:
     """What went wrong, as Go's net says it."""
+    if isinstance(error, DialError):
+        return str(error)
     if isinstance(error, aiohttp.ClientConnectorError):
-        return _connecting(error)
+        cause = getattr(error, "certificate_error", error.os_error)
+        return str(dial_error(error.host, error.port, cause))
     if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | asyncio.IncompleteReadError):
         return "EOF"
     if isinstance(error, TimeoutError):
@@ -106,13 +115,15 @@ def _cause(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _connecting(error: aiohttp.ClientConnectorError) -> str:
-    """Why there is no connection."""
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return f"dial tcp: lookup {error.host}: no such host"
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"tls: failed to verify certificate: {error.certificate_error}"
-    cause = error.os_error
-    if cause.errno == errno.ECONNREFUSED:
-        return f"dial tcp {error.host}:{error.port}: {REFUSED}"
-    return f"dial tcp {error.host}:{error.port}: connect: {(cause.strerror or str(cause)).lower()}"
+def dial_error(host: str, port: int | None, error: BaseException) -> DialError:
+    """The error of a connection that did not come about."""
+    if isinstance(error, socket.gaierror):
+        return DialError(f"dial tcp: lookup {host}: no such host")
+    if isinstance(error, ssl.CertificateError):
+        return DialError(f"tls: failed to verify certificate: {error}")
+    if isinstance(error, TimeoutError):
+        return DialError(f"dial tcp {host}:{port}: i/o timeout")
+    if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
+        return DialError(f"dial tcp {host}:{port}: {REFUSED}")
+    text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+    return DialError(f"dial tcp {host}:{port}: connect: {text.lower()}")

@@ -18,6 +18,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error
+from kubescheduler.live.transport.http_connections import HttpConnections
+from kubescheduler.live.transport.request_heads import RequestHeads
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.timed_resolver import TimedResolver
 from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
@@ -33,7 +35,9 @@ RETRIES = 10
 CLOSING = 0.05
 """Seconds that closed connections have to go: TLS says good-bye first."""
 CONNECTIONS = 128
-"""Connections of a client at the same time, watches included; each costs both sides a handshake when it is made."""
+"""Requests of a client at the same time; each costs both sides a handshake when its connection is made."""
+NOT_REPEATABLE = frozenset({"POST", "PATCH"})
+"""Methods whose requests may have been carried out, although no answer came."""
 
 GIVEN_UP = "context canceled"
 """Why requests fail that were given up; upstream's text."""
@@ -67,7 +71,7 @@ class ClientOptions:
     timeout: float | None = None
     """Seconds for one request with everything in it, None: no limit. Watches have none."""
     connections: int = CONNECTIONS
-    """At the same time; requests above that wait for one to be free."""
+    """Requests at the same time; those above that wait for one to be free. Watches come on top."""
 
 
 class ApiClient:
@@ -90,6 +94,8 @@ class ApiClient:
         self._clock = SystemClock() if clock is None else clock
         self.bucket = TokenBucket(self._options.limits, self._clock)
         """The client's limit on requests."""
+        self._heads = RequestHeads(self._options.user_agent)
+        self._connections: HttpConnections | None = None
         self._session: aiohttp.ClientSession | None = None
         self._under_way: set[asyncio.Task[Any]] = set()
         self._in_turn: set[asyncio.Task[Any]] = set()
@@ -116,6 +122,9 @@ class ApiClient:
         """Ends all connections."""
         if self._session is not None:
             await self._session.close()
+        if self._connections is not None:
+            self._connections.close()
+        if self._session is not None or self._connections is not None:
             await asyncio.sleep(CLOSING)
 
     async def request(
@@ -141,7 +150,7 @@ class ApiClient:
             return await self._repeated(_Request(method, path, query, data, content_type, timeout))
         except asyncio.CancelledError:
             if self._ending:
-                raise ApiError(f"{method.capitalize()} {go_quote(str(self.url(path, query)))}: {GIVEN_UP}") from None
+                raise ApiError(f"{method.capitalize()} {go_quote(self.url(path, query))}: {GIVEN_UP}") from None
             raise
         finally:
             self._under_way.discard(task)
@@ -168,26 +177,17 @@ class ApiClient:
     async def _sent(self, asked: _Request) -> ApiAnswer:
         await self._admitted(asked.method, asked.path)
         headers = await self._identified()
-        if asked.data is not None:
-            headers["Content-Type"] = asked.content_type
         url = self.url(asked.path, asked.query)
+        request = self._heads.request(asked.method, url, headers, asked.data, asked.content_type)
         total = self._options.timeout if asked.timeout is None else asked.timeout
         started, code, received = self._clock.monotonic(), "<error>", 0
         try:
-            async with self._open().request(
-                asked.method,
-                url,
-                data=asked.data,
-                headers=headers,
-                ssl=self.access.ssl,
-                timeout=aiohttp.ClientTimeout(total=total),
-                allow_redirects=False,
-            ) as response:
-                content = await response.read()
-                code, received = str(response.status), len(content)
-                return ApiAnswer(response.status, content, response.headers)
+            sent_by = self._connected().send(request, repeatable=asked.method not in NOT_REPEATABLE)
+            answer = await (sent_by if total is None else asyncio.wait_for(sent_by, total))
+            code, received = str(answer.code), len(answer.body)
+            return answer
         except FAILURES as error:
-            raise transport_error(asked.method, str(url), error) from None
+            raise transport_error(asked.method, url, error) from None
         finally:
             seconds = self._clock.monotonic() - started
             sent = len(asked.data or b"")
@@ -208,7 +208,7 @@ class ApiClient:
         opened = False
         try:
             async with self._open().get(
-                url,
+                URL(url, encoded=True),
                 headers=headers,
                 ssl=self.access.ssl,
                 timeout=aiohttp.ClientTimeout(total=longest),
@@ -224,12 +224,13 @@ class ApiClient:
         except FAILURES as error:
             if not opened:
                 self._observer.watched("GET", self.access.host, "<error>")
-            raise transport_error("GET", str(url), error) from None
+            raise transport_error("GET", url, error) from None
 
-    def url(self, path: str, query: Query = ()) -> URL:
+    def url(self, path: str, query: Query = ()) -> str:
         """The address of a path below the server's, with its query in the order given."""
-        encoded = "&".join(f"{_escaped(key)}={_escaped(value)}" for key, value in query)
-        return URL(self.access.base_url + path + (f"?{encoded}" if encoded else ""), encoded=True)
+        if not query:
+            return self.access.base_url + path
+        return f"{self.access.base_url}{path}?{'&'.join(f'{_escaped(key)}={_escaped(value)}' for key, value in query)}"
 
     async def _admitted(self, method: str, path: str) -> None:
         """Waits for the limit. Raises ApiError when that is given up."""
@@ -261,13 +262,18 @@ class ApiClient:
         except (ConfigError, OSError) as error:
             raise ApiError(f"getting credentials: {error}") from None
 
+    def _connected(self) -> HttpConnections:
+        """What requests are sent by."""
+        if self._connections is None:
+            self._connections = HttpConnections(self.access, self._options.connections, self._observer, self._clock)
+        return self._connections
+
     def _open(self) -> aiohttp.ClientSession:
+        """What streams are opened by."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    limit=self._options.connections,
-                    keepalive_timeout=60,
-                    resolver=TimedResolver(self._observer, self._clock),
+                    limit=0, keepalive_timeout=60, resolver=TimedResolver(self._observer, self._clock)
                 ),
                 headers={"User-Agent": self._options.user_agent, "Accept-Encoding": "identity"},
                 read_bufsize=1 << 20,

@@ -6,6 +6,7 @@ import abc
 import asyncio
 import json
 import random
+import socket
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
@@ -17,6 +18,9 @@ from aiohttp import web
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver.object_store import ObjectStore
 from tests.support.apiserver.storage import StatusError
+
+ACCEPTING = 5
+"""Turns of the event loop in which a connection is accepted."""
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
 
@@ -59,6 +63,7 @@ class FrontServer(abc.ABC):
         self._io = io
         self._streams: set[asyncio.Task[Any]] = set()
         self._runner: web.AppRunner | None = None
+        self._listens: socket.socket
 
     # --- starting and ending -------------------------------------------------------------------
 
@@ -99,12 +104,17 @@ class FrontServer(abc.ABC):
         app.router.add_route("*", "/{tail:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.01)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True).start()
+        self._listens = socket.create_server(("127.0.0.1", port), backlog=128)
+        await web.SockSite(self._runner, self._listens).start()
         self.url = "http://{}:{}".format(*self._runner.addresses[0])
 
     async def _stop(self) -> None:
-        await self.cut_some(1.0)
+        """Connections that are just being accepted would stay open for ever: they get their turns first."""
         assert self._runner is not None
+        asyncio.get_running_loop().remove_reader(self._listens)
+        for _ in range(ACCEPTING):
+            await asyncio.sleep(0)
+        await self.cut_some(1.0)
         await self._runner.cleanup()
 
     # --- requests ------------------------------------------------------------------------------

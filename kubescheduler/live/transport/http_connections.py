@@ -1,0 +1,154 @@
+"""The connections of one client to one API server: kept alive, as many at a time as the client may have."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from urllib.parse import urlsplit
+
+import aiohappyeyeballs
+from aiohappyeyeballs import AddrInfoType
+
+from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
+from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.transport.api_answers import ApiAnswer, dial_error
+from kubescheduler.live.transport.http_connection import HttpConnection
+from kubescheduler.live.transport.server_access import ServerAccess
+
+IDLE = 60.0
+"""Seconds after which a connection that was not used is not used again."""
+DIALLING = 30.0
+"""Seconds that a connection may take. Upstream: client-go's dialer."""
+RACE = 0.25
+"""Seconds after which a server's next address is tried beside the one that does not answer."""
+
+BROKEN = (OSError, asyncio.IncompleteReadError)
+"""How a connection breaks."""
+
+
+class HttpConnections:
+    """Sends requests, each by a connection that is free, or a new one. For one event loop."""
+
+    def __init__(
+        self,
+        access: ServerAccess,
+        most: int,
+        observer: RestObserver | None = None,
+        clock: WallClock | None = None,
+    ) -> None:
+        """most: connections at the same time; requests above that wait for one to be free. observer: told how long it
+        took to look names up.
+        """
+        self._access = access
+        self._observer = NoRestObserver() if observer is None else observer
+        self._clock = SystemClock() if clock is None else clock
+        self._turns = asyncio.Semaphore(most)
+        self._idle: list[tuple[HttpConnection, float]] = []
+        self._all: set[HttpConnection] = set()
+        self._way: tuple[str, ssl.SSLContext | bool] | None = None
+        self._trusted: ssl.SSLContext | None = None
+
+    async def send(self, request: bytes, *, repeatable: bool) -> ApiAnswer:
+        """Sends a whole request; its answer, whatever its status.
+
+        repeatable: whether one that a kept connection lost without any answer is sent once more by a new one.
+        Raises DialError when there is no connection, OSError or IncompleteReadError when it breaks.
+        """
+        async with self._turns:
+            kept = self._kept()
+            if kept is not None:
+                try:
+                    return await self._by(kept, request)
+                except BROKEN:
+                    if kept.heard or not repeatable:
+                        raise
+            return await self._by(await self._dialled(), request)
+
+    def close(self) -> None:
+        """Ends all connections."""
+        for connection in self._all:
+            connection.end()
+
+    async def _by(self, connection: HttpConnection, request: bytes) -> ApiAnswer:
+        self._all.add(connection)
+        try:
+            return await connection.send(request)
+        finally:
+            if connection.is_open:
+                self._idle.append((connection, asyncio.get_running_loop().time()))
+            else:
+                self._all.discard(connection)
+                connection.end()
+
+    def _kept(self) -> HttpConnection | None:
+        """The connection that was used last, if it may be used again; those that may not are ended."""
+        way = (self._access.base_url, self._access.ssl)
+        oldest = asyncio.get_running_loop().time() - IDLE
+        if self._way != way:
+            self._way, oldest = way, float("inf")
+        while self._idle and self._idle[0][1] < oldest:
+            self._drop(self._idle.pop(0)[0])
+        while self._idle:
+            connection, _ = self._idle.pop()
+            if connection.is_open:
+                return connection
+            self._drop(connection)
+        return None
+
+    def _drop(self, connection: HttpConnection) -> None:
+        self._all.discard(connection)
+        connection.end()
+
+    async def _dialled(self) -> HttpConnection:
+        """A new connection. Raises DialError."""
+        parts = urlsplit(self._access.base_url)
+        host, port = parts.hostname or "", parts.port or (443 if self._access.secure else 80)
+        try:
+            async with asyncio.timeout(DIALLING):
+                return await self._connected(host, port)
+        except BROKEN as error:
+            raise dial_error(host, port, error) from None
+
+    async def _connected(self, host: str, port: int) -> HttpConnection:
+        loop = asyncio.get_running_loop()
+        taken = await aiohappyeyeballs.start_connection(await self._addresses(host, port), happy_eyeballs_delay=RACE)
+        try:
+            tls = self._tls()
+            _, connection = await loop.create_connection(
+                HttpConnection, sock=taken, ssl=tls, server_hostname=None if tls is None else host
+            )
+        except BaseException:
+            taken.close()
+            raise
+        return connection
+
+    async def _addresses(self, host: str, port: int) -> list[AddrInfoType]:
+        """Where the server may be reached. Upstream: client-go's ResolverLatency."""
+        loop, started = asyncio.get_running_loop(), self._clock.monotonic()
+        try:
+            return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        finally:
+            if not _is_address(host):
+                self._observer.resolved(host, self._clock.monotonic() - started)
+
+    def _tls(self) -> ssl.SSLContext | None:
+        """What connections are secured by; None for plain HTTP."""
+        if not self._access.secure:
+            return None
+        given = self._access.ssl
+        if isinstance(given, ssl.SSLContext):
+            return given
+        if self._trusted is None:
+            self._trusted = ssl.create_default_context()
+        return self._trusted
+
+
+def _is_address(host: str) -> bool:
+    """Whether nothing has to be looked up."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,234 @@
+"""Requests by kept connections, against servers that say exactly what a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import pytest
+import trustme
+
+from kubescheduler.live.contract.rest_observer import NoRestObserver
+from kubescheduler.live.transport.api_answers import DialError
+from kubescheduler.live.transport.http_connections import HttpConnections
+from kubescheduler.live.transport.server_access import ServerAccess
+
+REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+SILENCE = b""
+"""The server closes the connection instead of an answer."""
+
+
+class ScriptedServer:
+    """Answers each request with the next of its texts; ``connections`` has the number of requests on each."""
+
+    def __init__(self, answers: list[bytes], *, closes: bool = False) -> None:
+        self.answers = answers
+        self.closes = closes
+        self.connections: list[int] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.append(0)
+        at = len(self.connections) - 1
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                self.connections[at] += 1
+                answer = self.answers.pop(0)
+                writer.write(answer)
+                if self.closes or answer == SILENCE:
+                    break
+                await writer.drain()
+        writer.close()
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    server: ScriptedServer, most: int = 4, tls: ssl.SSLContext | None = None, trust: ssl.SSLContext | None = None
+) -> AsyncIterator[HttpConnections]:
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=tls)
+    port = listening.sockets[0].getsockname()[1]
+    scheme = "http" if tls is None else "https"
+    connections = HttpConnections(ServerAccess(f"{scheme}://127.0.0.1:{port}", ssl_context=trust), most)
+    try:
+        yield connections
+    finally:
+        connections.close()
+        listening.close()
+        await asyncio.sleep(0.01)
+
+
+def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    ("answer", "closes", "code", "body"),
+    [
+        pytest.param(OK, False, 200, b"ok", id="of a length"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n3\r\n...\r\n0\r\n\r\n",
+            False,
+            200,
+            b"ok...",
+            id="in chunks",
+        ),
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\nuntil it ends", True, 200, b"until it ends", id="until the end"),
+        pytest.param(b"HTTP/1.1 204 No Content\r\n\r\n", False, 204, b"", id="nothing"),
+        pytest.param(b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" + OK, False, 200, b"ok", id="after another"),
+    ],
+)
+def test_answers(answer: bytes, closes: bool, code: int, body: bytes) -> None:
+    """However a server says where its answer ends, it is read whole."""
+
+    async def test() -> None:
+        async with connected(ScriptedServer([answer], closes=closes)) as connections:
+            got = await connections.send(REQUEST, repeatable=False)
+            assert (got.code, got.body) == (code, body)
+
+    run(test)
+
+
+def test_a_connection_is_kept() -> None:
+    """One request after the other goes by the same connection; headers are found by their usual names."""
+    server = ScriptedServer([b"HTTP/1.1 429 Slow\r\nretry-after: 3\r\nContent-Length: 0\r\n\r\n", OK, OK])
+
+    async def test() -> None:
+        async with connected(server) as connections:
+            assert (await connections.send(REQUEST, repeatable=False)).headers["Retry-After"] == "3"
+            for _ in range(2):
+                assert (await connections.send(REQUEST, repeatable=False)).headers.get("Retry-After") is None
+
+    run(test)
+    assert server.connections == [3]
+
+
+def test_a_connection_that_the_server_ends_is_not_kept() -> None:
+    """After ``Connection: close`` the next request goes by another one."""
+    server = ScriptedServer([OK.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"), OK])
+
+    async def test() -> None:
+        async with connected(server) as connections:
+            for _ in range(2):
+                assert (await connections.send(REQUEST, repeatable=False)).code == 200
+
+    run(test)
+    assert server.connections == [1, 1]
+
+
+@pytest.mark.parametrize("repeatable", [pytest.param(True, id="read"), pytest.param(False, id="write")])
+def test_a_kept_connection_that_breaks(repeatable: bool) -> None:
+    """What may be sent twice is sent again by a new connection; a write that may have been done fails."""
+    server = ScriptedServer([OK, SILENCE, OK])
+
+    async def test() -> None:
+        async with connected(server) as connections:
+            await connections.send(REQUEST, repeatable=repeatable)
+            if repeatable:
+                assert (await connections.send(REQUEST, repeatable=True)).body == b"ok"
+            else:
+                with pytest.raises(asyncio.IncompleteReadError):
+                    await connections.send(REQUEST, repeatable=False)
+
+    run(test)
+    assert server.connections == ([2, 1] if repeatable else [2])
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param(SILENCE, asyncio.IncompleteReadError, id="nothing"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nha", asyncio.IncompleteReadError, id="a half"),
+        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", ConnectionError, id="no HTTP"),
+    ],
+)
+def test_answers_that_are_none(answer: bytes, error: type[Exception]) -> None:
+    """A new connection that breaks is not tried again, whatever was sent."""
+
+    async def test() -> None:
+        async with connected(ScriptedServer([answer], closes=True)) as connections:
+            with pytest.raises(error):
+                await connections.send(REQUEST, repeatable=True)
+
+    run(test)
+
+
+def test_at_most_so_many() -> None:
+    """Requests above the limit wait for a connection that is free."""
+    server = ScriptedServer([OK] * 9)
+
+    async def test() -> None:
+        async with connected(server, most=2) as connections:
+            await asyncio.gather(*(connections.send(REQUEST, repeatable=False) for _ in range(9)))
+
+    run(test)
+    assert len(server.connections) == 2
+    assert sum(server.connections) == 9
+
+
+def test_a_request_that_is_given_up() -> None:
+    """Its connection is not used again: the answer may still come."""
+    server = ScriptedServer([b"HTTP/1.1 100 Continue\r\n\r\n", OK])
+
+    async def test() -> None:
+        async with connected(server) as connections:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(connections.send(REQUEST, repeatable=True), 0.2)
+            assert (await connections.send(REQUEST, repeatable=True)).body == b"ok"
+
+    run(test)
+    assert server.connections == [1, 1]
+
+
+@pytest.mark.parametrize("trusted", [pytest.param(True, id="trusted"), pytest.param(False, id="unknown authority")])
+def test_a_secured_connection(trusted: bool) -> None:
+    """The server's certificate has to be one of the authority that is trusted; the error is Go's."""
+    authority = trustme.CA()
+    serving, trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("127.0.0.1").configure_cert(serving)
+    if trusted:
+        authority.configure_trust(trusting)
+
+    async def test() -> None:
+        async with connected(ScriptedServer([OK]), tls=serving, trust=trusting) as connections:
+            if trusted:
+                assert (await connections.send(REQUEST, repeatable=True)).body == b"ok"
+            else:
+                with pytest.raises(DialError, match=r"^tls: failed to verify certificate: "):
+                    await connections.send(REQUEST, repeatable=True)
+
+    run(test)
+
+
+class LookedUp(NoRestObserver):
+    """The names that were looked up."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def resolved(self, name: str, seconds: float) -> None:  # noqa: ARG002
+        self.names.append(name)
+
+
+@pytest.mark.parametrize(
+    ("host", "text", "looked_up"),
+    [
+        pytest.param("nobody.invalid", "dial tcp: lookup nobody.invalid: no such host", ["nobody.invalid"], id="name"),
+        pytest.param("127.0.0.1", "dial tcp 127.0.0.1:1: connect: connection refused", [], id="address"),
+    ],
+)
+def test_where_nobody_listens(host: str, text: str, looked_up: list[str]) -> None:
+    """The error says what was tried; names are looked up, addresses are not."""
+    observer = LookedUp()
+
+    async def test() -> None:
+        connections = HttpConnections(ServerAccess(f"http://{host}:1"), 1, observer)
+        with pytest.raises(DialError) as caught:
+            await connections.send(REQUEST, repeatable=True)
+        assert str(caught.value) == text
+
+    run(test)
+    assert observer.names == looked_up
