@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import socket
 import ssl
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import aiohappyeyeballs
@@ -124,7 +125,7 @@ class HttpConnections:
             raise
         return connection
 
-    async def _addresses(self, host: str, port: int) -> list[AddrInfoType]:
+    async def _addresses(self, host: str, port: int) -> Sequence[AddrInfoType]:
         """Where the server may be reached. Upstream: client-go's ResolverLatency."""
         loop, started = asyncio.get_running_loop(), self._clock.monotonic()
         try:

@@ -209,7 +209,7 @@ class LookedUp(NoRestObserver):
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def resolved(self, name: str, seconds: float) -> None:  # noqa: ARG002
+    def resolved(self, name: str, seconds: float) -> None:
         self.names.append(name)
 
 
