@@ -174,21 +174,25 @@ def _run(
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
     import sys
+    from collections import Counter
 
     from clusterstate.manifests.documents import Item
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
     from kubescheduler.cli.terminal.failed_pods import given_up
     from kubescheduler.cli.terminal.screen import screen_of
-    from kubescheduler.core.failed_attempts import gave_up
+    from kubescheduler.core.failed_attempts import failures, gave_up
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []
+    went_on: Counter[str] = Counter()
 
     def noted(pod: Pod) -> Decision:
         decision = decide(pod)
         if gave_up(decision):
             errors.append((pod.key, decision.message))
+        elif decision.error is None:
+            went_on.update(failures(decision))
         return decision
 
     decisions = _decisions(noted, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)
@@ -202,6 +206,8 @@ def _run(
         save_cluster(save, read, inputs.pods, hosts)
     for piece in pieces:
         click.echo(piece, nl=False)
+    for text, count in went_on.items():
+        remark(f"{text} ({count} {'pod' if count == 1 else 'pods'})")
     if errors:
         return given_up(errors)
     return 0 if None not in hosts.values() else 1

@@ -303,6 +303,16 @@ def test_an_unknown_kind_is_left_out(folder: Path, schedule: Run) -> None:
     assert outcome.err == 'note: kind "Deployment" ignored (1 object): no scheduler reads it\n'
 
 
+def test_an_extender_that_is_passed_over(folder: Path, schedule: Run) -> None:
+    """The release goes on without an ignorable extender: the decision is an answer, and a note says what it lacks."""
+    extender = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter", "weight": 1, "ignorable": True}
+    (folder / "policy.json").write_text(policy(extenders=[extender])["policy.json"])
+    outcome = schedule("--pod", "pod.yaml", "--policy-config-file", "policy.json", "-o", "name")
+    assert (outcome.status, outcome.out) == (0, "default/web n1\n")
+    text = 'went on without its extender: Post "http://127.0.0.1:1/all/filter": Connection refused (1 pod)'
+    assert outcome.err == f"note: {text}\n"
+
+
 def test_an_extender_that_refuses(folder: Path, schedule: Run) -> None:
     """An extender nobody answers for gives no answer: the release's own error says why the pod has no node."""
     extender = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter", "weight": 1}
