@@ -201,8 +201,11 @@ def in_memory_1_36(failure: FailureRecord, pod: Pod) -> str:
 
 
 def fate_1_20(tried: Pod, now: Pod | None) -> Fate:  # noqa: ARG001
-    """now: the pod as the API has it, None when it is gone."""
-    return Fate.LEFT_OUT if now is None else Fate.PUT_BACK
+    """A pod that was bound after all is not tried again.
+
+    Upstream 1.4 and 1.16 read the pod to find that out; 1.20 does not look, and tries it in vain.
+    """
+    return Fate.LEFT_OUT if now is None or now.node_name else Fate.PUT_BACK
 
 
 def fate_1_36(tried: Pod, now: Pod | None) -> Fate:

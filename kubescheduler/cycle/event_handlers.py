@@ -11,6 +11,11 @@ from clusterstate.objects import Node, Pod
 from kubescheduler.cycle.cycles import Cycles
 
 
+def resource_version(pod: Pod) -> str:
+    """``metadata.resourceVersion`` of a pod whose manifest is kept, else empty."""
+    return str(((pod.manifest or {}).get("metadata") or {}).get("resourceVersion") or "")
+
+
 @attrs.frozen(eq=False)
 class EventHandlers:
     """Keeps a scheduler's cache and queue up with the cluster; called with the services' lock held.
@@ -22,9 +27,9 @@ class EventHandlers:
 
     def changed(self, old: Any, new: Any) -> None:
         """An object came (``old`` is None), changed, or went (``new`` is None)."""
-        if old is not None and old == new:
-            return
         kind = type(old if new is None else new)
+        if old is not None and old == new and (kind is not Pod or resource_version(old) == resource_version(new)):
+            return
         if kind is Pod:
             self._pod_changed(old, new)
         elif kind is Node:
@@ -43,6 +48,8 @@ class EventHandlers:
         elif old is None or not old.node_name:
             self.cycles.assumed.confirm(new)
             self.cycles.queue.assigned_pod_added(new)
+            if old is not None:
+                self.cycles.queue.bound(old)
         else:
             self.cycles.services.cache.update_pod(new)
             self.cycles.queue.assigned_pod_updated(old, new)

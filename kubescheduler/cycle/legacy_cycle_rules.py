@@ -8,10 +8,10 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_rules import (
-    Fate,
     ReleaseCycles,
     assigned_note,
     extenders_bind_1_20,
+    fate_1_20,
     no_pre_flight,
     passes_over_1_20,
 )
@@ -100,11 +100,6 @@ def own_nomination(_: FailureRecord, pod: Pod) -> str:
     return pod.nominated_node_name
 
 
-def fate_legacy(tried: Pod, now: Pod | None) -> Fate:  # noqa: ARG001
-    """The pod is read again: one that was bound after all, or is gone, is not tried again."""
-    return Fate.LEFT_OUT if now is None or now.node_name else Fate.PUT_BACK
-
-
 CYCLE_1_4 = ReleaseCycles(
     assume_fault=assume_fault_1_4,
     tries_deleted=True,
@@ -120,7 +115,7 @@ CYCLE_1_4 = ReleaseCycles(
     condition=condition_1_4,
     nominated=keep_nomination,
     in_memory=own_nomination,
-    fate=fate_legacy,
+    fate=fate_1_20,
     expires=30.0,
     expires_from_assume=True,
     stirs=False,
@@ -141,7 +136,7 @@ CYCLE_1_16 = ReleaseCycles(
     condition=condition_with_message,
     nominated=keep_nomination,
     in_memory=own_nomination,
-    fate=fate_legacy,
+    fate=fate_1_20,
     expires=30.0,
     expires_from_assume=False,
     stirs=False,

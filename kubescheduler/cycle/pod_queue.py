@@ -47,6 +47,10 @@ class PodQueue(Protocol):
         """A pending pod is gone."""
         ...
 
+    def bound(self, pod: Pod) -> None:
+        """A pending pod got its node, by this scheduler or another: it is no longer to be tried."""
+        ...
+
     def nominate(self, pod: Pod, node_name: str) -> None:
         """A pod waits for room on a node."""
         ...

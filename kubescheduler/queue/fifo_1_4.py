@@ -128,6 +128,10 @@ class FIFOQueue:
         self._active.pop(pod.key, None)
         self._waiting.remove(pod.key)
 
+    def bound(self, pod: Pod) -> None:
+        """A pod got its node: the informer of pending pods sees it go."""
+        self.delete(pod)
+
     def nominate(self, pod: Pod, node_name: str) -> None:
         """1.4 nominates nothing."""
 

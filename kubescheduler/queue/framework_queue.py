@@ -173,6 +173,10 @@ class FrameworkQueue(ABC):
 
     def delete(self, pod: Pod) -> None:
         """A pending pod is gone. One that is not in the queue is only no longer nominated."""
+        self.bound(pod)
+
+    def bound(self, pod: Pod) -> None:
+        """A pending pod got its node, by this scheduler or another."""
         self._nominations.nominate(pod, "")
         self._active.remove(pod.key)
         for heap in self._backoffs:

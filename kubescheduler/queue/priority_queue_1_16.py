@@ -161,6 +161,10 @@ class SchedulingQueue:
             self._waiting.remove(pod.key)
             self._unschedulable.pop(pod.key, None)
 
+    def bound(self, pod: Pod) -> None:
+        """A pod got its node: the handler of pending pods sees it go."""
+        self.delete(pod)
+
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Notes in memory that a pod waits for room on a node. Upstream: 1.16 UpdateNominatedPodForNode."""
         note_nomination(self._nominations, pod, node_name)
@@ -306,8 +310,25 @@ def _order(entry: QueuedPod) -> Rank:
 
 
 def changes_more_than_status(old: Pod, new: Pod) -> bool:
-    """Whether an update touches more than status, resourceVersion and generation. Upstream: 1.16 isPodUpdated."""
-    return (old.metadata, old.spec, old.node_name) != (new.metadata, new.spec, new.node_name)
+    """Whether an update touches more than status, resourceVersion and generation.
+
+    Where both manifests are kept, all that they say counts: finalizers too, and managedFields, which an API server
+    since 1.18 changes with every write, so that a status which the scheduler wrote has the pod tried again at once.
+    Upstream: 1.16 and 1.20 isPodUpdated.
+    """
+    if (old.metadata, old.spec, old.node_name) != (new.metadata, new.spec, new.node_name):
+        return True
+    return None not in (old.manifest, new.manifest) and _stripped(old) != _stripped(new)
+
+
+def _stripped(pod: Pod) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the manifest, its metadata) without what does not count as an update."""
+    manifest = pod.manifest or {}
+    metadata = manifest.get("metadata") or {}
+    return (
+        {key: value for key, value in manifest.items() if key not in ("metadata", "status")},
+        {key: value for key, value in metadata.items() if key not in ("resourceVersion", "generation")},
+    )
 
 
 def is_pending(obj: Any) -> TypeGuard[Pod]:

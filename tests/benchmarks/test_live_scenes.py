@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.live_scenes import Record, compare_records, main
+from benchmarks.live_scenes import compare_records, main
+from benchmarks.scene_requests import Record
 
 BINDING = {"kind": "Binding", "metadata": {"name": "p", "uid": "6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11"}}
 CONDITION = {"type": "PodScheduled", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 PODS, EVENTS = "/api/v1/namespaces/default/pods", "/apis/events.k8s.io/v1/namespaces/default/events"
 
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
+DELETING = "skip schedule deleting pod: default/p"
+IN_CACHE = "pod 6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11 is in the cache, so can't be assumed"
 SAID, POD = {"type": "Normal", "reason": "Scheduled"}, {"kind": "Pod", "name": "p"}
 
 
@@ -39,6 +43,14 @@ def event(name: str, note: str) -> Record:
     )
 
 
+def failed(note: str) -> Record:
+    return asked("POST", EVENTS, {"type": "Warning", "reason": "FailedScheduling", "regarding": POD, "note": note})
+
+
+def refused(message: str) -> Record:
+    return asked("PUT", f"{PODS}/p/status", {"status": {"conditions": [{**CONDITION, "message": message}]}}, 409)
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -60,6 +72,10 @@ def event(name: str, note: str) -> Record:
             [asked("POST", EVENTS, {**SAID, "regarding": POD, "note": "m"}, 422)],
             id="event API",
         ),
+        pytest.param([], [asked("GET", f"{PODS}/p")], id="a read of a single pod"),
+        pytest.param([], [failed(DELETING)], id="a pod that is being deleted"),
+        pytest.param([], [failed(IN_CACHE), refused(IN_CACHE)], id="put back twice"),
+        pytest.param([asked("PUT", LEASE, {}, 200), bound("n1")], [asked("PUT", LEASE, {}, 500)], id="no lock"),
     ],
 )
 def test_tolerated_differences(ours: list[Record], theirs: list[Record]) -> None:
@@ -77,6 +93,8 @@ def test_tolerated_differences(ours: list[Record], theirs: list[Record]) -> None
         pytest.param([event("p.18ea4ca4185e424e", "x")], [event("p.18ea4ca4185e424e", "y")], id="a note"),
         pytest.param([asked("GET", "/api/v1/pods?limit=500")], [asked("GET", "/api/v1/pods")], id="a query"),
         pytest.param([asked("DELETE", "/x", {"a": None})], [asked("DELETE", "/x", {})], id="a member"),
+        pytest.param([failed(IN_CACHE)], [], id="put back twice by ours"),
+        pytest.param([asked("DELETE", f"{PODS}/p", {})], [], id="a deletion of a single pod"),
     ],
 )
 def test_everything_else_is_found(ours: list[Record], theirs: list[Record]) -> None:
@@ -86,6 +104,45 @@ def test_everything_else_is_found(ours: list[Record], theirs: list[Record]) -> N
     assert (len(found.ours), len(found.theirs)) == (len(ours), len(theirs))
 
 
+def at(record: Record, scene: str, t: float) -> Record:
+    return {**record, "scene": scene, "t": t}
+
+
+@pytest.mark.parametrize(("t", "agree"), [(5.2, True), (6.0, False)], ids=["at once", "later"])
+def test_what_comes_as_a_scene_begins(t: float, agree: bool) -> None:
+    """It may belong to the scene before; what comes later does not."""
+    ours = [at(asked("GET", "/a"), "one", 1.0), at(asked("GET", "/b"), "two", 5.0), at(bound("n1"), "two", t)]
+    theirs = [at(asked("GET", "/a"), "one", 1.0), at(bound("n1"), "one", 4.9), at(asked("GET", "/b"), "two", 5.0)]
+    assert {found.agrees for found in compare_records(ours, theirs)} == {agree}
+    assert {found.agrees for found in compare_records(theirs, ours)} == {agree}
+
+
+def test_pods_of_scenes_that_only_one_has() -> None:
+    """What is said of them later is not compared."""
+    start, late = asked("GET", "/a"), asked("GET", "/b", scene="late")
+    stranger = [at(bound("n1"), "only theirs", 2.0), at(failed("no"), "late", 3.0)]
+    assert all(found.agrees for found in compare_records([start, late], [start, *stranger, late]))
+    known = [at(bound("n1"), "one", 2.0), at(failed("no"), "late", 3.0)]
+    differing = compare_records([start, late], [start, *known, late])
+    assert [found.agrees for found in differing] == [False, False]
+
+
+def test_deletions_while_pods_are_tried() -> None:
+    """In the scene that deletes everything only what is read is compared."""
+    ours, theirs = at(bound("n1"), "clean", 1.0), at(bound("n1", code=404), "clean", 1.0)
+    read = at(asked("GET", "/api/v1/pods"), "clean", 1.0)
+    assert [found.agrees for found in compare_records([ours, read], [theirs, read])] == [True]
+    assert [found.agrees for found in compare_records([ours, read], [theirs])] == [False]
+
+
+def test_a_preemptor_between_its_victims() -> None:
+    """Whether it is tried before the second one ends is not compared; that it is bound is."""
+    start, placed = at(asked("GET", "/a"), "victims end", 1.0), at(bound("n1"), "victims end", 2.0)
+    patch = at(asked("PATCH", f"{EVENTS}/high.18ea4ca4185e424e", {"series": {"count": 2}}), "victims end", 1.0)
+    assert [found.agrees for found in compare_records([start, placed], [start, patch, placed])] == [True]
+    assert [found.agrees for found in compare_records([start, patch], [start, patch, placed])] == [False]
+
+
 def test_the_command(tmp_path: Path) -> None:
     """One line a scene; the status says whether anything differs. Records may be gzipped."""
     ours, theirs = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl.gz"
@@ -93,7 +150,8 @@ def test_the_command(tmp_path: Path) -> None:
     with gzip.open(theirs, "wt") as file:
         file.write(json.dumps(bound("n2")) + "\n")
     same = CliRunner().invoke(main, [str(ours), str(theirs)])
-    assert (same.exit_code, same.output.split()) == (0, ["same", "1", "one"])
+    lines = [line.split() for line in same.output.splitlines()]
+    assert (same.exit_code, lines) == (0, [["same", "1", "one"], ["1", "of", "1", "scenes", "agree"]])
     ours.write_text(json.dumps(bound("n1", code=500)) + "\n")
     differs = CliRunner().invoke(main, [str(ours), str(theirs)])
     assert differs.exit_code == 1

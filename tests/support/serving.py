@@ -20,7 +20,8 @@ import trustme
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import SystemClock
-from kubescheduler.live.logs.log_lines import LogLine
+from kubescheduler.live.informers.server_outage import ServerOutages
+from kubescheduler.live.logs.log_lines import LogLine, error_line
 from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
@@ -164,6 +165,7 @@ def serving(
         is_stopping=lambda: served.health.stopping,
         has_read=lambda: served.health.read,
         log=put,
+        outages=ServerOutages(SystemClock(), lambda text: put(error_line(text)), log.append),
         keep=clients.append,
         clock=SystemClock(),
         rng=random.Random(1),

@@ -18,6 +18,7 @@ from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.informers import Informers
+from kubescheduler.live.informers.server_outage import ServerOutages
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
@@ -64,6 +65,8 @@ class DryRunProcess:
         self._settings = settings
         self._says = says
         self._clock = SystemClock() if clock is None else clock
+        self.outages = ServerOutages(self._clock, says, says)
+        """What is logged when a server does not answer."""
         self.inbox = Inbox()
         """What informers have read."""
         self.shadow = shadow(self.inbox, self._clock)
@@ -114,7 +117,8 @@ class DryRunProcess:
 
     def _watch(self, client: ApiClient, io: IoThread) -> None:
         rules, clock, rng = self._settings.rules, self._clock, random.Random()
-        informers = Informers(client, io, rules, self._deliver, trouble=self._says, clock=clock, rng=rng)
+        outage = self.outages.of(client.access.base_url)
+        informers = Informers(client, io, rules, self._deliver, outage=outage, clock=clock, rng=rng)
         informers.start()
         threading.Thread(target=self._begin, args=(informers,), name="start-up", daemon=True).start()
         try:

@@ -14,6 +14,7 @@ from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.raw_objects import RawObjects
 from kubescheduler.live.informers.reflector import Reflector
+from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.informers.stored_objects import StoredObjects
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
@@ -22,7 +23,7 @@ from kubescheduler.live.transport.io_thread import IoThread
 class Informers:
     """Reads and watches every kind that a release reads.
 
-    deliver: gets the changes of each kind in order, on the I/O thread. trouble: told what went wrong.
+    deliver: gets the changes of each kind in order, on the I/O thread. outage: logs what goes wrong.
     prepare: the defaults that the release's own decoder fills in.
     """
 
@@ -33,7 +34,7 @@ class Informers:
         rules: InformerRules,
         deliver: Callable[[list[ObjectChange]], None],
         *,
-        trouble: Callable[[str], None],
+        outage: ServerOutage,
         prepare: Prepare | None = None,
         clock: WallClock | None = None,
         rng: random.Random | None = None,
@@ -52,13 +53,13 @@ class Informers:
             Reflector(
                 client,
                 kind,
-                RawObjects(kind.kind, decoder, trouble),
+                RawObjects(kind.kind, decoder, outage.trouble),
                 self.stores[kind.kind],
                 rules,
                 used_clock,
                 used_rng,
                 partial(self._take, kind.kind),
-                trouble,
+                outage,
             )
             for kind in rules.kinds
         ]

@@ -19,6 +19,7 @@ from kubescheduler.live.informers.raw_objects import (
     parse_name,
     parse_status,
 )
+from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, Query
@@ -35,6 +36,10 @@ class ExpiredError(Exception):
     """The version that is asked for is too old."""
 
 
+class CutError(Exception):
+    """A watch broke as soon as it was opened; what is asked next will tell whether the server is there."""
+
+
 @attrs.define(eq=False)
 class Reflector:
     """Keeps ``store`` as the API server has it, and reports each change to ``deliver``; for the I/O thread."""
@@ -48,8 +53,8 @@ class Reflector:
     rng: random.Random
     deliver: Callable[[list[ObjectChange]], None]
     """Gets the changes in order. The first call has everything that there is, and may be empty."""
-    trouble: Callable[[str], None]
-    """Told what went wrong, in upstream's words."""
+    outage: ServerOutage
+    """Logs what went wrong, in upstream's words."""
     version: str = ""
     """The resourceVersion up to which everything is known."""
     listed: bool = False
@@ -72,13 +77,15 @@ class Reflector:
                 await self._read_and_watch(pauses.next)
             except ExpiredError:
                 self._whole = self.rules.asks_newest_when_expired
+            except CutError:
+                pass
             except ApiError as error:
                 if error.code == 404 and self._path + 1 < len(self.kind.paths):
                     self._path += 1
                     continue
                 if is_expired(error):
                     self._whole = self.rules.asks_newest_when_expired
-                self.trouble(self.rules.trouble(self.kind.kind, str(error)))
+                self._failed(error)
             await self.clock.sleep(pauses.next())
 
     async def _read_and_watch(self, pause: Callable[[], float]) -> None:
@@ -93,7 +100,12 @@ class Reflector:
             except ApiError as error:
                 if not self.rules.watches_again(error):
                     raise
+                if error.unanswered:
+                    self._failed(error)
                 await self.clock.sleep(pause())
+
+    def _failed(self, error: ApiError) -> None:
+        self.outage.failed(error, self.rules.trouble(self.kind.kind, str(error)))
 
     # --- reading everything --------------------------------------------------------------------
 
@@ -107,6 +119,7 @@ class Reflector:
                 query.append(("resourceVersion", version))
             try:
                 answer = await self.client.request("GET", self.path, query)
+                self.outage.answered()
                 page = parse_list(answer.body)
             except msgspec.DecodeError as error:
                 raise ApiError(f"the server's list is not readable: {error}") from None
@@ -132,6 +145,7 @@ class Reflector:
         told = False
         try:
             async with self.client.watch(self.path, [*query, *times], seconds + GRACE) as batches:
+                self.outage.answered()
                 async for lines in batches:
                     rest = lines if told else self._initial(lines, found)
                     if rest is not None:
@@ -176,17 +190,21 @@ class Reflector:
         started, before = self.clock.monotonic(), self.version
         seconds, times = self._times()
         query = [("allowWatchBookmarks", "true"), *self._selector(), ("resourceVersion", self.version), *times]
-        seen = opened = False
+        seen = opened = cut = False
         try:
             async with self.client.watch(self.path, query, seconds + GRACE) as batches:
                 opened = True
+                self.outage.answered()
                 async for lines in batches:
                     seen = True
                     self._take_in(lines)
         except ApiError as error:
             if not (opened and is_cut(error)):
                 raise
+            cut = True
         if not seen and self.version == before and self.clock.monotonic() - started < 1.0:
+            if cut:
+                raise CutError
             raise ApiError(
                 f"very short watch: {self.kind.kind}: Unexpected watch close - "
                 "watch lasted less than a second and no items received"

@@ -24,7 +24,8 @@ class ListedServer:
     """Which cluster is read, and how gently."""
 
     kubeconfig: str = ""
-    """A file's path; empty: as kubectl finds it, and else as the service account of the pod we run in."""
+    """A file's path; empty: as kubectl finds it, else as the service account of the pod we run in, else where
+    KUBERNETES_MASTER says."""
     context: str | None = None
     """Of the kubeconfig; None: its current one."""
     limits: Limits = attrs.field(factory=Limits)
@@ -34,7 +35,7 @@ class ListedServer:
         """The server and the credentials for it. Raises ConfigError."""
         path = self.kubeconfig or _default_kubeconfig(environment)
         if not path and self.context is None:
-            return await ServerAccess.in_cluster()
+            return await ServerAccess.unnamed(environment)
         if os.pathsep in path:
             several = KubeconfigAccess(path, self.context, "")
             await several.load()

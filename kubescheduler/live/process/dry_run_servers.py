@@ -34,6 +34,7 @@ def dry_run_servers(
         is_stopping=lambda: process.shadow.is_stopping,
         has_read=lambda: process.shadow.has_begun,
         log=log,
+        outages=process.outages,
         keep=process.clients.append,
         clock=SystemClock(),
         rng=random.Random(),

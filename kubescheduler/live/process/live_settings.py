@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import attrs
 
 from kubescheduler.engine.engines import Engine
@@ -17,7 +19,8 @@ class ServerSettings:
     """How the API server is reached."""
 
     kubeconfig: str = ""
-    """A file's path; empty: as the service account of the pod we run in, unless ``master`` says where."""
+    """A file's path; empty: as the service account of the pod we run in, unless ``master`` says where; for want of that
+    too, where KUBERNETES_MASTER says."""
     context: str | None = None
     """Of the kubeconfig; None: its current one."""
     master: str = ""
@@ -33,7 +36,7 @@ class ServerSettings:
             return await ServerAccess.from_kubeconfig(self.kubeconfig, self.context, self.master)
         if self.master:
             return ServerAccess(self.master)
-        return await ServerAccess.in_cluster()
+        return await ServerAccess.unnamed(os.environ)
 
 
 @attrs.frozen(eq=False)

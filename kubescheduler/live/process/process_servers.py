@@ -10,7 +10,8 @@ import attrs
 
 from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.logs.log_lines import LogLine, error_line
+from kubescheduler.live.informers.server_outage import ServerOutages
+from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.trust_watch import watch_trust
@@ -41,6 +42,8 @@ class ServedProcess:
     """Whether everything that was there at the start is taken in."""
     log: Callable[[LogLine], None]
     """Writes a line."""
+    outages: ServerOutages
+    """What is logged when a server does not answer."""
     keep: Callable[[ApiClient], None]
     """Gets each client that is made, to close it in the end."""
     clock: WallClock
@@ -76,10 +79,8 @@ def process_servers(settings: LiveSettings, serving: ServingSettings, process: S
         return made
 
     def watch(source: ApiClient, changed: Callable[[Data], None]) -> Coroutine[Any, Any, None]:
-        def trouble(text: str) -> None:
-            process.log(error_line(text))
-
-        return watch_trust(source, changed, release.informers, trouble, process.clock, process.rng)
+        outage = process.outages.of(source.access.base_url)
+        return watch_trust(source, changed, release.informers, outage, process.clock, process.rng)
 
     parts = ServedParts(
         release.name,

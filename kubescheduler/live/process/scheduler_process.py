@@ -16,12 +16,14 @@ import attrs
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, KubeSchedulerError
 from clusterstate.objects import Pod
+from kubescheduler.cycle.event_handlers import resource_version
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.driving.live_scheduler import LiveScheduler, Surroundings
 from kubescheduler.live.driving.process_time import ProcessTime
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informers import Informers
+from kubescheduler.live.informers.server_outage import ServerOutages
 from kubescheduler.live.leadership.elector import LeaderElector
 from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
@@ -71,6 +73,7 @@ class SchedulerProcess:
         self._log = log
         self._clock = SystemClock() if clock is None else clock
         self._rng = random.Random() if rng is None else rng
+        self._outages = ServerOutages(self._clock, log.error, log.info)
         self._rest: RestObserver = NoRestObserver()
         self.metrics = ProcessMetrics(settings.release.metrics, settings.metrics, log.error)
         self._io = IoThread()
@@ -179,7 +182,7 @@ class SchedulerProcess:
             self._io,
             release.informers,
             self.inbox.put,
-            trouble=self._log.error,
+            outage=self._outages.of(self.access.base_url),
             clock=self._clock,
             rng=self._rng,
         )
@@ -284,6 +287,7 @@ class SchedulerProcess:
             is_stopping=self._stopping.is_set,
             has_read=lambda: hasattr(self, "scheduler") and self.scheduler.caught_up.is_set(),
             log=self._log.put,
+            outages=self._outages,
             keep=self._clients.append,
             clock=self._clock,
             rng=self._rng,
@@ -347,9 +351,9 @@ class SchedulerProcess:
 
     def _version_of(self, pod: Pod) -> str:
         """The resourceVersion of a pod as it was seen, or as it is known by now."""
-        version = ((pod.manifest or {}).get("metadata") or {}).get("resourceVersion")
+        version = resource_version(pod)
         if version:
-            return str(version)
+            return version
         stored = self.informers.stores["Pod"].get(pod.metadata.namespace, pod.metadata.name)
         return "" if stored is None else stored.version
 

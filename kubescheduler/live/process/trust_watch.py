@@ -15,6 +15,7 @@ from kubescheduler.live.informers.informer_kinds import InformerKind
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.raw_objects import RawObjects, parse_name
 from kubescheduler.live.informers.reflector import Reflector
+from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
 from kubescheduler.live.serving.authentication_config import COLLECTION, NAME, Data, data_of
 from kubescheduler.live.transport.api_client import ApiClient
@@ -26,7 +27,7 @@ async def watch_trust(
     client: ApiClient,
     changed: Callable[[Data], None],
     rules: InformerRules,
-    trouble: Callable[[str], None],
+    outage: ServerOutage,
     clock: WallClock,
     rng: random.Random,
 ) -> None:
@@ -40,9 +41,9 @@ async def watch_trust(
             if change.new is not None:
                 changed(change.new)
 
-    objects = ConfigMapData("ConfigMap", Decoder(), trouble)
+    objects = ConfigMapData("ConfigMap", Decoder(), outage.trouble)
     store = StoredObjects("ConfigMap")
-    await Reflector(client, KIND, objects, store, rules, clock, rng, deliver, trouble).run()
+    await Reflector(client, KIND, objects, store, rules, clock, rng, deliver, outage).run()
 
 
 class ConfigMapData(RawObjects):

@@ -39,15 +39,25 @@ REFUSED = "connect: connection refused"
 class ApiError(SchedulingError):
     """The API server refused a request, or did not answer it; the text is client-go's."""
 
-    def __init__(self, message: str, code: int = 0, reason: str = "", details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        code: int = 0,
+        reason: str = "",
+        details: Mapping[str, Any] | None = None,
+        *,
+        unanswered: bool = False,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
-        """The HTTP status; 0 when there was no answer."""
+        """The HTTP status; 0 when there was no answer, or one that cannot be read."""
         self.reason = reason
         """Of the Status, as NotFound or Conflict; empty when there was no answer."""
         self.details = details or {}
         """Of the Status."""
+        self.unanswered = unanswered
+        """Whether the server could not be reached, or did not answer in time."""
 
     @property
     def refused(self) -> bool:
@@ -96,7 +106,7 @@ def error_of(code: int, body: bytes) -> ApiError:
 
 def transport_error(method: str, url: str, error: BaseException) -> ApiError:
     """The error of a request that got no answer. Upstream: net/http's url.Error."""
-    return ApiError(f"{method.capitalize()} {go_quote(url)}: {_cause(error)}")
+    return ApiError(f"{method.capitalize()} {go_quote(url)}: {_cause(error)}", unanswered=True)
 
 
 def _cause(error: BaseException) -> str:

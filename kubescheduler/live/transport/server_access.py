@@ -6,6 +6,7 @@ import logging
 import os
 import ssl
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +23,9 @@ UNREADABLE = (yaml.YAMLError, OSError, ValueError, KeyError, TypeError, Attribut
 
 NO_CONFIGURATION = "invalid configuration: no configuration has been provided"
 """Upstream's text when neither a kubeconfig, a server nor a service account is there."""
+
+MASTER_VARIABLE = "KUBERNETES_MASTER"
+"""The environment variable with the address of a server, for want of anything else."""
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -80,6 +84,20 @@ class ServerAccess:
             raise ConfigError(NO_CONFIGURATION)
         name = f"[{host}]" if ":" in host else host
         return ServiceAccountAccess(f"https://{name}:{port}", folder)
+
+    @classmethod
+    async def unnamed(cls, environment: Mapping[str, str]) -> ServerAccess:
+        """Where no kubeconfig and no server is named: the cluster that we run in, else what KUBERNETES_MASTER says.
+
+        Raises ConfigError where there is neither. Upstream: client-go's ClusterDefaults, which kubectl goes by.
+        """
+        try:
+            return await cls.in_cluster()
+        except ConfigError:
+            master = environment.get(MASTER_VARIABLE, "")
+            if not master:
+                raise
+            return cls(master)
 
 
 class ServiceAccountAccess(ServerAccess):

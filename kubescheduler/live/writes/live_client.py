@@ -127,7 +127,7 @@ class LiveClient:
 
     async def _write_tried(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the last try failed."""
-        if self._rules.reads_first:
+        if self._rules.reads_first(status):
             pod = attrs.evolve(pod, manifest=(await self._api.request("GET", _path(pod))).document())
         write = self._rules.status(pod, status, self._now())
         if write is None:

@@ -29,8 +29,8 @@ class WriteRules:
 
     status: Callable[[Pod, Mapping[str, Any], str], StatusWrite | None]
     """Of (pod, members of its status, now): the request; None: nothing changes."""
-    reads_first: bool
-    """Whether a status is written onto the pod as the server has it now."""
+    reads_first: Callable[[Mapping[str, Any]], bool]
+    """Of the members of a status: whether they are written onto the pod as it is now, not as it was tried."""
     binding_metadata: Mapping[str, Any]
     """What stands in a Binding's metadata besides name, namespace and uid."""
     retry_pauses: tuple[float, ...]
@@ -40,8 +40,11 @@ class WriteRules:
 
 
 def put_1_16(pod: Pod, status: Mapping[str, Any], now: str) -> StatusWrite | None:
-    """The whole pod; nothing where nothing changes."""
-    if not two_way_diff(pod, status, now):
+    """The whole pod with its resourceVersion, so that a pod which has changed since is left as it is (409).
+
+    Nothing where nothing changes; only a preemptor's node is written whatever the pod has.
+    """
+    if not nominates(status) and not two_way_diff(pod, status, now):
         return None
     return StatusWrite("PUT", JSON, whole_pod(pod, status, now))
 
@@ -64,11 +67,21 @@ def never(_: ApiError) -> bool:
     return False
 
 
+def nominates(status: Mapping[str, Any]) -> bool:
+    """Whether a pod gets a nominated node: 1.16 reads the preemptor again before that. Upstream: GetUpdatedPod."""
+    return bool(status.get("nominatedNodeName"))
+
+
+def never_reads(_: Mapping[str, Any]) -> bool:
+    """Patches need nothing but what changes."""
+    return False
+
+
 def passing(error: ApiError) -> bool:
     """Conflicts, and a server that is in trouble or not there."""
     return error.code in (409, 500, 503) or error.refused
 
 
-RULES_1_16 = WriteRules(put_1_16, True, {"creationTimestamp": None}, (), never)
-RULES_1_20 = WriteRules(patch_1_20, False, {"creationTimestamp": None}, (), never)
-RULES_1_36 = WriteRules(patch_1_36, False, {}, (0.01, 0.05, 0.25), passing)
+RULES_1_16 = WriteRules(put_1_16, nominates, {"creationTimestamp": None}, (), never)
+RULES_1_20 = WriteRules(patch_1_20, never_reads, {"creationTimestamp": None}, (), never)
+RULES_1_36 = WriteRules(patch_1_36, never_reads, {}, (0.01, 0.05, 0.25), passing)

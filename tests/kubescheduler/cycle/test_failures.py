@@ -202,13 +202,13 @@ def test_the_nominators_memory(name: str | None, own: str, old: str, new: str) -
     [
         (None, Fate.LEFT_OUT, Fate.LEFT_OUT),
         (POD, Fate.PUT_BACK, Fate.PUT_BACK),
-        (POD.on("n1"), Fate.PUT_BACK, Fate.LEFT_OUT),
+        (POD.on("n1"), Fate.LEFT_OUT, Fate.LEFT_OUT),
         (make_pod(namespace="other"), Fate.PUT_BACK, Fate.ANOTHER_ONE),
     ],
     ids=["gone", "same", "bound", "another uid"],
 )
 def test_fates(now: Any, old: Fate, new: Fate) -> None:
-    """1.36 looks at what the pod has become."""
+    """A pod that is gone or bound is not tried again; 1.36 also looks whether it is the same one."""
     assert fate_1_20(POD, now) is old
     assert fate_1_36(POD, now) is new
 

@@ -411,6 +411,15 @@ def test_a_nomination_that_ends_has_less_important_pods_tried() -> None:
     assert sorted(setting.popped()) == ["low", "same"]
 
 
+def test_a_nominated_pod_that_is_bound_has_no_others_tried() -> None:
+    """It takes the room itself."""
+    setting = Setting("1.36")
+    nominated = make_pod("nominated", priority=5, nominated="n1")
+    setting.add_and_fail(make_pod("low"), nominated)
+    setting.queue.bound(nominated)
+    assert (setting.queue.sizes, setting.cache.nominated()) == ((0, 0, 1), {})
+
+
 # --- time that passes at once ----------------------------------------------------------------
 
 

@@ -27,7 +27,7 @@ from clusterstate.objects import (
 from kubescheduler.queue.backoff import BackoffRecords, backoff_seconds
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.move_requests import node_update_moves, storage_class_moves, wants_to_be_near
-from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue, queue_order
+from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue, changes_more_than_status, queue_order
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 
@@ -256,6 +256,30 @@ def test_updates(state: str, labelled: bool, active: bool) -> None:
     assert setting.queue.pending() == [new]
     assert (setting.pop() == new) is active
     assert [pod.key for pod in setting.cache.nominated()["n1"]] == [new.key]
+
+
+def manifest(**changed: Any) -> dict[str, Any]:
+    """A pod's, with other metadata."""
+    metadata = {"name": "a", "resourceVersion": "1", "generation": 1, "managedFields": [], **changed}
+    return {"metadata": metadata, "spec": {}, "status": {"conditions": sorted(changed)}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "more"),
+    [
+        pytest.param({}, False, id="nothing"),
+        pytest.param({"resourceVersion": "2", "generation": 2}, False, id="version, generation, status"),
+        pytest.param({"managedFields": [{"manager": "kube-scheduler"}]}, True, id="managedFields"),
+        pytest.param({"finalizers": ["example.com/a"]}, True, id="finalizers"),
+    ],
+)
+def test_manifests_count_as_updates(changed: dict[str, Any], more: bool) -> None:
+    """All that a manifest says but its status, version and generation, where both are kept."""
+    pod = make_pod("a")
+    old, new = (attrs.evolve(pod, manifest=said) for said in (manifest(), manifest(**changed)))
+    assert changes_more_than_status(old, new) is more
+    assert not changes_more_than_status(pod, new)
+    assert not changes_more_than_status(old, pod)
 
 
 def test_an_update_of_an_unknown_pod_adds_it() -> None:

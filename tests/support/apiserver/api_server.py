@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from aiohttp import web
 
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver.front_server import FrontServer
+from tests.support.apiserver.managed_fields import take_over
 from tests.support.apiserver.patching import merged
 from tests.support.apiserver.selecting import selects
 from tests.support.apiserver.storage import Document, StatusError, Storage
@@ -119,6 +121,7 @@ class ApiServer(FrontServer):
         self, request: web.Request, path: str, namespace: str, name: str, part: str, body: Any
     ) -> web.StreamResponse:
         storage = self.storage
+        manager = request.headers.get("User-Agent", "").partition("/")[0]
         match request.method, part:
             case "GET", "":
                 return web.json_response(storage.get(path, namespace, name))
@@ -126,11 +129,16 @@ class ApiServer(FrontServer):
                 self._bind(path, namespace, name, body)
                 return web.json_response({"kind": "Status", "apiVersion": "v1", "status": "Success"}, status=201)
             case "PUT", ("" | "status"):
-                return web.json_response(storage.replace(path, namespace, name, body))
+                before = storage.get(path, namespace, name)
+                after = body if not part else {**before, "metadata": body["metadata"], "status": body.get("status", {})}
+                take_over(before, after, manager, part)
+                return web.json_response(storage.replace(path, namespace, name, after))
             case "PATCH", ("" | "status"):
 
                 def edit(obj: Document) -> None:
+                    before = copy.deepcopy(obj)
                     obj.update(merged(obj, body))
+                    take_over(before, obj, manager, part)
 
                 return web.json_response(storage.change(path, namespace, name, edit))
             case "DELETE", "":

@@ -144,8 +144,9 @@ class Storage:
     ) -> Document:
         after = copy.deepcopy(obj)
         if before is not None:
-            for kept in ("uid", "creationTimestamp"):
-                after["metadata"].setdefault(kept, before["metadata"][kept])
+            for kept in ("namespace", "uid", "creationTimestamp"):
+                if kept in before["metadata"]:
+                    after["metadata"].setdefault(kept, before["metadata"][kept])
         self._objects.setdefault(path, {})[namespace, name] = after
         self._happened(type_, path, before, after)
         return after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from aiohttp import web
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informer_rules import RULES_1_16, RULES_1_20, RULES_1_36, InformerRules
 from kubescheduler.live.informers.informers import Informers
+from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
@@ -40,9 +42,9 @@ class Reading:
     def __init__(self, api: ApiClient, io: IoThread, rules: InformerRules) -> None:
         self.inbox = Inbox()
         self.troubles: list[str] = []
-        self.informers = Informers(
-            api, io, rules, self.inbox.put, trouble=self.troubles.append, clock=HastyClock(), rng=random.Random(1)
-        )
+        clock = HastyClock()
+        outage = ServerOutage(clock, self.troubles.append, self.troubles.append)
+        self.informers = Informers(api, io, rules, self.inbox.put, outage=outage, clock=clock, rng=random.Random(1))
         self.known: dict[tuple[str, str], str] = {}
         """(kind, name) → uid, as the changes say."""
         self.order: list[str] = []
@@ -178,6 +180,38 @@ def test_a_server_that_restarts(io: IoThread, api: ApiClient, api_server: FrontS
         assert "-a" not in found.order
 
 
+@RULES
+def test_an_outage_is_logged_once(io: IoThread, api: ApiClient, api_server: FrontServer, rules: InformerRules) -> None:
+    """Not by every informer at every try; and once more when the server is back. While it ends it may answer again."""
+    with reading(api, io, rules) as found:
+        port = int(api_server.url.rpartition(":")[2])
+        api_server.stop()
+        found.until(lambda: bool(found.troubles))
+        io.wait(asyncio.sleep(0.5))
+        assert found.troubles[-1].startswith("The API server cannot be reached; asking it again until it answers: Get ")
+        api_server.start(port)
+        found.until(lambda: found.troubles[-1].startswith("The API server answers again, after "))
+        api_server.storage.create(PODS, "default", a_pod("a"))
+        found.until(lambda: found.pods == {"a"})
+    assert len(found.troubles) in (2, 4)
+
+
+@RULES
+def test_a_kind_that_is_refused(io: IoThread, api: ApiClient, api_server: FrontServer, rules: InformerRules) -> None:
+    """What the server says of a single kind is logged at every try, beside all outages."""
+    refused = api_server.faults
+    refused.append(forbids(NODES))
+    found = Reading(api, io, rules)
+    found.informers.start()
+    try:
+        found.until(lambda: len(found.troubles) >= 3)
+        refused.clear()
+        assert found.informers.synced.wait(SECONDS)
+    finally:
+        found.informers.stop()
+    assert set(found.troubles) == {rules.trouble("Node", "the server does not allow access to the requested resource")}
+
+
 def test_a_server_without_watch_list(io: IoThread, api: ApiClient, api_server: FrontServer) -> None:
     """1.36 lists page by page where streams are refused."""
     for number in range(1200):
@@ -205,6 +239,15 @@ def test_an_unreadable_object(io: IoThread, api: ApiClient, api_server: FrontSer
         assert ("Node", "good") in found.known
         assert ("Node", "bad") not in found.known
         assert any("bad" in text and "cpu" in text for text in found.troubles)
+
+
+def forbids(path: str) -> Callable[[web.Request], Any]:
+    """A fault: nobody may read a collection."""
+
+    async def answer(request: web.Request) -> web.Response | None:
+        return web.Response(status=403) if request.path == path else None
+
+    return answer
 
 
 def refuses(code: int) -> Callable[[web.Request], Any]:

@@ -14,6 +14,7 @@ import trustme
 import yaml
 
 from clusterstate.errors import ConfigError
+from kubescheduler.live.process.live_settings import ServerSettings
 from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
 from tests.support import own_loop
 
@@ -158,6 +159,23 @@ def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         own_loop.run(ServerAccess.from_kubeconfig(f"{tmp_path}/no"))
     with pytest.raises(ConfigError, match=f"^{NO_CONFIGURATION}$"):
         own_loop.run(ServerAccess.in_cluster(tmp_path))
+
+
+def test_kubernetes_master() -> None:
+    """It says where the server is when nothing else does; without it there is no configuration."""
+    access = own_loop.run(ServerAccess.unnamed({"KUBERNETES_MASTER": "http://there:8080"}))
+    assert (access.base_url, headers(access)) == ("http://there:8080", {})
+    with pytest.raises(ConfigError, match=f"^{NO_CONFIGURATION}$"):
+        own_loop.run(ServerAccess.unnamed({"KUBERNETES_MASTER": ""}))
+
+
+def test_a_named_server_goes_before_kubernetes_master(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A kubeconfig and --master do."""
+    monkeypatch.setenv("KUBERNETES_MASTER", "http://elsewhere:8080")
+    path = kubeconfig(tmp_path, {}, "http://here:8080")
+    settings = (ServerSettings(kubeconfig=path), ServerSettings(master="http://here:8080"))
+    assert {own_loop.run(setting.access()).base_url for setting in settings} == {"http://here:8080"}
+    assert own_loop.run(ServerSettings().access()).base_url == "http://elsewhere:8080"
 
 
 @pytest.mark.parametrize("text", [pytest.param("", id="empty"), pytest.param("- a\n", id="a list")])
