@@ -351,11 +351,8 @@ class SchedulerProcess:
 
     def _version_of(self, pod: Pod) -> str:
         """The resourceVersion of a pod as it was seen, or as it is known by now."""
-        version = resource_version(pod)
-        if version:
-            return version
         stored = self.informers.stores["Pod"].get(pod.metadata.namespace, pod.metadata.name)
-        return "" if stored is None else stored.version
+        return resource_version(pod) or ("" if stored is None else stored.version)
 
     # --- leadership ------------------------------------------------------------------------------
 
