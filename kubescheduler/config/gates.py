@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap
-
-Stage = Literal["alpha", "beta", "GA"]
+from kubescheduler.config.gate_records import Gate, Stage
+from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20, ELSEWHERE_1_36, NEEDS_1_36
 
 ALL_ALPHA: dict[Stage, str] = {"alpha": "AllAlpha"}
 """Stage → the name that sets every gate of the stage that is not set by name, up to 1.16."""
@@ -20,18 +20,6 @@ ALL_ALPHA_AND_BETA: dict[Stage, str] = {**ALL_ALPHA, "beta": "AllBeta"}
 
 _TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
 _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
-
-
-@attrs.frozen
-class Gate:
-    """One feature gate of one release."""
-
-    default: bool
-    """What it is when nobody sets it."""
-    stage: Stage
-    """How far the feature has come."""
-    locked: bool = False
-    """It cannot be set to anything but its default."""
 
 
 @attrs.frozen(eq=False)
@@ -44,23 +32,61 @@ class ReleaseGates:
     """Stage → the name that sets every gate of the stage that is not set by name."""
     idle: frozenset[str] = frozenset()
     """Gates of features that are not worked out here: setting them changes nothing."""
+    elsewhere: Mapping[str, Gate] = attrs.field(factory=dict)
+    """Name → gate, of those that the release's process takes and no decision depends on."""
+    needs: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    """Gate → those that have to be on where it is on."""
 
     def notes(self, values: Mapping[str, bool]) -> list[str]:
         """One for every gate that is set to something else than its default without having an effect."""
+        why = dict.fromkeys(self.idle, "what it switches is not worked out")
+        why |= dict.fromkeys(self.elsewhere, "no decision depends on it")
         return [
-            f"feature gate {name}={str(value).lower()} has no effect here: what it switches is not worked out"
+            f"feature gate {name}={str(value).lower()} has no effect here: {why[name]}"
             for name, value in values.items()
-            if name in self.idle and value != self.gates[name].default
+            if name in why and value != self.known(name).default
         ]
 
+    def known(self, name: str) -> Gate:
+        """The gate of a name. Raises KeyError for one that the release does not know."""
+        return self.gates[name] if name in self.gates else self.elsewhere[name]
+
+    def unmet(self, given: Mapping[str, bool]) -> list[str]:
+        """The release's text for every gate that is on, by these values or by default, and needs one that is off.
+
+        Upstream: 1.36 featureGate.Validate.
+        """
+        is_on = self._settled({**self.gates, **self.elsewhere}, given)
+        missing = {
+            name: [other for other in needed if not is_on[other]] for name, needed in self.needs.items() if is_on[name]
+        }
+        return [
+            f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+            for name, off in missing.items()
+            if off
+        ]
+
+    def _settled(self, gates: Mapping[str, Gate], given: Mapping[str, bool]) -> dict[str, bool]:
+        """Each gate by its name, by its stage's, or by default; a locked one stays as it is."""
+        whole = {stage: given[name] for stage, name in self.stages.items() if name in given}
+        return {
+            name: gate.default if gate.locked else given.get(name, whole.get(gate.stage, gate.default))
+            for name, gate in gates.items()
+        }
+
     def parse(self, text: str) -> FrozenMap[str, bool]:
-        """Every gate of the release after ``--feature-gates A=true,B=false``; later pairs win.
+        """Every gate of the release after ``--feature-gates A=true,B=false``, and the given ones that no decision
+        depends on; later pairs win.
 
         Raises ConfigError with every fault: a pair without value, a value that is no boolean, an unknown or locked
-        gate.
+        gate; without those, a gate that is on and needs one that is off.
         """
         problems: list[str] = []
-        return self._resolve(_values(text, problems), "--feature-gates", problems)
+        values = _values(text, problems)
+        resolved = self._resolve(values, "--feature-gates", problems)
+        if unmet := self.unmet(values):
+            raise ConfigError(f"--feature-gates: {problem}" for problem in unmet)
+        return resolved
 
     def given(self, text: str) -> dict[str, bool]:
         """The pairs alone that ``parse`` reads. Raises ConfigError for one without a value, or with a wrong one."""
@@ -83,21 +109,18 @@ class ReleaseGates:
     def _resolve(self, given: Mapping[str, bool], where: str, problems: list[str]) -> FrozenMap[str, bool]:
         from algorithmprovider.registry import nearest
 
-        gates, stages = self.gates, self.stages
         for name, value in given.items():
-            gate = gates.get(name)
+            gate = self.gates.get(name) or self.elsewhere.get(name)
             if gate is None:
-                if name not in stages.values():
-                    problems.append(f"unrecognized feature gate: {name}{nearest(name, gates)}")
+                if name not in self.stages.values():
+                    problems.append(f"unrecognized feature gate: {name}{nearest(name, self.gates)}")
             elif gate.locked and value != gate.default:
                 locked, wanted = (str(flag).lower() for flag in (gate.default, value))
                 problems.append(f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")
         if problems:
             raise ConfigError(f"{where}: {problem}" for problem in problems)
-        whole_stages = {stage: given[name] for stage, name in stages.items() if name in given}
-        return FrozenMap(
-            {name: given.get(name, whole_stages.get(gate.stage, gate.default)) for name, gate in gates.items()}
-        )
+        beside = {name: value for name, value in given.items() if name in self.elsewhere}
+        return FrozenMap(self._settled(self.gates, given) | beside)
 
 
 def gate_pairs(text: str) -> list[tuple[str, str]]:
@@ -249,5 +272,5 @@ _IDLE_1_36 = frozenset(
 
 GATES_1_4 = ReleaseGates({}, ALL_ALPHA)
 GATES_1_16 = ReleaseGates(_BY_NAME_1_16, ALL_ALPHA, _IDLE_1_16)
-GATES_1_20 = ReleaseGates(_BY_NAME_1_20, ALL_ALPHA_AND_BETA, _IDLE_1_20)
-GATES_1_36 = ReleaseGates(_BY_NAME_1_36, ALL_ALPHA_AND_BETA, _IDLE_1_36)
+GATES_1_20 = ReleaseGates(_BY_NAME_1_20, ALL_ALPHA_AND_BETA, _IDLE_1_20, ELSEWHERE_1_20)
+GATES_1_36 = ReleaseGates(_BY_NAME_1_36, ALL_ALPHA_AND_BETA, _IDLE_1_36, ELSEWHERE_1_36, NEEDS_1_36)

@@ -26,6 +26,7 @@ class FlagKind(enum.Enum):
     INT32 = "int32"
     LEVEL = "Level"
     FLOAT = "float32"
+    QUANTITY = "quantity"
     DURATION = "duration"
     IP = "ip"
     TEXTS = "strings"
@@ -162,6 +163,7 @@ _READ: dict[FlagKind, Callable[[str], Any]] = {
     FlagKind.LEVEL: _level,
     FlagKind.FLOAT: _float,
     FlagKind.DURATION: parse_duration,
+    FlagKind.QUANTITY: str,
     FlagKind.IP: _address,
     FlagKind.TEXTS: _texts,
     FlagKind.NUMBERS: _numbers,

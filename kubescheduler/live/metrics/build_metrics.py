@@ -6,7 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping
 
-from kubescheduler.config.gates import Gate
+from kubescheduler.config.gate_records import Gate
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
 
 STAGES = {"alpha": "ALPHA", "beta": "BETA", "GA": ""}

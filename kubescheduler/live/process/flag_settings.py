@@ -34,20 +34,6 @@ CONNECTION = {
 PROFILING = {"profiling": "enable_profiling", "contention-profiling": "enable_contention_profiling"}
 """Flag → the field of the configuration."""
 
-CLIENT_GATES = frozenset(
-    {
-        "AllowParsingUserUIDFromCertAuth",
-        "AtomicFIFO",
-        "ClientsAllowCBOR",
-        "ClientsPreferCBOR",
-        "InOrderInformers",
-        "InformerResourceVersion",
-        "UnlockWhileProcessingFIFO",
-        "WatchListClient",
-    }
-)
-"""Gates of the client library (1.36), which have no effect here."""
-
 COMPONENT = "kube:"
 """What may stand before the name of a gate (1.36)."""
 
@@ -69,17 +55,21 @@ def gates_of(flags: FlagValues, gates: ReleaseGates) -> tuple[dict[str, bool], l
     given = flags["feature-gates"]
     if not isinstance(given, Mapping):
         given = gates_of_texts(given)
-    notes = [f"feature gate {name} has no effect here" for name in given if name in CLIENT_GATES - gates.gates.keys()]
-    wanted = {name: on for name, on in given.items() if name in gates.gates or name not in CLIENT_GATES}
+    beside = {name: on for name, on in given.items() if name in gates.elsewhere}
+    notes = [
+        f"feature gate {name} has no effect here" for name, on in beside.items() if on != gates.known(name).default
+    ]
     stages = set(gates.stages.values())
-    for name, on in wanted.items():
-        gate = gates.gates.get(name)
+    for name, on in given.items():
+        gate = gates.gates.get(name) or gates.elsewhere.get(name)
         if gate is None and name not in stages:
             raise ConfigError(f"unrecognized feature gate: {name}")
         if gate is not None and gate.locked and on != gate.default:
             texts = (str(value).lower() for value in (on, gate.default))
             raise ConfigError("cannot set feature gate {} to {}, feature is locked to {}".format(name, *texts))
-    return wanted, notes
+    if unmet := gates.unmet(given):
+        raise ConfigError(unmet)
+    return {name: on for name, on in given.items() if name not in beside}, notes
 
 
 def gates_of_texts(texts: Iterable[str]) -> dict[str, bool]:

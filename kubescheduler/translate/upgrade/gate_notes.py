@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubescheduler.config.gates import Gate, ReleaseGates, gate_pairs
+from kubescheduler.config.gate_records import Gate
+from kubescheduler.config.gates import ReleaseGates, gate_pairs
 from kubescheduler.translate.translation_model import Note, NoteKind
 from kubescheduler.translate.upgrade.target_process import TargetProcess
 

@@ -43,7 +43,7 @@ def test_all_alpha() -> None:
         ("1.20", "AllBeta=true", ["CSIMigrationAWS", "PodOverhead"], ["CSIStorageCapacity"]),
         ("1.20", "AllBeta=false", ["EvenPodsSpread"], ["PodOverhead", "DefaultPodTopologySpread"]),
         ("1.20", "AllAlpha=true,AllBeta=false", ["CSIStorageCapacity"], ["PodOverhead"]),
-        ("1.36", "AllAlpha=true,GangScheduling=false", ["StorageCapacityScoring"], ["GangScheduling"]),
+        ("1.36", "AllAlpha=true,WorkloadAwarePreemption=false", ["GangScheduling"], ["WorkloadAwarePreemption"]),
         ("1.36", "AllBeta=true", ["SchedulerAsyncAPICalls"], ["GenericWorkload"]),
     ],
 )

@@ -118,9 +118,9 @@ def test_a_gate_is_read_or_has_no_effect(release: str) -> None:
 @EVERY_GATE
 def test_notes(release: str, gate: str) -> None:
     """One note for an idle gate, none for another."""
-    pair, _ = turned(release, gate)
+    pair, value = turned(release, gate)
     gates = RELEASES[release].gates
-    notes = gates.notes(gates.parse(pair))
+    notes = gates.notes(gates.resolve({gate: value}))
     assert [note.split()[2] for note in notes] == ([pair] if gate in gates.idle else [])
 
 
