@@ -70,6 +70,12 @@ class Snapshot:
         """The same cluster over some rows (numbers of the whole cluster's rows)."""
         return Snapshot(self._columns, self.objects, rows, self.changes)
 
+    def only(self, rows: IntArray) -> Snapshot:
+        """As ``take``; itself, which copies nothing, where the rows are all of the cluster's in their order."""
+        if self.rows is None and len(rows) == self._size and bool((rows == np.arange(self._size)).all()):
+            return self
+        return self.take(rows)
+
     def whole(self) -> Snapshot:
         """The same cluster, changes included, over all rows."""
         return self if self.rows is None else Snapshot(self._columns, self.objects, None, self.changes)

@@ -6,6 +6,7 @@ cpu is counted in millicores, everything else in whole units, both rounded up (a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 import attrs
 
@@ -45,6 +46,9 @@ class PodUsage:
     scored_others: Amounts = attrs.field(default=attrs.Factory(lambda self: self.used, takes_self=True))
     """The other resources, likewise."""
 
+
+MOST_REMEMBERED = 4096
+"""Specs of which the amounts are kept: several caches of one cluster count the same pods."""
 
 Accounting = Callable[[PodSpec], PodUsage]
 """A release's way of counting."""
@@ -122,6 +126,7 @@ def is_best_effort(containers: Iterable[Container]) -> bool:
     )
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def account_1_16(spec: PodSpec) -> PodUsage:
     """Upstream: 1.16 GetResourceRequest, calculateResource and GetNonzeroRequests, gate PodOverhead off."""
     used = total_amounts(c.requests for c in spec.containers)
@@ -134,6 +139,7 @@ def account_1_16(spec: PodSpec) -> PodUsage:
     )
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def account_1_4(spec: PodSpec) -> PodUsage:
     """Init containers count for cpu and memory asked for, never for GPUs. Upstream: 1.4 GetResourceRequest."""
     every = total_amounts(c.requests for c in spec.containers)
@@ -152,6 +158,7 @@ def account_1_4(spec: PodSpec) -> PodUsage:
     )
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def account_1_16_with_overhead(spec: PodSpec) -> PodUsage:
     """The same with gate PodOverhead on: spec.overhead comes on top of everything but the limits.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import attrs
 
@@ -13,6 +14,7 @@ from clusterstate.usage import (
     DEFAULT_MEMORY,
     DEFAULT_MILLI_CPU,
     MEMORY,
+    MOST_REMEMBERED,
     Amounts,
     PodUsage,
     amount,
@@ -31,6 +33,7 @@ DEFAULTS: Mapping[str, int] = {CPU: DEFAULT_MILLI_CPU, MEMORY: DEFAULT_MEMORY * 
 """Thousandths that stand for what a container does not ask for."""
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def account_1_20(spec: PodSpec) -> PodUsage:
     """A running pod takes what it asked for, init containers and overhead included.
 
@@ -51,6 +54,7 @@ def account_1_20(spec: PodSpec) -> PodUsage:
     )
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def account_1_36(spec: PodSpec) -> PodUsage:
     """Sidecars run beside all that start after them; requests of the pod as a whole replace those of its containers.
 

@@ -106,9 +106,10 @@ def terms(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, ScoreTerm]:
     if missing:
         found.append(ScoreTerm(OVERFLOW, OVERFLOW, 1, (0, missing), (0, missing * judgement.step), judgement.step))
     named: dict[str, ScoreTerm] = {}
+    counts: dict[str, int] = {}
     for term in found:
-        count = sum(other.name == term.name for other in named.values())
-        named[f"{term.name} #{count + 1}" if count else term.name] = term
+        count = counts[term.name] = counts.get(term.name, 0) + 1
+        named[f"{term.name} #{count}" if count > 1 else term.name] = term
     return named
 
 
@@ -116,7 +117,7 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTer
     decision, cache = judgement.decision, judgement.scheduler.cache
     both = judgement.places(hosts)
     info, snapshot = cache.info(decision.pod), cache.snapshot()
-    view = snapshot.take(decision.feasible)
+    view = snapshot.only(decision.feasible)
     here = snapshot.take(decision.feasible[list(both)])
     found: list[ScoreTerm] = []
     forms = release_named(decision.release).legacy_rules.fine_scores
@@ -125,11 +126,10 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTer
         scores = decision.scores[config.name]
         coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
         fine = fine_scores(config, forms, info, view, coarse)
-        raw = None if config.reduce is None else config.map(info, here)
+        raw = None if config.reduce is None else _at(config.map(info, here), (0, 1))
         both_scores = _at(coarse, both)
         finer = _finer(both_scores, _at(fine, both))
-        term = ScoreTerm(config.name, rule_of(config.name, config), weight, both_scores, finer, STEPS)
-        found.append(term if raw is None else attrs.evolve(term, raw=_at(raw, (0, 1))))
+        found.append(ScoreTerm(config.name, rule_of(config.name, config), weight, both_scores, finer, STEPS, raw))
     return found
 
 
@@ -177,7 +177,7 @@ def _at(scores: IntArray, places: tuple[int, int]) -> tuple[int, int]:
 
 def contributions(old: Mapping[str, ScoreTerm], new: Mapping[str, ScoreTerm]) -> list[tuple[Pair, Contribution]]:
     """Old terms beside their new counterparts."""
-    pairs = paired({n: t.rule for n, t in old.items()}, {n: t.rule for n, t in new.items()})
+    pairs = paired(tuple((n, t.rule) for n, t in old.items()), tuple((n, t.rule) for n, t in new.items()))
     return [(pair, _contribution(pair, [old[n] for n in pair.old], [new[n] for n in pair.new])) for pair in pairs]
 
 

@@ -128,8 +128,10 @@ class Contribution:
     @property
     def name(self) -> str:
         """``LeastRequestedPriority -> NodeResourcesFit``."""
-        names = dict.fromkeys(name for name in (self.old_name, self.new_name) if name is not None)
-        return " -> ".join(names)
+        old, new = self.old_name, self.new_name
+        if old is None or new is None or old == new:
+            return old or new or ""
+        return f"{old} -> {new}"
 
 
 @attrs.frozen

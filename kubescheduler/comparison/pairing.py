@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import attrs
 
@@ -61,6 +62,9 @@ SAME_NUMBERS = frozenset({"pod affinity", "node affinity", "taints"})
 CURVED = ({"ratio"}, {"ratio", "fit"}, {"service labels"})
 """Pairs of rules whose formula is the same if the new score, cut to 0-10, is the old one."""
 
+Names = tuple[tuple[str, str], ...]
+"""(name, rule) of each priority, every name once."""
+
 EXTENDER = "extender "
 """Before an extender's name."""
 
@@ -91,15 +95,16 @@ def rule_of(name: str, config: PriorityConfig | None = None) -> str:
     return RULES_OF_OWN_NAMES.get(home, name)
 
 
-def paired(old: Mapping[str, str], new: Mapping[str, str]) -> list[Pair]:
-    """Counterparts, in order of the old names and then of the new ones that have none.
+@lru_cache(maxsize=256)
+def paired(old: Names, new: Names) -> tuple[Pair, ...]:
+    """Counterparts, in order of the old names and then of the new ones that have none; worked out once for all pods.
 
-    old, new: name → rule. First the same name, then the same rule, then the same subject; every name is in just one
+    First the same name, then the same rule, then the same subject; every name is in just one
     pair, and several of one rule share a pair.
     """
     left_old, left_new = dict(old), dict(new)
     pairs: list[Pair] = []
-    for name in [name for name in old if name in new]:
+    for name in [name for name in left_old if name in left_new]:
         pairs.append(_pair((name,), (name,), (left_old.pop(name), left_new.pop(name))))
     for subjects in ({}, SUBJECTS):
         groups = _groups(left_old, subjects), _groups(left_new, subjects)
@@ -109,8 +114,8 @@ def paired(old: Mapping[str, str], new: Mapping[str, str]) -> list[Pair]:
             pairs.append(_pair(*names, rules))
     pairs += (Pair((name,), (), name.startswith(EXTENDER)) for name in left_old)
     pairs += (Pair((), (name,), name.startswith(EXTENDER)) for name in left_new)
-    place = {name: at for at, name in enumerate(old)}
-    return sorted(pairs, key=lambda pair: min((place[name] for name in pair.old), default=len(place)))
+    place = {name: at for at, (name, _) in enumerate(old)}
+    return tuple(sorted(pairs, key=lambda pair: min((place[name] for name in pair.old), default=len(place))))
 
 
 def _groups(rules: Mapping[str, str], subjects: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import attrs
 
 from clusterstate.errors import StaleDecisionError
@@ -18,7 +20,9 @@ def with_score_sentences(change: HostChange, old: Judgement, new: Judgement) -> 
     hosts = old.decision.host, new.decision.host
     if not change.contributions or hosts[0] is None or hosts[1] is None:
         return change
-    before, after = (_sentences(one, (hosts[0], hosts[1])) for one in (old, new))
+    unequal = [part for part in change.contributions if part.old or part.new]
+    before = _sentences(old, (hosts[0], hosts[1]), _names(part.old_name for part in unequal))
+    after = _sentences(new, (hosts[0], hosts[1]), _names(part.new_name for part in unequal))
 
     def said(part: Contribution) -> Contribution:
         if not part.old and not part.new:
@@ -28,16 +32,21 @@ def with_score_sentences(change: HostChange, old: Judgement, new: Judgement) -> 
     return attrs.evolve(change, contributions=tuple(map(said, change.contributions)))
 
 
+def _names(of: Iterable[str | None]) -> frozenset[str]:
+    """The single rules of the names that terms have."""
+    return frozenset(name for names in of if names is not None for name in names.split(" + "))
+
+
 def _of(names: str | None, found: dict[str, tuple[str, str]]) -> Sentences:
     """Of each rule that a term's name has."""
     each = () if names is None else names.split(" + ")
     return tuple(found[name] for name in each if name in found)
 
 
-def _sentences(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, tuple[str, str]]:
-    """Rule, or extender as terms name it → its sentences on both hosts, where both were scored."""
+def _sentences(judgement: Judgement, hosts: tuple[str, str], rules: frozenset[str]) -> dict[str, tuple[str, str]]:
+    """Rule that is asked about, or extender as terms name it → its sentences on both hosts, where both were scored."""
     try:
-        first, second = (judgement.decision.score_evidence(host) for host in hosts)
+        first, second = (judgement.decision.score_evidence(host, rules) for host in hosts)
     except StaleDecisionError:
         return {}
     extenders = {trace.name for trace in judgement.decision.extenders}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
 import attrs
 import numpy as np
@@ -123,13 +123,14 @@ class Decision(FilterResults, DecisionViews):
         """Node → one plugin's score before it was normalised; in legacy releases what ``score`` says."""
         return self._by_name(self.raws[priority] if priority in self.raws else self._scores[priority])
 
-    def score_evidence(self, node: str) -> tuple[ScoreEvidence, ...]:
+    def score_evidence(self, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, in the order of ``scores``, then what extenders gave it.
 
-        Their products add up to the node's total. Empty for a node that was not scored. It is worked out when it is
+        Their products add up to the node's total. Empty for a node that was not scored. rules: the priorities that are
+        asked about, beside the extenders; None: all. It is worked out when it is
         first asked for; raises StaleDecisionError when the cluster has changed before that, as by binding the pod.
         """
-        return () if self.score_source is None else self.score_source.evidence(self, node)
+        return () if self.score_source is None else self.score_source.evidence(self, node, rules)
 
     def why(self, node: str) -> NodeExplanation:
         """Every check's reasons for refusing a node, with what each was made of: worked out now, by the rules that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -30,17 +30,32 @@ def raw_scores(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> IntA
     return raw if config.settle is None else config.settle(pod, feasible, raw)
 
 
+RawAndFinal = tuple[IntArray, IntArray]
+"""((n,) raw scores, (n,) the same normalised) of the feasible rows."""
+
+
+def raw_and_final(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
+    """What a priority, or a plugin over columns, gives the feasible rows. Raises PriorityError as scoring does."""
+    raw = raw_scores(config, pod, feasible)
+    return raw, raw if config.reduce is None else config.reduce(pod, feasible, raw)
+
+
 def rule_evidence(
-    config: PriorityConfig, release: str, pod: PodInfo, feasible: Snapshot, at: int, weight: int
+    config: PriorityConfig,
+    release: str,
+    pod: PodInfo,
+    feasible: Snapshot,
+    at: int,
+    weight: int,
+    numbers: Callable[[PriorityConfig, PodInfo, Snapshot], RawAndFinal] = raw_and_final,
 ) -> ScoreEvidence:
     """Of a priority, or of a plugin over columns. at: the node's position in ``feasible``.
 
-    Raises PriorityError as scoring does.
+    numbers: ``raw_and_final``, which may remember its answers. Raises PriorityError as scoring does.
     """
     constant = config.constant(pod)
     try:
-        raw = raw_scores(config, pod, feasible)
-        final = raw if config.reduce is None else config.reduce(pod, feasible, raw)
+        raw, final = numbers(config, pod, feasible)
     except PriorityError:
         if constant is None:
             raise
@@ -164,7 +179,18 @@ class Weighted(Protocol):
 class ScoreSource:
     """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
 
-    __slots__ = ("_extender_scale", "_known", "_log", "_pod", "_priorities", "_rows", "_version", "_view")
+    __slots__ = (
+        "_extender_scale",
+        "_feasible",
+        "_known",
+        "_log",
+        "_numbers",
+        "_pod",
+        "_priorities",
+        "_rows",
+        "_version",
+        "_view",
+    )
 
     def __init__(
         self,
@@ -186,18 +212,25 @@ class ScoreSource:
         self._extender_scale = extender_scale
         self._rows = rows
         self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
+        self._feasible: Snapshot | None = None
+        self._numbers: dict[str, RawAndFinal] = {}
 
-    def evidence(self, decided: ScoredDecision, node: str) -> tuple[ScoreEvidence, ...]:
+    def evidence(
+        self, decided: ScoredDecision, node: str, rules: Container[str] | None = None
+    ) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, rules first; empty for a node that was not scored.
 
-        Raises StaleDecisionError when it is asked for the first time after the cluster has changed.
+        rules: those that are asked about, by name; None: all. Raises StaleDecisionError when it is asked for the first
+        time after the cluster has changed.
         """
         found = self._known.get(node)
         if found is None:
-            found = self._known[node] = self._work_out(decided, node)
+            found = self._work_out(decided, node, rules)
+            if rules is None:
+                self._known[node] = found
         return found
 
-    def _work_out(self, decided: ScoredDecision, node: str) -> tuple[ScoreEvidence, ...]:
+    def _work_out(self, decided: ScoredDecision, node: str, rules: Container[str] | None) -> tuple[ScoreEvidence, ...]:
         if sum(self._log.versions.values()) != self._version:
             raise StaleDecisionError(CHANGED)
         snapshot = self._view()
@@ -206,8 +239,11 @@ class ScoreSource:
         if not places or not len(decided.totals):
             return ()
         at = places[0]
-        view = snapshot.take(decided.feasible if self._rows is None else self._rows)
-        found = [self._of_rule(decided, name, view, at) for name in decided.scores]
+        if self._feasible is None:
+            self._feasible = snapshot.only(decided.feasible if self._rows is None else self._rows)
+        view = self._feasible
+        asked = [name for name in decided.scores if rules is None or name in rules]
+        found = [self._of_rule(decided, name, view, at) for name in asked]
         traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
         found += [one for one in traces if one is not None]
         return tuple(found) if found or not decided.totals[at] else (nothing_scores(decided.release),)
@@ -216,8 +252,16 @@ class ScoreSource:
         weight = decided.weights[name]
         for priority in self._priorities:
             if priority.config.name == name:
-                return rule_evidence(priority.config, decided.release, self._pod, view, at, weight)
+                config = priority.config
+                return rule_evidence(config, decided.release, self._pod, view, at, weight, self._worked_out)
         return custom_evidence(name, _at(decided.raws[name], at), _at(decided.scores[name], at), weight)
+
+    def _worked_out(self, config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
+        """A rule's numbers, once for all nodes that are asked about."""
+        found = self._numbers.get(config.name)
+        if found is None:
+            found = self._numbers[config.name] = raw_and_final(config, pod, feasible)
+        return found
 
 
 def _at(scores: IntArray | int, at: int) -> int:

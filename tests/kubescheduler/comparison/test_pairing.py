@@ -35,4 +35,5 @@ IMAGE, AFFINITY, CALLED = "ImageLocalityPriority", "NodeAffinityPriority", "exte
 )
 def test_pairs(old: list[str], new: list[str], pairs: list[Pair]) -> None:
     """The same name, then the same rule, then the same subject; every name once."""
-    assert paired({name: rule_of(name) for name in old}, {name: rule_of(name) for name in new}) == pairs
+    names = (tuple((name, rule_of(name)) for name in some) for some in (old, new))
+    assert list(paired(*names)) == pairs

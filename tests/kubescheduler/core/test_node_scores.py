@@ -42,9 +42,13 @@ def adds_up(decision: Decision) -> int:
     """Asserts that the evidence of every scored node is that of its scores, and how many records there were."""
     total, count = decision.total(), 0
     for node in decision.fits() if total else ():
+        first = dict.fromkeys(list(decision.scores)[:1])
+        some = decision.score_evidence(node, first) if first else ()
         found = decision.score_evidence(node)
         assert whole(sum(one.product for one in found)) == total[node]
         rules = {one.rule: one for one in found}
+        assert [one for one in found if one in some] == list(some)
+        assert len([one for one in some if one.rule in first]) == len(first)
         for name in decision.scores:
             assert rules[name].normalised == decision.score(name)[node]
             assert rules[name].weight == decision.weights[name]
@@ -210,3 +214,17 @@ def test_why_has_the_scores_of_a_node_that_fits() -> None:
     assert found.fits
     assert sum(one.product for one in found.scores) == decision.total()["a"]
     assert found.scores == decision.score_evidence("a")
+
+
+def test_the_numbers_of_a_rule_are_worked_out_once_for_all_nodes() -> None:
+    """The evidence of a second node asks no rule about the nodes again."""
+    asked = []
+
+    def counted(pod: PodInfo, snapshot: Snapshot) -> Any:
+        asked.append(len(snapshot))
+        return LEAST.config.map(pod, snapshot)
+
+    decision = legacy(WeightedPriority(attrs.evolve(LEAST.config, map=counted), 1)).decide(make_pod())
+    asked.clear()
+    assert all(decision.score_evidence(node) for node in decision.fits())
+    assert len(asked) == 1
