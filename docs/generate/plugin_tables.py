@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from algorithmprovider.rule_docs import rule_text
 from clusterstate.release_names import FRAMEWORK_RELEASES
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
@@ -78,12 +79,18 @@ def _points(release: str, name: str) -> str:
 
 def _sections() -> Iterator[str]:
     for name in all_plugins():
-        text = text_blocks(_newest(name).description)
-        yield "\n\n".join(filter(None, (f"### {name}", text, _reasons(name), _footer(name))))
+        text = text_blocks(rule_text(_newest(name).make))
+        yield "\n\n".join(filter(None, (f"### {name}", text, _differing(name), _reasons(name), _footer(name))))
+
+
+def _differing(name: str) -> str:
+    """What the plugin does differently in the older release."""
+    old, newest = IN_TREE[OLD].get(name), _newest(name)
+    return f"In {OLD}: {text_blocks(rule_text(old.make))}" if old is not None and old.make is not newest.make else ""
 
 
 def _newest(name: str) -> InTreePlugin:
-    """The record of the newest release that has the plugin; its text is that of all releases."""
+    """The record of the newest release that has the plugin; its text is the one in full."""
     return IN_TREE[NEW].get(name) or IN_TREE[OLD][name]
 
 

@@ -23,6 +23,7 @@ from algorithmprovider.rule_catalogue import (
     priority_texts_1_4,
     reasons,
 )
+from algorithmprovider.rule_docs import rule_text
 from clusterstate.release_names import FRAMEWORK_RELEASES
 from kubescheduler.engine.releases import RELEASES
 from predicates.types import PredicateArgs
@@ -139,9 +140,14 @@ def _plugins() -> Iterator[RulePage]:
             name,
             "plugin",
             tuple(having),
-            newest.description,
+            rule_text(newest.make),
             tuple(_points(release, plugin) for release, plugin in having.items()),
             {reason.text: reason.code for plugin in having.values() for reason in plugin.reasons},
+            {
+                release: _line(rule_text(plugin.make))
+                for release, plugin in having.items()
+                if plugin.make is not newest.make
+            },
             page=f"docs/reference/plugins.md#{name.lower()}",
         )
 

@@ -43,13 +43,14 @@ class DefaultBinder:
 
 
 def default_binder(_: Any, handle: Handle) -> DefaultBinder:
-    """Upstream: 1.20 and 1.36 DefaultBinder."""
+    """Writes the Binding. Without an API server the pod is placed in the cluster in memory.
+
+    Upstream: 1.20 and 1.36 DefaultBinder.
+    """
     return DefaultBinder(handle)
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = "Writes the Binding. Without an API server the pod is placed in the cluster in memory."
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, default_binder, DESCRIPTION)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, default_binder, DESCRIPTION)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, default_binder)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, default_binder)

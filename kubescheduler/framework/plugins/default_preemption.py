@@ -95,12 +95,23 @@ class AsyncPreemption(DefaultPreemption):
 
 
 def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
-    """Upstream: 1.20 DefaultPreemption."""
+    """All nodes are tried but those whose status is UnschedulableAndUnresolvable. Nothing is said where there is no
+    candidate. Victims are taken away at once.
+
+    Upstream: 1.20 DefaultPreemption.
+    """
     return DefaultPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_20, handle)
 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
-    """Upstream: 1.36 DefaultPreemption."""
+    """When no node fits: looks for nodes where taking away pods of lower priority would make room, and nominates the
+    one where it hurts least: fewest violations of disruption budgets, then lowest highest priority of the victims,
+    lowest sum of priorities, fewest victims, latest start. Only nodes with code Unschedulable are tried. The pod's
+    message says why there is no candidate. Victims are taken away in the background, and PreEnqueue holds the pod back
+    until then.
+
+    Upstream: 1.36 DefaultPreemption.
+    """
     return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle)
 
 
@@ -149,12 +160,6 @@ def never(_: Pod, __: ClusterEvent) -> bool:
     return False
 
 
-DESCRIPTION = """
-When no node fits: looks for nodes where taking away pods of lower priority would make room, and nominates the one where
-it hurts least: fewest violations of disruption budgets, then lowest highest priority of the victims, lowest sum of
-priorities, fewest victims, latest start. Nodes whose status is UnschedulableAndUnresolvable are not tried; 1.36 tries
-only nodes with code Unschedulable. 1.36 says why there is no candidate, in the pod's message; 1.20 says nothing. In
-1.36 victims are taken away in the background, and PreEnqueue holds the pod back until then."""
 REASONS_1_36 = (
     PluginReason("preemption: not eligible due to preemptionPolicy=Never.", UNSCHEDULABLE, "PostFilter"),
     PluginReason(
@@ -165,7 +170,7 @@ REASONS_1_36 = (
 )
 EVENTS = (Registered(POD, Action.DELETE, never),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, DESCRIPTION, args=ARGS_1_20)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, args=ARGS_1_20)
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, default_preemption_1_36, DESCRIPTION, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
+    NAME, POINTS_1_36, default_preemption_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
 )

@@ -221,7 +221,14 @@ class DynamicResources:
 
 
 def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
-    """Raises ConfigError for args of another plugin."""
+    """For pods with ResourceClaims, or with an extended resource that a DeviceClass provides: the node must have the
+    devices that the claims were given, or can be given. Of a request with alternatives the better ones score higher: 8
+    less the place of the one taken, added up. For all other pods it does nothing, but its PostFilter still has its say
+    in the message of a pod that fits nowhere. It ends PostFilter with the error `not found` when PreFilter stopped
+    before it.
+
+    Upstream: 1.36 DynamicResources. Raises ConfigError for args of another plugin.
+    """
     given = DynamicResourcesArgs() if args is None else args
     if not isinstance(given, DynamicResourcesArgs):
         raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
@@ -256,11 +263,6 @@ ARGS = ArgsType(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-For pods with ResourceClaims, or with an extended resource that a DeviceClass provides: the node must have the devices
-that the claims were given, or can be given. Of a request with alternatives the better ones score higher: 8 less the
-place of the one taken, added up. For all other pods it does nothing, but its PostFilter still has its say in the
-message of a pod that fits nowhere. It ends PostFilter with the error `not found` when PreFilter stopped before it."""
 REASONS = (
     PluginReason('pod "<POD>": ResourceClaim not created yet', UNRESOLVABLE, "PreEnqueue, PreFilter"),
     PluginReason('could not find ResourceClaim "<NAME>"', UNRESOLVABLE, "PreEnqueue, PreFilter"),
@@ -293,7 +295,6 @@ PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,
     dynamic_resources_1_36,
-    DESCRIPTION,
     args=ARGS,
     reasons=REASONS,
     default_weight=2,

@@ -89,15 +89,16 @@ class GangScheduling:
 
 
 def gang_scheduling_1_36(_: Any, handle: Handle) -> GangScheduling:
-    """Upstream: 1.36 GangScheduling."""
+    """Only with feature gate GangScheduling. Holds pods of a group in Permit until minCount of them have a node, at
+    most five minutes, and out of the queue until as many are there.
+
+    Upstream: 1.36 GangScheduling.
+    """
     return GangScheduling(handle)
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-Only with feature gate GangScheduling. Holds pods of a group in Permit until minCount of them have a node, at most five
-minutes, and out of the queue until as many are there."""
 REASONS = (
     PluginReason('waiting for pods\'s pod group "<NAME>" to appear in scheduling queue', UNRESOLVABLE, "PreEnqueue"),
     PluginReason("waiting for minCount pods from a gang to appear in scheduling queue", UNRESOLVABLE, "PreEnqueue"),
@@ -105,5 +106,5 @@ REASONS = (
 )
 
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, gang_scheduling_1_36, DESCRIPTION, reasons=REASONS, gate="GangScheduling", gate_default=False
+    NAME, POINTS, gang_scheduling_1_36, reasons=REASONS, gate="GangScheduling", gate_default=False
 )

@@ -19,7 +19,10 @@ READS = Reads.NODE | Reads.ALL_NODES
 
 
 def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 ImageLocality."""
+    """Images of init containers do not count, and there are no image volumes.
+
+    Upstream: 1.20 ImageLocality.
+    """
     scoring = PriorityConfig(
         NAME,
         rule.image_locality_1_20,
@@ -31,7 +34,11 @@ def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 
 def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 ImageLocality."""
+    """Adds up size·(nodes that have it / all nodes) over the pod's images, those of init containers and image volumes
+    included. The sum is held between 23 MiB and 1000 MiB per container and stretched to 0–100, truncated.
+
+    Upstream: 1.36 ImageLocality.
+    """
     scoring = PriorityConfig(
         NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image, evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE
     )
@@ -40,9 +47,5 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-Adds up size·(nodes that have it / all nodes) over the pod's images. The sum is held between 23 MiB and
-1000 MiB per container and stretched to 0–100, truncated. 1.36 counts init containers and image volumes, too."""
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, image_locality_1_20, DESCRIPTION, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, image_locality_1_36, DESCRIPTION, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, image_locality_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, image_locality_1_36, default_weight=1)

@@ -42,7 +42,11 @@ class InterPodAffinityArgs:
 
 
 def inter_pod_affinity_1_20(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for a weight outside 0..100."""
+    """Lowest is at most 0 and highest at least 0. There is no namespaceSelector. A node gives two reasons, the general
+    one first.
+
+    Upstream: 1.20 InterPodAffinity. Raises ConfigError for a weight outside 0..100.
+    """
     args = args or InterPodAffinityArgs()
     refuse(_errors_1_20(args))
     return ColumnPlugin(
@@ -56,7 +60,18 @@ def inter_pod_affinity_1_20(args: InterPodAffinityArgs | None, _: Handle) -> Col
 
 
 def inter_pod_affinity_1_36(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 InterPodAffinity."""
+    """Required: in each term's topology a running pod must match (affinity) or none may (anti-affinity), and none of
+    the running pods' own anti-affinity terms may match this pod. If no running pod anywhere matches the affinity terms
+    and the pod matches them itself, it may be the first of its group. Preferred: weights are added up over the running
+    pods whose labels match this pod's preferred terms, or whose own terms match this pod; their required affinity terms
+    count with hardPodAffinityWeight. The score is
+
+        100·(sum - lowest) / (highest - lowest), truncated; 0 everywhere if they are equal
+
+    Lowest and highest are those of the nodes that fit. Terms may have a namespaceSelector.
+
+    Upstream: 1.36 InterPodAffinity.
+    """
     args = args or InterPodAffinityArgs()
     ignores_others = args.ignore_preferred_terms_of_existing_pods
     return ColumnPlugin(
@@ -119,17 +134,6 @@ def may_satisfy_affinity(waiting: Pod, event: ClusterEvent) -> bool:
     )
 
 
-DESCRIPTION = """
-Required: in each term's topology a running pod must match (affinity) or none may (anti-affinity), and none of the
-running pods' own anti-affinity terms may match this pod. If no running pod anywhere matches the affinity terms and the
-pod matches them itself, it may be the first of its group. Preferred: weights are added up over the running pods whose
-labels match this pod's preferred terms, or whose own terms match this pod; their required affinity terms count with
-hardPodAffinityWeight. The score is
-
-    100·(sum - lowest) / (highest - lowest), truncated; 0 everywhere if they are equal
-
-In 1.20 lowest is at most 0 and highest at least 0; in 1.36 they are those of the nodes that fit. 1.36 knows
-namespaceSelector. 1.20 gives two reasons per node, the general one first."""
 REASONS = (
     PluginReason("node(s) didn't match pod affinity rules", UNRESOLVABLE),
     PluginReason("node(s) didn't match pod anti-affinity rules", UNSCHEDULABLE),
@@ -140,8 +144,8 @@ REASONS_1_20 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", 
 EVENTS = (Registered(POD, Action.ADD | Action.POD_LABEL | Action.DELETE, may_satisfy_affinity), NEW_OR_LABELLED)
 
 PLUGIN_1_20 = InTreePlugin(
-    NAME, POINTS, inter_pod_affinity_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
+    NAME, POINTS, inter_pod_affinity_1_20, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
 )
 PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, inter_pod_affinity_1_36, DESCRIPTION, args=ARGS_1_36, reasons=REASONS, default_weight=2, events=EVENTS
+    NAME, POINTS, inter_pod_affinity_1_36, args=ARGS_1_36, reasons=REASONS, default_weight=2, events=EVENTS
 )

@@ -80,7 +80,10 @@ class NodeAffinityArgs:
 
 
 def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for added terms that cannot be parsed."""
+    """Every node is looked at: terms do not narrow the nodes before, nor refuse the pod as a whole.
+
+    Upstream: 1.20 NodeAffinity. Raises ConfigError for added terms that cannot be parsed.
+    """
     args = args or NodeAffinityArgs()
     refuse(_errors_1_20(args))
     added = args.added_affinity or NO_ADDED_AFFINITY
@@ -108,7 +111,13 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
 
 
 def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for added terms that cannot be parsed."""
+    """All of `spec.nodeSelector` and at least one term of the required node affinity must match, and the args' added
+    affinity besides. Raw score: the weights of the preferred terms that match, added up. Normalised: 100·raw / the
+    highest raw, in integers. Terms that name nodes by `metadata.name` narrow the nodes before any Filter, and terms
+    that contradict one another refuse the pod as a whole.
+
+    Upstream: 1.36 NodeAffinity. Raises ConfigError for added terms that cannot be parsed.
+    """
     args = args or NodeAffinityArgs()
     refuse(_errors_1_36(args))
     added = args.added_affinity or NO_ADDED_AFFINITY
@@ -224,11 +233,6 @@ ARGS_1_36 = attrs.evolve(ARGS_1_20, errors=_errors_1_36, checked_with_config=Tru
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-All of `spec.nodeSelector` and at least one term of the required node affinity must match, and the args' added affinity
-besides. Raw score: the weights of the preferred terms that match, added up. Normalised: 100·raw / the highest raw, in
-integers. In 1.36 terms that name nodes by `metadata.name` narrow the nodes before any Filter, and terms that contradict
-one another refuse the pod as a whole."""
 REASONS = (PluginReason("node(s) didn't match scheduler-enforced node affinity", UNRESOLVABLE),)
 REASONS_1_20 = (PluginReason("node(s) didn't match Pod's node affinity", UNRESOLVABLE), *REASONS)
 REASONS_1_36 = (
@@ -239,13 +243,12 @@ REASONS_1_36 = (
 EVENTS = (NEW_OR_LABELLED,)
 
 PLUGIN_1_20 = InTreePlugin(
-    NAME, POINTS_1_20, node_affinity_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
+    NAME, POINTS_1_20, node_affinity_1_20, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
 )
 PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS_1_36,
     node_affinity_1_36,
-    DESCRIPTION,
     args=ARGS_1_36,
     reasons=REASONS_1_36,
     default_weight=2,

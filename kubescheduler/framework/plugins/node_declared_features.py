@@ -28,7 +28,11 @@ def _needs_nothing(_: PodInfo) -> bool:
 
 
 def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
-    """With its gate off it passes every pod everywhere."""
+    """The node must declare the features that the pod needs: restarting all containers on an exit rule, or user
+    namespaces with host network. Says nothing of other pods.
+
+    Upstream: 1.36 NodeDeclaredFeatures. With its gate off it passes every pod everywhere.
+    """
     enabled = handle.feature_gates.get(GATE, True)
     applies = needs_features if enabled else _needs_nothing
     evidence = filter_evidence(NAME, explain_features)
@@ -38,12 +42,7 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-The node must declare the features that the pod needs: restarting all containers on an exit rule, or user namespaces
-with host network. Says nothing of other pods."""
 REASONS = (PluginReason("node(s) didn't match Pod's required features", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_DECLARED_FEATURE),)
 
-PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, node_declared_features_1_36, DESCRIPTION, reasons=REASONS, gate=GATE, events=EVENTS
-)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_declared_features_1_36, reasons=REASONS, gate=GATE, events=EVENTS)

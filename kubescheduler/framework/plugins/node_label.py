@@ -43,7 +43,11 @@ class NodeLabelArgs:
 
 
 def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for a label that is to be both there and not there."""
+    """From args: labels that a node must have, or must not have, whatever their values. Score: 100·(preferences met) /
+    preferences.
+
+    Upstream: 1.20 NodeLabel. Raises ConfigError for a label that is to be both there and not there.
+    """
     args = args or NodeLabelArgs()
     refuse(_errors(args))
 
@@ -104,9 +108,6 @@ ARGS = ArgsType(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-From args: labels that a node must have, or must not have, whatever their values. Score: 100·(preferences met) /
-preferences."""
 REASONS = (PluginReason("node(s) didn't have the requested labels", UNRESOLVABLE),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, DESCRIPTION, args=ARGS, reasons=REASONS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, args=ARGS, reasons=REASONS)

@@ -30,21 +30,26 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
 
 
 def node_name_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 NodeName."""
+    """The reason is worded differently.
+
+    Upstream: 1.20 NodeName.
+    """
     return _plugin(pod_fits_host)
 
 
 def node_name_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 NodeName."""
+    """A pod whose manifest names a node (`spec.nodeName`) fits only that node.
+
+    Upstream: 1.36 NodeName.
+    """
     return _plugin(pod_fits_host_1_36)
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = "A pod whose manifest names a node (`spec.nodeName`) fits only that node."
 REASONS_1_20 = (PluginReason("node(s) didn't match the requested hostname", UNRESOLVABLE),)
 REASONS_1_36 = (PluginReason("node(s) didn't match the requested node name", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_name_1_20, DESCRIPTION, reasons=REASONS_1_20)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_name_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_name_1_20, reasons=REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_name_1_36, reasons=REASONS_1_36, events=EVENTS)

@@ -34,7 +34,10 @@ UNPREPARED_1_36 = 'reading "PreFilterNodePorts" from cycleState: not found'
 
 
 def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 NodePorts."""
+    """Ports of init containers do not count.
+
+    Upstream: 1.20 NodePorts.
+    """
     evidence = filter_evidence(NAME, explain_ports(host_ports))
     rule = FitPredicate(
         NAME, pod_fits_host_ports, Reads.PODS, wants_host_ports, wants_none, amounts=True, evidence=evidence
@@ -43,7 +46,11 @@ def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 
 def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 NodePorts."""
+    """Fails where a pod on the node holds a host port that this pod wants: same protocol, same port, and the same host
+    IP or one of the two `0.0.0.0`. Ports of restartable init containers count, too.
+
+    Upstream: 1.36 NodePorts.
+    """
     rule = FitPredicate(
         NAME,
         pod_fits_host_ports_1_36,
@@ -64,11 +71,8 @@ def had_ports(_: Pod, event: ClusterEvent) -> bool:
     return any(port.host_port for container in event.old.spec.containers for port in container.ports)
 
 
-DESCRIPTION = """
-Fails where a pod on the node holds a host port that this pod wants: same protocol, same port, and the same host IP or
-one of the two `0.0.0.0`. 1.36 counts ports of restartable init containers, too."""
 REASONS = (PluginReason("node(s) didn't have free ports for the requested pod ports", UNSCHEDULABLE),)
 EVENTS = (Registered(POD, Action.DELETE, had_ports), Registered(NODE, Action.ADD))
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_ports_1_20, DESCRIPTION, reasons=REASONS)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_ports_1_36, DESCRIPTION, reasons=REASONS, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_ports_1_20, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_ports_1_36, reasons=REASONS, events=EVENTS)

@@ -17,7 +17,11 @@ POINTS = frozenset({Point.SCORE})
 
 
 def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 NodePreferAvoidPods."""
+    """0 on nodes whose annotation `scheduler.alpha.kubernetes.io/preferAvoidPods` names the kind and uid of the pod's
+    controller (a ReplicationController or ReplicaSet), 100 elsewhere. With its weight it outvotes everything else.
+
+    Upstream: 1.20 NodePreferAvoidPods.
+    """
     scoring = PriorityConfig(
         NAME,
         prefer_avoid_pods_1_20,
@@ -30,8 +34,4 @@ def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-0 on nodes whose annotation `scheduler.alpha.kubernetes.io/preferAvoidPods` names the kind and uid of the pod's
-controller (a ReplicationController or ReplicaSet), 100 elsewhere. With its weight it outvotes everything else."""
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_prefer_avoid_pods_1_20, DESCRIPTION, default_weight=10_000)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_prefer_avoid_pods_1_20, default_weight=10_000)

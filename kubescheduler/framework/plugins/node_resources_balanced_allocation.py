@@ -40,7 +40,12 @@ class NodeResourcesBalancedAllocationArgs:
 
 
 def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 NodeResourcesBalancedAllocation."""
+    """The score is 100·(1 - |T_cpu/A_cpu - T_memory/A_memory|), truncated; 0 where one of the two would be used up. T
+    is what pods on the node ask for, this one included, and A what the node has; a container that does not ask counts
+    as 100 millicores and 200 MiB.
+
+    Upstream: 1.20 NodeResourcesBalancedAllocation.
+    """
     scoring = PriorityConfig(NAME, balanced_allocation_1_20, evidence=balance_evidence_1_20(NAME))
     return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
 
@@ -48,7 +53,17 @@ def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlug
 def node_resources_balanced_allocation_1_36(
     args: NodeResourcesBalancedAllocationArgs | None, handle: Handle
 ) -> ColumnPlugin:
-    """PreScore skips a pod that asks for none of the resources; the weights are not looked at."""
+    """Compares with and without the pod: with s the standard deviation of the used shares,
+
+        S = (1 - s)·100, truncated
+        score = 50 + (50 + S with the pod - S without it) / 2, in integers
+
+    from plain requests, without any default for containers that do not ask; nothing is scored for a pod that asks for
+    none of the resources.
+
+    Upstream: 1.36 NodeResourcesBalancedAllocation. PreScore skips a pod that asks for none of the resources; the
+    weights are not looked at.
+    """
     names = tuple(name for name, _ in (args or NodeResourcesBalancedAllocationArgs()).resources)
     devices = devices_for(names, DeviceFeatures.of(handle.feature_gates))
     scoring = PriorityConfig(
@@ -91,17 +106,5 @@ ARGS = ArgsType(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-1.20: 100·(1 - |T_cpu/A_cpu - T_memory/A_memory|), truncated; 0 where one of the two would be used up. 1.36 compares
-with and without the pod: with s the standard deviation of the used shares,
-
-    S = (1 - s)·100, truncated
-    score = 50 + (50 + S with the pod - S without it) / 2, in integers
-
-from plain requests, without any default for containers that do not ask; nothing is scored for a pod that asks for none
-of the resources."""
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_20, DESCRIPTION, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, DESCRIPTION, args=ARGS, default_weight=1
-)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, args=ARGS, default_weight=1)

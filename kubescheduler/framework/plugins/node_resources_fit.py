@@ -97,7 +97,13 @@ def _ignored(args: NodeResourcesFitArgs) -> Ignored:
 
 
 def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for ignored names that cannot be those of resources or groups."""
+    """Cpu, memory and ephemeral storage are tested once anything at all is asked for, so an overcommitted node refuses
+    pods that want nothing of what is short. The answer is always Unschedulable. There are no sidecars, pod-level
+    requests and resizes. It does not score: NodeResourcesLeastAllocated, NodeResourcesMostAllocated and
+    RequestedToCapacityRatio do.
+
+    Upstream: 1.20 NodeResourcesFit. Raises ConfigError for ignored names that cannot be those of resources or groups.
+    """
     args = args or NodeResourcesFitArgs()
     refuse(_ignored_errors(args, worded_1_20))
     check = FitPredicate(
@@ -113,7 +119,15 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
 
 
 def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
-    """A row is beyond help where the pod asks for more than the node has at all. Raises ConfigError for faulty args."""
+    """Fails where the node already runs as many pods as it allows, or where what the pod asks for is not free: cpu,
+    memory, ephemeral storage, and every other resource it names. Answers UnschedulableAndUnresolvable where the pod
+    asks for more than the node has at all. Sidecars, pod-level requests and resizes count. Scores by `scoringStrategy`:
+    LeastAllocated, MostAllocated or RequestedToCapacityRatio. A resource that the node does not have, and another than
+    cpu and memory that the pod does not ask for, are left out of the score.
+
+    Upstream: 1.36 NodeResourcesFit. A row is beyond help where the pod asks for more than the node has at all. Raises
+    ConfigError for faulty args.
+    """
     args = args or NodeResourcesFitArgs()
     refuse(_errors_1_36(args))
     strategy = args.scoring_strategy or ScoringStrategy()
@@ -260,14 +274,6 @@ ARGS_1_36 = attrs.evolve(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-Fails where the node already runs as many pods as it allows, or where what the pod asks for is not free: cpu, memory,
-ephemeral storage, and every other resource it names. 1.20 tests cpu, memory and ephemeral storage once anything at all
-is asked for, so an overcommitted node refuses pods that want nothing of what is short; 1.36 tests what is asked for.
-1.36 answers UnschedulableAndUnresolvable where the pod asks for more than the node has at all, counts sidecars,
-pod-level requests and resizes, and scores by `scoringStrategy`: LeastAllocated, MostAllocated or
-RequestedToCapacityRatio. There a resource that the node does not have, and another than cpu and memory that the pod
-does not ask for, are left out."""
 REASONS = (PluginReason("Too many pods", UNSCHEDULABLE),)
 REASONS_1_20 = (PluginReason("Insufficient <RESOURCE>", UNSCHEDULABLE), *REASONS)
 REASONS_1_36 = (PluginReason("Insufficient <RESOURCE>", BY_NODE), *REASONS)
@@ -278,14 +284,11 @@ EVENTS = (
     Registered(DEVICE_CLASS, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(
-    NAME, POINTS_1_20, node_resources_fit_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20
-)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_fit_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS_1_36,
     node_resources_fit_1_36,
-    DESCRIPTION,
     args=ARGS_1_36,
     reasons=REASONS_1_36,
     default_weight=1,

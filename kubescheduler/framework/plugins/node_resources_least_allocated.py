@@ -31,7 +31,12 @@ class NodeResourcesLeastAllocatedArgs:
 
 
 def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for a weight outside 1-100."""
+    """The mean over the resources of 100·(A - T)/A, weighted, in integers. T is what pods on the node ask for, this one
+    included, and A what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource
+    with A = 0 scores 0, and its weight counts; one with T > A scores 0.
+
+    Upstream: 1.20 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
+    """
     args = args or NodeResourcesLeastAllocatedArgs()
     refuse(weight_errors(args.resources))
     scoring = PriorityConfig(
@@ -75,10 +80,4 @@ ARGS = ArgsType(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-ALLOCATED = """
-The mean over the resources of {0}, weighted, in integers. T is what pods on the node ask for, this one included, and A
-what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource with A = 0 scores 0,
-and its weight counts; one with T > A scores {1}."""
-DESCRIPTION = ALLOCATED.format("100·(A - T)/A", "0")
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, DESCRIPTION, args=ARGS, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, args=ARGS, default_weight=1)

@@ -11,8 +11,8 @@ from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, Reso
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.plugins.node_resources_least_allocated import ALLOCATED, weight_errors
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
+from kubescheduler.framework.plugins.node_resources_least_allocated import weight_errors
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_evidence import mean_evidence_1_20, most_formula
 from priorities.requested_framework import most_allocated_1_20
@@ -31,7 +31,12 @@ class NodeResourcesMostAllocatedArgs:
 
 
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for a weight outside 1-100."""
+    """The mean over the resources of 100·T/A, weighted, in integers. T is what pods on the node ask for, this one
+    included, and A what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource
+    with A = 0 scores 0, and its weight counts; one with T > A scores 100.
+
+    Upstream: 1.20 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
+    """
     args = args or NodeResourcesMostAllocatedArgs()
     refuse(weight_errors(args.resources))
     scoring = PriorityConfig(
@@ -54,6 +59,4 @@ ARGS = attrs.evolve(LEAST_ALLOCATED_ARGS, record=NodeResourcesMostAllocatedArgs,
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = ALLOCATED.format("100·T/A", "100")
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, DESCRIPTION, args=ARGS, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, args=ARGS, default_weight=1)

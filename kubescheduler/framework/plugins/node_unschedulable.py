@@ -22,7 +22,11 @@ POINTS = frozenset({Point.FILTER})
 
 
 def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 and 1.36 NodeUnschedulable."""
+    """Fails on nodes with `spec.unschedulable`, unless the pod tolerates the taint `node.kubernetes.io/unschedulable`
+    with effect NoSchedule.
+
+    Upstream: 1.20 and 1.36 NodeUnschedulable.
+    """
     evidence = filter_evidence(NAME, explain_cordon)
     rule = FitPredicate(
         NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always, evidence=evidence
@@ -38,11 +42,8 @@ def is_schedulable(_: Pod, event: ClusterEvent) -> bool:
     return not event.new.unschedulable
 
 
-DESCRIPTION = """
-Fails on nodes with `spec.unschedulable`, unless the pod tolerates the taint `node.kubernetes.io/unschedulable` with
-effect NoSchedule."""
 REASONS = (PluginReason("node(s) were unschedulable", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_TAINT, is_schedulable), OWN_TOLERATIONS)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_unschedulable, DESCRIPTION, reasons=REASONS)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_unschedulable, DESCRIPTION, reasons=REASONS, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_unschedulable, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_unschedulable, reasons=REASONS, events=EVENTS)

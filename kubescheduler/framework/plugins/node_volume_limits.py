@@ -31,7 +31,11 @@ SCALING = "VolumeLimitScaling"
 
 
 def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 NodeVolumeLimits."""
+    """The node's allocatable `attachable-volumes-csi-…` is a limit, too. Claims that are missing, and volumes that no
+    pod there uses, do not count.
+
+    Upstream: 1.20 NodeVolumeLimits.
+    """
     csi_nodes = CSINodeLimits()
     plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
 
@@ -43,7 +47,12 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
 
 
 def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
-    """PreFilter skips pods without volumes that could count."""
+    """Counts CSI volumes per driver, each once. Fails where there would be more than the CSINode's `allocatable.count`.
+    Volumes that are attached though no pod there uses them count, too, and in-tree volumes as those of their CSI
+    drivers.
+
+    Upstream: 1.36 NodeVolumeLimits. PreFilter skips pods without volumes that could count.
+    """
     check = csi_limits_with_scaling if handle.feature_gates.get(SCALING, False) else csi_limits_1_36
     evidence = filter_evidence(NAME, explain_limits_1_36)
     rule = FitPredicate(NAME, check, READS, may_use_csi, unresolvable=is_unresolvable, evidence=evidence)
@@ -58,10 +67,6 @@ def had_volumes(_: Pod, event: ClusterEvent) -> bool:
     return bool(event.old.spec.volumes)
 
 
-DESCRIPTION = """
-Counts CSI volumes per driver, each once. Fails where there would be more than the CSINode's `allocatable.count`. 1.20
-also reads the node's allocatable `attachable-volumes-csi-…` and ignores claims that are missing. 1.36 also counts
-volumes that are attached though no pod there uses them, and in-tree volumes as those of their CSI drivers."""
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
 REASONS_1_36 = (PluginReason('looking up PVC <NAME>: persistentvolumeclaim "<NAME>" not found', UNRESOLVABLE), *REASONS)
 EVENTS = (
@@ -71,5 +76,5 @@ EVENTS = (
     Registered(ATTACHMENT, Action.DELETE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, DESCRIPTION, reasons=REASONS)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, reasons=REASONS_1_36, events=EVENTS)

@@ -20,28 +20,59 @@ from predicates.volume_counts import explain_count_1_20, in_tree_limits, may_use
 
 POINTS = frozenset({Point.FILTER})
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
-DESCRIPTION = """
-Counts the {0} disks of the pods on the node together with the pod's own, each once, inline or behind a claim. Fails
-where there would be more than the node's limit: allocatable `{1}`, otherwise {2}."""
 
 
-def _limits(name: str, disk: DiskType, kind: str, allocatable: str, otherwise: str) -> InTreePlugin:
-    """The plugin of one type of disk; kind, allocatable, otherwise: what ``DESCRIPTION`` says of it."""
+def _plugin(name: str, disk: DiskType, handle: Handle) -> ColumnPlugin:
+    plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
 
-    def make(_: Any, handle: Handle) -> ColumnPlugin:
-        plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return in_tree_limits(pod, snapshot, disk, handle.max_pd_volumes, plugins)
 
-        def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-            return in_tree_limits(pod, snapshot, disk, handle.max_pd_volumes, plugins)
-
-        evidence = filter_evidence(name, explain_count_1_20(disk, handle.max_pd_volumes, plugins))
-        rule = FitPredicate(name, check, LOCAL | Reads.STORAGE, partial(may_use, disk), evidence=evidence)
-        return ColumnPlugin(name, POINTS, rule)
-
-    return InTreePlugin(name, POINTS, make, DESCRIPTION.format(kind, allocatable, otherwise), reasons=REASONS)
+    evidence = filter_evidence(name, explain_count_1_20(disk, handle.max_pd_volumes, plugins))
+    rule = FitPredicate(name, check, LOCAL | Reads.STORAGE, partial(may_use, disk), evidence=evidence)
+    return ColumnPlugin(name, POINTS, rule)
 
 
-EBS_LIMITS_1_20 = _limits("EBSLimits", EBS, "EBS", "attachable-volumes-aws-ebs", "39, or 25 on Nitro instance types")
-GCE_PD_LIMITS_1_20 = _limits("GCEPDLimits", GCE_PD, "GCE", "attachable-volumes-gce-pd", "16")
-AZURE_DISK_LIMITS_1_20 = _limits("AzureDiskLimits", AZURE_DISK, "Azure", "attachable-volumes-azure-disk", "16")
-CINDER_LIMITS_1_20 = _limits("CinderLimits", CINDER, "Cinder", "attachable-volumes-cinder", "256")
+def ebs_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
+    """Counts the EBS disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
+    Fails where there would be more than the node's limit: allocatable `attachable-volumes-aws-ebs`, otherwise 39, or 25
+    on Nitro instance types.
+
+    Upstream: 1.20 EBSLimits.
+    """
+    return _plugin("EBSLimits", EBS, handle)
+
+
+def gce_pd_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
+    """Counts the GCE disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
+    Fails where there would be more than the node's limit: allocatable `attachable-volumes-gce-pd`, otherwise 16.
+
+    Upstream: 1.20 GCEPDLimits.
+    """
+    return _plugin("GCEPDLimits", GCE_PD, handle)
+
+
+def azure_disk_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
+    """Counts the Azure disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
+    Fails where there would be more than the node's limit: allocatable `attachable-volumes-azure-disk`, otherwise 16.
+
+    Upstream: 1.20 AzureDiskLimits.
+    """
+    return _plugin("AzureDiskLimits", AZURE_DISK, handle)
+
+
+def cinder_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
+    """Counts the Cinder disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
+    Fails where there would be more than the node's limit: allocatable `attachable-volumes-cinder`, otherwise 256.
+
+    Upstream: 1.20 CinderLimits.
+    """
+    return _plugin("CinderLimits", CINDER, handle)
+
+
+# --- what it is in each release ---------------------------------------------------------------
+
+EBS_LIMITS_1_20 = InTreePlugin("EBSLimits", POINTS, ebs_limits_1_20, reasons=REASONS)
+GCE_PD_LIMITS_1_20 = InTreePlugin("GCEPDLimits", POINTS, gce_pd_limits_1_20, reasons=REASONS)
+AZURE_DISK_LIMITS_1_20 = InTreePlugin("AzureDiskLimits", POINTS, azure_disk_limits_1_20, reasons=REASONS)
+CINDER_LIMITS_1_20 = InTreePlugin("CinderLimits", POINTS, cinder_limits_1_20, reasons=REASONS)

@@ -40,11 +40,10 @@ class InTreePlugin:
     points: frozenset[Point]
     """Where it takes part."""
     make: PluginFactory
-    """Makes the plugin of its args and a Handle."""
-    description: str
-    """What it does, in Markdown, for people who configure a scheduler.
+    """Makes the plugin of its args and a Handle.
 
-    What is said without a release holds for every release that has the plugin.
+    Its docstring says what the plugin does (``algorithmprovider.rule_docs``): that of the newest release in full, that
+    of an older one what differs there.
     """
     args: ArgsType | None = None
     """The args that it reads; None: it has none of a type of its own, and gets what the configuration says as it is."""

@@ -8,14 +8,16 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.plugins.topology_placement_generator import DESCRIPTION
 
 NAME = "PodGroupPodsCount"
 POINTS = frozenset({Point.PLACEMENT_SCORE})
 
 
 def pod_group_pods_count_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 PodGroupPodsCount."""
+    """Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here.
+
+    Upstream: 1.36 PodGroupPodsCount.
+    """
     return ColumnPlugin(NAME, POINTS)
 
 
@@ -26,7 +28,6 @@ PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,
     pod_group_pods_count_1_36,
-    DESCRIPTION,
     default_weight=1,
     gate="TopologyAwareWorkloadScheduling",
     gate_default=False,

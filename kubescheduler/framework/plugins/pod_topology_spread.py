@@ -55,7 +55,12 @@ class PodTopologySpreadArgs:
 
 
 def pod_topology_spread_1_20(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
-    """Raises ConfigError for args that are not valid."""
+    """The raw score is truncated. Without constraints of its own, a pod is spread among the pods that its services and
+    all matching ReplicationControllers, ReplicaSets and StatefulSets select. There are no minDomains, matchLabelKeys
+    and inclusion policies. Two constraints with one key share their counts.
+
+    Upstream: 1.20 PodTopologySpread. Raises ConfigError for args that are not valid.
+    """
     args = args or _build_with(handle.feature_gates)()
     refuse(_errors_1_20(args))
     rules = spread_rules_1_20(args.default_constraints, args.defaulting_type)
@@ -70,7 +75,19 @@ def pod_topology_spread_1_20(args: PodTopologySpreadArgs | None, handle: Handle)
 
 
 def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 PodTopologySpread."""
+    """DoNotSchedule: pods that match in the node's domain, plus the pod itself if it matches, minus those in the
+    emptiest domain, may not exceed maxSkew. ScheduleAnyway: with size the number of domains and count the matching pods
+    there,
+
+        raw = Σ count·ln(size + 2) + (maxSkew - 1), rounded
+        score = 100·(highest + lowest - raw) / highest
+
+    A pod without constraints gets those of the args: by default at most 3 apart over hosts and 5 over zones
+    (ScheduleAnyway), among the pods that its services and the controller that owns it select. Constraints may have
+    minDomains, matchLabelKeys and inclusion policies.
+
+    Upstream: 1.36 PodTopologySpread.
+    """
     args = args or PodTopologySpreadArgs()
     rules = spread_rules_1_36(args.default_constraints, args.defaulting_type)
     return ColumnPlugin(
@@ -243,17 +260,6 @@ def counts_for_spread(waiting: Pod, event: ClusterEvent) -> bool:
     return any(picks(c.label_selector, pod) for c in constraints for pod in pods)
 
 
-DESCRIPTION = """
-DoNotSchedule: pods that match in the node's domain, plus the pod itself if it matches, minus those in the emptiest
-domain, may not exceed maxSkew. ScheduleAnyway: with size the number of domains and count the matching pods there,
-
-    raw = Σ count·ln(size + 2) + (maxSkew - 1), truncated in 1.20, rounded in 1.36
-    score = 100·(highest + lowest - raw) / highest
-
-A pod without constraints gets those of the args: by default at most 3 apart over hosts and 5 over zones
-(ScheduleAnyway), among the pods that its services and controllers select. In 1.20 these are all matching
-ReplicationControllers, ReplicaSets and StatefulSets, in 1.36 only the controller that owns the pod. 1.36 knows
-minDomains, matchLabelKeys and the inclusion policies. Two constraints with one key share their counts in 1.20."""
 REASONS = (
     PluginReason("node(s) didn't match pod topology spread constraints", UNSCHEDULABLE),
     PluginReason("node(s) didn't match pod topology spread constraints (missing required label)", UNRESOLVABLE),
@@ -264,14 +270,11 @@ EVENTS = (
     Registered(NODE, Action.ADD | Action.DELETE | Action.NODE_LABEL | Action.NODE_TAINT),
 )
 
-PLUGIN_1_20 = InTreePlugin(
-    NAME, POINTS, pod_topology_spread_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS, default_weight=2
-)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, args=ARGS_1_20, reasons=REASONS, default_weight=2)
 PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,
     pod_topology_spread_1_36,
-    DESCRIPTION,
     args=ARGS_1_36,
     reasons=REASONS,
     default_weight=2,

@@ -41,13 +41,14 @@ class PrioritySort:
 
 
 def priority_sort(_: Any, __: Handle) -> PrioritySort:
-    """Upstream: 1.20 and 1.36 PrioritySort."""
+    """Pods of higher priority first, of equal priority those that came into the queue earlier.
+
+    Upstream: 1.20 and 1.36 PrioritySort.
+    """
     return PrioritySort()
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = "Pods of higher priority first, of equal priority those that came into the queue earlier."
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, priority_sort, DESCRIPTION)
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, priority_sort, DESCRIPTION)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, priority_sort)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, priority_sort)

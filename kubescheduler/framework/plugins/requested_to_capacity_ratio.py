@@ -44,7 +44,12 @@ class RequestedToCapacityRatioArgs:
 
 
 def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
-    """Raises ConfigError for a faulty shape, none at all included, and for a weight below 1."""
+    """A curve of utilisation (0–100 %) gives 0–10 points to each resource; the weighted mean of those above 0, times
+    ten, is rounded, halves up. In 1.36 a strategy of NodeResourcesFit.
+
+    Upstream: 1.20 RequestedToCapacityRatio. Raises ConfigError for a faulty shape, none at all included, and for a
+    weight below 1.
+    """
     args = args or RequestedToCapacityRatioArgs()
     refuse(_errors(args))
     shape, weights = scaled(args.shape), dict(args.resources)
@@ -104,8 +109,4 @@ Needs a `shape`. Points rise in utilisation, within 0–100, with scores 0–10;
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-A curve of utilisation (0–100 %) gives 0–10 points to each resource; the weighted mean of those above 0, times ten, is
-rounded, halves up. In 1.36 a strategy of NodeResourcesFit."""
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, DESCRIPTION, args=ARGS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, args=ARGS)

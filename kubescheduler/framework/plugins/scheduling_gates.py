@@ -32,14 +32,16 @@ class SchedulingGates:
 
 
 def scheduling_gates_1_36(_: Any, __: Handle) -> SchedulingGates:
-    """Upstream: 1.36 SchedulingGates."""
+    """A pod with `spec.schedulingGates` does not enter the queue.
+
+    Upstream: 1.36 SchedulingGates.
+    """
     return SchedulingGates()
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = "A pod with `spec.schedulingGates` does not enter the queue."
 REASONS = (PluginReason("waiting for scheduling gates: [<NAMES>]", UNRESOLVABLE, "PreEnqueue"),)
 EVENTS = (Registered(POD, Action.POD_GATES_ELIMINATED, own=True),)
 
-PLUGIN_1_36 = InTreePlugin(NAME, POINTS, scheduling_gates_1_36, DESCRIPTION, reasons=REASONS, events=EVENTS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, scheduling_gates_1_36, reasons=REASONS, events=EVENTS)

@@ -18,7 +18,11 @@ UNPREPARED = 'error reading "PreScoreSelectorSpread" from cycleState: not found'
 
 
 def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 SelectorSpread."""
+    """Away from the pods of the same services and controllers: 100·(most - count)/most on the node, and two thirds of
+    the same for its zone. Part of the profiles only when feature gate DefaultPodTopologySpread is off.
+
+    Upstream: 1.20 SelectorSpread.
+    """
     scoring = PriorityConfig(
         NAME,
         matching_pods_1_20,
@@ -32,8 +36,4 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-Away from the pods of the same services and controllers: 100·(most - count)/most on the node, and two thirds of the same
-for its zone. Part of the profiles only when feature gate DefaultPodTopologySpread is off."""
-
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, DESCRIPTION, default_weight=1)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, default_weight=1)

@@ -37,7 +37,11 @@ class ServiceAffinityArgs:
 
 
 def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 ServiceAffinity."""
+    """From args: pods of a service stay on nodes with equal values of `affinityLabels`, those of the first pod of the
+    service; and spread over the values of `antiAffinityLabelsPreference`.
+
+    Upstream: 1.20 ServiceAffinity.
+    """
     args = args or ServiceAffinityArgs()
     labels, preferred = args.affinity_labels, args.anti_affinity_labels_preference
 
@@ -80,9 +84,6 @@ ARGS = ArgsType(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-From args: pods of a service stay on nodes with equal values of `affinityLabels`, those of the first pod of the service;
-and spread over the values of `antiAffinityLabelsPreference`."""
 REASONS = (PluginReason("node(s) didn't match service affinity", UNSCHEDULABLE),)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, DESCRIPTION, args=ARGS, reasons=REASONS)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, args=ARGS, reasons=REASONS)

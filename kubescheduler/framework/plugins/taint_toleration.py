@@ -59,25 +59,27 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
 
 
 def taint_toleration_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 TaintToleration."""
+    """The reason names the first taint that is not tolerated.
+
+    Upstream: 1.20 TaintToleration.
+    """
     return _plugin(pod_tolerates_node_taints_1_20, UNPREPARED_1_20)
 
 
 def taint_toleration_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 TaintToleration."""
+    """Fails where a taint with effect NoSchedule or NoExecute is not tolerated. Raw score: the PreferNoSchedule taints
+    that the pod does not tolerate. Normalised and turned round: 100 - 100·raw / the highest raw.
+
+    Upstream: 1.36 TaintToleration.
+    """
     return _plugin(pod_tolerates_node_taints_1_36, UNPREPARED_1_36)
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-Fails where a taint with effect NoSchedule or NoExecute is not tolerated. Raw score: the PreferNoSchedule taints that
-the pod does not tolerate. Normalised and turned round: 100 - 100·raw / the highest raw."""
 REASONS_1_20 = (PluginReason("node(s) had taint {<KEY>: <VALUE>}, that the pod didn't tolerate", UNRESOLVABLE),)
 REASONS_1_36 = (PluginReason("node(s) had untolerated taint(s)", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_TAINT), OWN_TOLERATIONS)
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS, taint_toleration_1_20, DESCRIPTION, reasons=REASONS_1_20, default_weight=1)
-PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, taint_toleration_1_36, DESCRIPTION, reasons=REASONS_1_36, default_weight=3, events=EVENTS
-)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS, taint_toleration_1_20, reasons=REASONS_1_20, default_weight=1)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS, taint_toleration_1_36, reasons=REASONS_1_36, default_weight=3, events=EVENTS)

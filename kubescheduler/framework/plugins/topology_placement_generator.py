@@ -14,19 +14,19 @@ POINTS = frozenset({Point.PLACEMENT_GENERATE})
 
 
 def topology_placement_generator_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 TopologyPlacementGenerator."""
+    """Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here.
+
+    Upstream: 1.36 TopologyPlacementGenerator.
+    """
     return ColumnPlugin(NAME, POINTS)
 
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = "Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here."
-
 PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,
     topology_placement_generator_1_36,
-    DESCRIPTION,
     gate="TopologyAwareWorkloadScheduling",
     gate_default=False,
 )

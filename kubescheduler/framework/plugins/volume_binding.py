@@ -214,7 +214,11 @@ class VolumeBinding:
 
 
 def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
-    """Raises ConfigError for a timeout that is not positive. ``wait``: see ``VolumeBinding``."""
+    """CSIStorageCapacity counts only with feature gate CSIStorageCapacity.
+
+    Upstream: 1.20 VolumeBinding. Raises ConfigError for a timeout that is not positive. ``wait``: see
+    ``VolumeBinding``.
+    """
     args = args or VolumeBindingArgs()
     refuse(_errors_1_20(args))
     gates = handle.feature_gates
@@ -225,7 +229,13 @@ def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
 
 
 def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
-    """``wait``: see ``VolumeBinding``."""
+    """For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their
+    first consumer must find a volume there, or a class that can provision one; where its driver publishes
+    CSIStorageCapacity, there must be room. A claim that is unbound and does not wait refuses the pod as a whole.
+    Reserve keeps the volumes, PreBind writes them down and waits until they are bound.
+
+    Upstream: 1.36 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
     args = args or VolumeBindingArgs()
     scoring = _scoring(args) if handle.feature_gates.get(SCORING_GATE, False) else NO_SCORES
     timeout = args.bind_timeout_seconds
@@ -294,11 +304,6 @@ ARGS_1_36 = attrs.evolve(
 
 # --- what it is in each release ---------------------------------------------------------------
 
-DESCRIPTION = """
-For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their first
-consumer must find a volume there, or a class that can provision one. A claim that is unbound and does not wait refuses
-the pod as a whole. Reserve keeps the volumes, PreBind writes them down and waits until they are bound. 1.36 looks at
-CSIStorageCapacity."""
 REASONS = (
     PluginReason('persistentvolumeclaim "<NAME>" not found', UNRESOLVABLE, "PreFilter"),
     PluginReason('persistentvolumeclaim "<NAME>" is being deleted', UNRESOLVABLE, "PreFilter"),
@@ -336,7 +341,5 @@ EVENTS = (
     Registered(CSI_CAPACITY, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, DESCRIPTION, args=ARGS_1_20, reasons=REASONS_1_20)
-PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, volume_binding_1_36, DESCRIPTION, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
-)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)

@@ -43,13 +43,21 @@ EVIDENCE = filter_evidence(NAME, explain_disks(exclusive_disks))
 
 
 def volume_restrictions_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 VolumeRestrictions."""
+    """There is no access mode ReadWriteOncePod.
+
+    Upstream: 1.20 VolumeRestrictions.
+    """
     rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE)
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
 def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 VolumeRestrictions."""
+    """Fails where a pod on the node mounts the same disk: a GCE disk, RBD image or iSCSI target unless both mounts are
+    read-only, an EBS volume always. Only volumes written in the pods themselves count. Fails also everywhere, if a
+    claim with access mode ReadWriteOncePod is in use by another pod.
+
+    Upstream: 1.36 VolumeRestrictions.
+    """
     rule = FitPredicate(
         NAME,
         volume_restrictions,
@@ -73,10 +81,6 @@ def had_volumes_nearby(waiting: Pod, event: ClusterEvent) -> bool:
     return bool(waiting.metadata.namespace == event.old.metadata.namespace and event.old.spec.volumes)
 
 
-DESCRIPTION = """
-Fails where a pod on the node mounts the same disk: a GCE disk, RBD image or iSCSI target unless both mounts are
-read-only, an EBS volume always. Only volumes written in the pods themselves count. In 1.36 also everywhere, if a claim
-with access mode ReadWriteOncePod is in use by another pod."""
 REASONS = (PluginReason("node(s) had no available disk", UNSCHEDULABLE),)
 REASONS_1_36 = (
     PluginReason(
@@ -93,7 +97,5 @@ EVENTS = (
     Registered(PVC, Action.ADD, may_be_claimed),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_restrictions_1_20, DESCRIPTION, reasons=REASONS)
-PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, volume_restrictions_1_36, DESCRIPTION, reasons=REASONS_1_36, events=EVENTS
-)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_restrictions_1_20, reasons=REASONS)
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_restrictions_1_36, reasons=REASONS_1_36, events=EVENTS)

@@ -26,14 +26,22 @@ READS = Reads.NODE | Reads.STORAGE
 
 
 def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.20 VolumeZone."""
+    """The claims are looked at on each node, and a label of the volume is met by that of the same name alone.
+
+    Upstream: 1.20 VolumeZone.
+    """
     evidence = filter_evidence(NAME, explain_zones_1_20)
     rule = FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always, evidence=evidence)
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
 def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
-    """Upstream: 1.36 VolumeZone."""
+    """The zone and region labels of the volumes behind the pod's claims must agree with those of the node. A node with
+    none of these labels passes. The claims are looked at once for the pod. A beta label of the volume is also met by
+    the node's label `topology.kubernetes.io/…`.
+
+    Upstream: 1.36 VolumeZone.
+    """
     rule = FitPredicate(
         NAME,
         check_1_36,
@@ -48,11 +56,6 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 
 # --- what it is in each release ---------------------------------------------------------------
-
-DESCRIPTION = """
-The zone and region labels of the volumes behind the pod's claims must agree with those of the node. A node with none of
-these labels passes. 1.20 looks at the claims on each node, 1.36 once for the pod; there a beta label of the volume is
-also met by the node's label `topology.kubernetes.io/…`."""
 
 
 def _reasons(claims_at: str) -> tuple[PluginReason, ...]:
@@ -77,7 +80,5 @@ EVENTS = (
     Registered(PV, Action.ADD | Action.UPDATE),
 )
 
-PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_20, DESCRIPTION, reasons=_reasons("Filter"))
-PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS_1_36, volume_zone_1_36, DESCRIPTION, reasons=_reasons("PreFilter"), events=EVENTS
-)
+PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_20, reasons=_reasons("Filter"))
+PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_zone_1_36, reasons=_reasons("PreFilter"), events=EVENTS)

@@ -11,7 +11,7 @@ import pytest
 from algorithmprovider.rule_catalogue import PREDICATE_MAKERS, PRIORITY_MAKERS
 from algorithmprovider.rule_docs import rule_text
 from docs.generate.blocks import ROOT
-from docs.generate.plugin_tables import all_plugins
+from docs.generate.plugin_tables import IN_TREE, all_plugins
 from kubescheduler.cli.explaining.rule_pages import RulePage, all_pages, pages_about
 from predicates import FIT_PREDICATES
 from priorities import PRIORITIES
@@ -84,6 +84,21 @@ def test_a_page(kubescheduler: Run) -> None:
 def test_a_page_has_the_text_of_the_rule(name: str, rule: Callable[..., Any]) -> None:
     """What stands there is the docstring of what is registered under the name, and nothing else."""
     assert all(page.text == rule_text(rule) for page in PAGES if page.name == name and page.kind != "plugin")
+
+
+@pytest.mark.parametrize("name", all_plugins())
+def test_a_page_has_the_text_of_the_plugin(name: str, kubescheduler: Run) -> None:
+    """The newest release's docstring in full, and an older one's for what differs there."""
+    [page] = [page for page in PAGES if page.name == name and page.kind == "plugin"]
+    makers = {release: plugins[name].make for release, plugins in IN_TREE.items() if name in plugins}
+    newest = list(makers.values())[-1]
+    assert page.text == rule_text(newest)
+    assert page.differs == {
+        release: " ".join(rule_text(make).split()) for release, make in makers.items() if make is not newest
+    }
+    out = " ".join(kubescheduler("explain", name).out.split())
+    assert " ".join(page.text.split()) in out
+    assert all(f"In {release}: {text}" in out for release, text in page.differs.items())
 
 
 def test_formulas_stay_as_they_are(kubescheduler: Run) -> None:

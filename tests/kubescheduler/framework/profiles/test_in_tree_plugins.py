@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from algorithmprovider.rule_docs import rule_text
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.points import METHODS, Point
@@ -69,7 +70,8 @@ def test_records_agree_with_themselves(release: str, plugin: InTreePlugin) -> No
     assert plugin.default_weight == 0 or plugin.points & {Point.SCORE, Point.PLACEMENT_SCORE}
     assert not plugin.gate or release_named(release).gates.gates[plugin.gate].default is plugin.gate_default
     assert release != "1.20" or (plugin.events is None and not plugin.gate)
-    assert plugin.description.strip()
+    assert rule_text(plugin.make).endswith(".")
+    assert release in (plugin.make.__doc__ or "").partition("Upstream:")[2]
 
 
 @pytest.mark.parametrize("release", RELEASES)
