@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,8 +25,15 @@ C = TypeVar("C", SchedulerConfig, V1Alpha1Config)
 
 SOURCES = ("algorithm-provider", "policy-config-file", "policy-configmap", "use-legacy-policy-config")
 """Flags that say where the algorithm comes from."""
+COMPLETED_FROM = 2
+"""The verbosity from which 1.20 keeps its profiles completed."""
 BESIDES = ("scheduler-name", "hard-pod-affinity-symmetric-weight", "address", "port")
 """Other flags that a file replaces."""
+
+
+def _whole_document(document: dict[str, Any]) -> dict[str, Any]:
+    """As it is."""
+    return document
 
 
 @attrs.frozen(eq=False)
@@ -44,6 +52,8 @@ class Configured:
     preempts: bool = True
     delays_cache: bool = False
     """1.36: delayCacheUntilActive."""
+    shown: Callable[[dict[str, Any]], dict[str, Any]] = _whole_document
+    """Of the document: what /configz shows."""
     written_before: dict[str, Any] | None = None
     """What ``--write-config-to`` writes before the process goes on (1.16); None: the document, and nothing goes on."""
 
@@ -105,8 +115,51 @@ def of_framework(spec: EngineSpec, flags: FlagValues, notice: Notice) -> Configu
         document=lambda spec: component_document(whole(spec), form),
         addresses=(config.healthz_bind_address, config.metrics_bind_address) if legacy else None,
         policy_place=_configmap(flags) if legacy else None,
+        shown=partial(as_given, spec.config_file, flags) if legacy else _whole_document,
         delays_cache=config.delay_cache_until_active,
     )
+
+
+def as_given(config_file: str | None, flags: FlagValues, document: dict[str, Any]) -> dict[str, Any]:
+    """The configuration as 1.20 keeps it: with the profiles that are given, and where the algorithm comes from.
+
+    Profiles are completed where the log says them (``-v 2``). Upstream: LogOrWriteConfig, DeprecatedOptions.ApplyTo.
+    """
+    shown = {**document, "algorithmSource": _algorithm_source(flags)}
+    if flags["v"] < COMPLETED_FROM:
+        found = _given_profiles(config_file, flags)
+        shown["profiles"] = [_given_profile(*pair) for pair in zip(found, document["profiles"], strict=False)]
+    return shown
+
+
+def _algorithm_source(flags: FlagValues) -> dict[str, Any]:
+    """By flags, else the default provider."""
+    place, file = _configmap(flags), flags["policy-config-file"]
+    if place is None and file:
+        return {"policy": {"file": {"path": file}}}
+    if place is not None:
+        return {"policy": {"configMap": {"namespace": place.namespace, "name": place.name}}}
+    return {"provider": flags["algorithm-provider"] or "DefaultProvider"}
+
+
+def _given_profiles(config_file: str | None, flags: FlagValues) -> list[dict[str, Any]]:
+    """Those of the file; without them the default one, with what flags say of it."""
+    if config_file is not None:
+        said = parse_first_document(read_text(Path(config_file)), config_file)
+        return list(said.get("profiles") or [{}])
+    weight = flags.said("hard-pod-affinity-symmetric-weight")
+    return [{} if weight in (None, 1) else {"pluginConfig": [{"name": "InterPodAffinity"}]}]
+
+
+def _given_profile(given: dict[str, Any], completed: dict[str, Any]) -> dict[str, Any]:
+    """A profile as it is given, its args with their defaults."""
+    args = {entry["name"]: entry for entry in completed.get("pluginConfig") or ()}
+    entries = [args.get(entry["name"], entry) for entry in given.get("pluginConfig") or ()]
+    return {
+        "schedulerName": completed["schedulerName"],
+        "plugins": given.get("plugins"),
+        "pluginConfig": entries or None,
+    }
 
 
 def _whole(spec: EngineSpec, flags: FlagValues, *, legacy: bool) -> SchedulerConfig:

@@ -97,7 +97,7 @@ def _settled(
         server,
         configured.config.leader_election,
         configured.preempts,
-        serving_settings(release.flags, flags, document, insecure, profiling=profiling),
+        serving_settings(release.flags, flags, configured.shown(document), insecure, profiling=profiling),
         metrics=_metrics(flags),
         delays_cache=configured.delays_cache,
         unschedulable_seconds=_unschedulable_seconds(flags),

@@ -18,6 +18,7 @@ from kubescheduler.live.process.live_settings import LiveSettings, ServerSetting
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
+from kubescheduler.live.serving.configuration_pages import configz_1_20
 from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSettings
 from tests.support.apiserver import FrontServer
 from tests.support.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
@@ -112,6 +113,96 @@ def test_insecure_port(tmp_path: Path, release: str) -> None:
     for flags, ports in table.items():
         found = served_by(release, *flags)
         assert found.insecure == ports
+
+
+GIVEN = """
+apiVersion: kubescheduler.config.k8s.io/v1beta1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: mine
+  plugins: {score: {disabled: [{name: ImageLocality}]}}
+  pluginConfig:
+  - {name: DefaultPreemption, args: {minCandidateNodesAbsolute: 7}}
+"""
+PREEMPTION = {"MinCandidateNodesPercentage": 10, "MinCandidateNodesAbsolute": 7}
+POINTS = (
+    "QueueSort",
+    "PreFilter",
+    "Filter",
+    "PostFilter",
+    "PreScore",
+    "Reserve",
+    "Permit",
+    "PreBind",
+    "Bind",
+    "PostBind",
+)
+WITHOUT_IMAGES: dict[str, Any] = {
+    "Score": {"Enabled": None, "Disabled": [{"Name": "ImageLocality", "Weight": 0}]},
+    **dict.fromkeys(POINTS),
+}
+
+
+@pytest.mark.parametrize(
+    ("flags", "source", "profiles"),
+    [
+        pytest.param(
+            (),
+            {"Policy": None, "Provider": "DefaultProvider"},
+            [{"SchedulerName": "default-scheduler", "Plugins": None, "PluginConfig": None}],
+            id="nothing",
+        ),
+        pytest.param(
+            (
+                "--scheduler-name=s",
+                "--hard-pod-affinity-symmetric-weight=5",
+                "--algorithm-provider=ClusterAutoscalerProvider",
+            ),
+            {"Policy": None, "Provider": "ClusterAutoscalerProvider"},
+            [
+                {
+                    "SchedulerName": "s",
+                    "Plugins": None,
+                    "PluginConfig": [{"Name": "InterPodAffinity", "Args": {"HardPodAffinityWeight": 5}}],
+                }
+            ],
+            id="flags",
+        ),
+        pytest.param(
+            ("--config=given.yaml",),
+            {"Policy": None, "Provider": "DefaultProvider"},
+            [
+                {
+                    "SchedulerName": "mine",
+                    "Plugins": WITHOUT_IMAGES,
+                    "PluginConfig": [{"Name": "DefaultPreemption", "Args": PREEMPTION}],
+                }
+            ],
+            id="file",
+        ),
+        pytest.param(
+            ("--policy-config-file=policy.json",),
+            {"Policy": {"File": {"Path": "policy.json"}, "ConfigMap": None}, "Provider": None},
+            [{"SchedulerName": "default-scheduler", "Plugins": None, "PluginConfig": None}],
+            id="policy",
+        ),
+    ],
+)
+def test_configuration_of_1_20(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...],
+    source: dict[str, Any],
+    profiles: list[dict[str, Any]],
+) -> None:
+    """Profiles are as they were given, with args that have their defaults; verbosity 2 completes them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "given.yaml").write_text(GIVEN)
+    (tmp_path / "policy.json").write_text('{"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}')
+    shown = configz_1_20(served_by("1.20", *flags).configuration)
+    assert (shown["AlgorithmSource"], shown["Profiles"]) == (source, profiles)
+    completed = configz_1_20(served_by("1.20", "-v=2", *flags).configuration)["Profiles"]
+    assert completed[0]["Plugins"]["QueueSort"] is not None
 
 
 def test_configuration() -> None:

@@ -105,12 +105,74 @@ def test_configz_1_36() -> None:
 
 
 def test_configz_1_20() -> None:
-    """The fields of the internal type, without its version."""
-    shown = configz_1_20(document_of("1.20"))
-    assert shown["Parallelism"] == 16
+    """Every field of the internal types in its order, with null for what nobody says, and no version."""
+    named = [{"name": "NodeLabel"}, {"name": "Own", "weight": 3}]
+    rules = [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]
+    profile = {
+        "schedulerName": "s",
+        "plugins": {"score": {"enabled": named, "disabled": [{"name": "*"}]}, "bind": {}},
+        "pluginConfig": [
+            {"name": "NodeLabel", "args": {"kind": "NodeLabelArgs", "presentLabels": ["a"]}},
+            {"name": "PodTopologySpread", "args": {"defaultConstraints": rules, "defaultingType": "List"}},
+            {"name": "RequestedToCapacityRatio", "args": {"shape": [{"utilization": 0, "score": 10}]}},
+            {"name": "Own", "args": {"any": {"thing": 1}}},
+        ],
+    }
+    extender = {
+        "urlPrefix": "http://e",
+        "tlsConfig": {"caFile": "ca"},
+        "managedResources": [{"name": "x.com/r"}],
+        "httpTimeout": "1s",
+    }
+    shown = configz_1_20(
+        {**document_of("1.20"), "algorithmSource": {"provider": "P"}, "profiles": [profile], "extenders": [extender]}
+    )
+    assert list(shown) == [
+        *("Parallelism", "AlgorithmSource", "LeaderElection", "ClientConnection", "HealthzBindAddress"),
+        *("MetricsBindAddress", "EnableProfiling", "EnableContentionProfiling", "PercentageOfNodesToScore"),
+        *("PodInitialBackoffSeconds", "PodMaxBackoffSeconds", "Profiles", "Extenders"),
+    ]
+    assert shown["AlgorithmSource"] == {"Policy": None, "Provider": "P"}
     assert shown["ClientConnection"]["QPS"] == 50
-    assert shown["Profiles"][0]["SchedulerName"] == "default-scheduler"
-    assert not {"ApiVersion", "Kind", "apiVersion", "kind"} & set(shown)
+    (found,) = shown["Profiles"]
+    assert list(found["Plugins"]) == [
+        *("QueueSort", "PreFilter", "Filter", "PostFilter", "PreScore", "Score"),
+        *("Reserve", "Permit", "PreBind", "Bind", "PostBind"),
+    ]
+    assert found["Plugins"]["Score"] == {
+        "Enabled": [{"Name": "NodeLabel", "Weight": 0}, {"Name": "Own", "Weight": 3}],
+        "Disabled": [{"Name": "*", "Weight": 0}],
+    }
+    assert (found["Plugins"]["Bind"], found["Plugins"]["Permit"]) == ({"Enabled": None, "Disabled": None}, None)
+    assert {entry["Name"]: entry["Args"] for entry in found["PluginConfig"]} == {
+        "NodeLabel": {
+            "PresentLabels": ["a"],
+            **dict.fromkeys(("AbsentLabels", "PresentLabelsPreference", "AbsentLabelsPreference")),
+        },
+        "PodTopologySpread": {"DefaultConstraints": rules, "DefaultingType": "List"},
+        "RequestedToCapacityRatio": {"Shape": [{"Utilization": 0, "Score": 10}], "Resources": None},
+        "Own": {"any": {"thing": 1}},
+    }
+    assert shown["Extenders"] == [
+        {
+            **dict.fromkeys(("FilterVerb", "PreemptVerb", "PrioritizeVerb", "BindVerb"), ""),
+            "URLPrefix": "http://e",
+            "Weight": 0,
+            "EnableHTTPS": False,
+            "TLSConfig": {
+                "Insecure": False,
+                "ServerName": "",
+                "CertFile": "",
+                "KeyFile": "",
+                "CAFile": "ca",
+                **dict.fromkeys(("CertData", "KeyData", "CAData")),
+            },
+            "HTTPTimeout": "1s",
+            "NodeCacheCapable": False,
+            "ManagedResources": [{"Name": "x.com/r", "IgnoredByScheduler": False}],
+            "Ignorable": False,
+        }
+    ]
 
 
 def test_configz_1_16() -> None:
@@ -122,6 +184,7 @@ def test_configz_1_16() -> None:
             "schedulerName": "s",
             "algorithmSource": {"policy": {"file": {"path": "p"}}},
             "leaderElection": {"leaderElect": True, "lockObjectName": "n", "resourceName": "n"},
+            "pluginConfig": [{"name": "own", "args": {"any": 1}}],
         }
     )
     assert shown == {
@@ -129,7 +192,7 @@ def test_configz_1_16() -> None:
         "AlgorithmSource": {"Policy": {"File": {"Path": "p"}, "ConfigMap": None}, "Provider": None},
         "LeaderElection": {"LeaderElect": True, "ResourceName": "n"},
         "Plugins": None,
-        "PluginConfig": None,
+        "PluginConfig": [{"Name": "own", "Args": {"any": 1}}],
     }
 
 
