@@ -25,6 +25,8 @@ class Inbox:
 
     def wake(self) -> None:
         """Ends a wait, now or the next one: there is something to do that is no change."""
+        if self._woken:
+            return
         with self._arrived:
             self._woken = True
             self._arrived.notify_all()

@@ -34,7 +34,7 @@ from kubescheduler.live.process.ending import Ending
 from kubescheduler.live.process.events_lookup import look_up_events
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
-from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
+from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
 from kubescheduler.live.serving.routes import MetricsSources
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.serving.serving_settings import ServingSettings
@@ -46,8 +46,6 @@ from kubescheduler.live.writes.live_client import LiveClient
 
 TIMED = 0.1
 """Attempts whose plugins are timed one by one. Upstream: pluginMetricsSamplePercent."""
-EVENT_CONNECTIONS = 32
-"""Connections by which events are written."""
 PREEMPTIONS = 16
 """Preemptions that are carried out at the same time."""
 
@@ -163,7 +161,7 @@ class SchedulerProcess:
             self._wait(self.servers.prepare())
         self._log.put(self._rules.started(release.version))
         main = self._client("/scheduler")
-        events = self._client("/scheduler", connections=EVENT_CONNECTIONS)
+        events = self._client("/scheduler", connections=WRITES)
         self.events = EventBroadcaster(
             events,
             self._io,

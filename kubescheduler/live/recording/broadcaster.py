@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 import attrs
@@ -19,8 +22,11 @@ from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 
-WAITING = 1000
-"""Events that wait to be written; what comes on top is dropped. Upstream: DropIfChannelFull."""
+WRITES = 4
+"""Events that are written at the same time: while there is much to bind, bindings come first."""
+WAITING = 50_000
+"""Events that wait to be written; what comes on top is dropped. Upstream: DropIfChannelFull, but with a goroutine for
+each event that is taken out of the channel."""
 TRIES, PAUSE = 12, 10.0
 """Tries for an event whose server cannot be reached, and the seconds between them, times 1 to 1.25."""
 
@@ -35,8 +41,26 @@ class Surface:
     """The resourceVersion of a pod as it was seen."""
 
 
+@attrs.frozen(eq=False)
+class PodEvent:
+    """An event about a pod, as it was recorded."""
+
+    controller: str
+    """The profile on whose behalf."""
+    pod: Pod
+    said: Mapping[str, str]
+    """type, reason, action and note."""
+    related: Pod | None
+    """The other pod that it concerns."""
+    moment: datetime
+    version: str
+    """The pod's resourceVersion as it was seen then."""
+    related_version: str
+    """The same of the other pod."""
+
+
 class EventBroadcaster:
-    """Writes events beside everything else, in the order in which they came."""
+    """Writes events beside everything else, begun in the order in which they came."""
 
     def __init__(
         self,
@@ -58,7 +82,9 @@ class EventBroadcaster:
         self._rng = random.Random() if rng is None else rng
         self._series = EventSeries(rules)
         self._spam = EventSpamFilter()
-        self._queue: asyncio.Queue[Callable[[], Any]] = asyncio.Queue(WAITING)
+        self._waiting: deque[Callable[[], Coroutine[Any, Any, None]]] = deque()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._writing = 0
         self._core = False
         self.tasks: list[asyncio.Task[None]] = []
         """What goes on until ``stop``; for the I/O thread."""
@@ -88,19 +114,23 @@ class EventBroadcaster:
 
     def about_pod(self, controller: str, pod: Pod, said: Mapping[str, str], related: Pod | None) -> None:
         """An event about a pod. said: type, reason, action and note."""
-        event = (self._core_event if self._core else self._event)(controller, pod, said, related)
-        self._io.call(self._take, self._write_core if self._core else self._write, event)
+        version = self._surface.version_of
+        seen = PodEvent(
+            controller, pod, said, related, self._clock.now(), version(pod), "" if related is None else version(related)
+        )
+        self._io.call(self._take, partial(self._write_pod, seen, core=self._core))
 
     def about_lock(self, component: str, lock: Mapping[str, str], reason: str, message: str) -> None:
         """An event of core/v1 about the object that leaders are elected by."""
-        event = self._of_core(component, dict(lock), {"type": "Normal", "reason": reason, "note": message})
-        self._io.call(self._take, self._write_core, event)
+        said = {"type": "Normal", "reason": reason, "note": message}
+        event = self._of_core(component, dict(lock), said, self._clock.now())
+        self._io.call(self._take, partial(self._write_core, event))
 
     # --- what is written -----------------------------------------------------------------------------
 
-    def _event(self, controller: str, pod: Pod, said: Mapping[str, str], related: Pod | None) -> Document:
-        now = self._clock.now()
-        rules, meta = self._rules, pod.metadata
+    def _event(self, seen: PodEvent) -> Document:
+        now, said, controller = seen.moment, seen.said, seen.controller
+        rules, meta = self._rules, seen.pod.metadata
         name = rules.name(meta.name, int(now.timestamp() * 1e9))
         event: Document = {
             "kind": "Event",
@@ -111,18 +141,14 @@ class EventBroadcaster:
             "reportingInstance": f"{controller}-{self._surface.host}",
             "action": said["action"],
             "reason": said["reason"],
-            "regarding": self._reference(pod),
+            "regarding": _reference(seen.pod, seen.version),
         }
-        if related is not None and rules.says_related:
-            event["related"] = self._reference(related)
+        if seen.related is not None and rules.says_related:
+            event["related"] = _reference(seen.related, seen.related_version)
         event |= {"note": said["note"], "type": said["type"], "deprecatedSource": rules.source(controller)}
         return event | {"deprecatedFirstTimestamp": None, "deprecatedLastTimestamp": None}
 
-    def _core_event(self, controller: str, pod: Pod, said: Mapping[str, str], related: Pod | None) -> Document:  # noqa: ARG002
-        return self._of_core(controller, self._reference(pod), said)
-
-    def _of_core(self, component: str, about: Document, said: Mapping[str, str]) -> Document:
-        now = self._clock.now()
+    def _of_core(self, component: str, about: Document, said: Mapping[str, str], now: datetime) -> Document:
         name = self._rules.name(about["name"], int(now.timestamp() * 1e9))
         return {
             "kind": "Event",
@@ -141,45 +167,60 @@ class EventBroadcaster:
             "reportingInstance": "",
         }
 
-    def _reference(self, pod: Pod) -> Document:
-        meta = pod.metadata
-        reference = {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "apiVersion": "v1"}
-        version = self._surface.version_of(pod)
-        return {**reference, "resourceVersion": version} if version else reference
-
     # --- on the I/O thread -----------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        self.tasks = [
-            asyncio.create_task(work)
-            for work in (self._work(), self._every(REFRESH, self._refresh), self._every(FINISHED, self._finish))
-        ]
+        every = ((REFRESH, self._refresh), (FINISHED, self._finish))
+        self.tasks = [asyncio.create_task(self._every(seconds, work)) for seconds, work in every]
 
     async def _stop(self) -> None:
-        for task in self.tasks:
+        tasks, self.tasks = self.tasks, []
+        self._waiting.clear()
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _take(self, write: Callable[[Document], Any], event: Document) -> None:
-        if self.tasks and not self._queue.full():
-            self._queue.put_nowait(lambda: write(event))
+    def _take(self, write: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self.tasks and len(self._waiting) < WAITING:
+            self._waiting.append(write)
+            self._begin()
 
-    async def _work(self) -> None:
-        """Each event is sent beside the others; those of one series follow one another."""
-        running: set[asyncio.Task[None]] = set()
-        while True:
-            write = await self._queue.get()
-            task = asyncio.create_task(write())
-            running.add(task)
-            task.add_done_callback(running.discard)
+    def _begin(self) -> None:
+        """Writes what waits, as far as there is room for it."""
+        while self._waiting and self._writing < WRITES:
+            self._writing += 1
+            task = asyncio.create_task(self._written(self._waiting.popleft()))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+
+    async def _written(self, write: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await write()
+        finally:
+            self._give_way()
+
+    def _give_way(self) -> None:
+        """Lets another event be written."""
+        self._writing -= 1
+        self._begin()
+
+    async def _pause(self) -> None:
+        """Waits for a server that cannot be reached, without holding up others."""
+        self._give_way()
+        await self._clock.sleep(PAUSE * (1 + self._rng.random() / 4))
+        self._writing += 1
 
     async def _every(self, seconds: float, work: Callable[[], Any]) -> None:
         while True:
             await self._clock.sleep(seconds)
             await work()
 
-    async def _write(self, event: Document) -> None:
-        known = self._series.record(event, self._clock.monotonic())
+    async def _write_pod(self, seen: PodEvent, *, core: bool) -> None:
+        if core:
+            about = _reference(seen.pod, seen.version)
+            await self._write_core(self._of_core(seen.controller, about, seen.said, seen.moment))
+            return
+        known = self._series.record(self._event(seen), self._clock.monotonic())
         if known is not None:
             await self._send(known)
 
@@ -220,7 +261,7 @@ class EventBroadcaster:
                         name = event["metadata"]["name"]
                         self._trouble(f'"Server rejected event (will not retry!)" err="{error}" event="{name}"')
                     return error.code or -1
-                await self._clock.sleep(PAUSE * (1 + self._rng.random() / 4))
+                await self._pause()
             else:
                 return 0
         return -1
@@ -232,6 +273,13 @@ class EventBroadcaster:
     async def _finish(self) -> None:
         for known in self._series.finish(self._clock.monotonic()):
             await self._send(known)
+
+
+def _reference(pod: Pod, version: str) -> Document:
+    """What an event says of a pod. version: empty where it is not known."""
+    meta = pod.metadata
+    reference = {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "apiVersion": "v1"}
+    return {**reference, "resourceVersion": version} if version else reference
 
 
 @attrs.frozen(eq=False)

@@ -1,0 +1,138 @@
+"""Events on their way to an API server that takes its time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Iterator
+
+import pytest
+from aiohttp import web
+
+from clusterstate.objects import ObjectMeta, Pod, PodSpec
+from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
+from kubescheduler.live.recording.event_rules import RULES_1_36
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.token_bucket import Limits
+from tests.support.apiserver import ApiServer
+from tests.support.live_clock import StoodClock
+
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+SECONDS = 30.0
+
+
+def a_pod(name: str) -> Pod:
+    return Pod(ObjectMeta(name=name, namespace="default", uid=f"uid-{name}"), PodSpec())
+
+
+class Gate:
+    """Lets nobody through until it is opened."""
+
+    def __init__(self, io: IoThread) -> None:
+        self.waiting = 0
+        self.full = threading.Event()
+        """Whether so many wait as are written at the same time."""
+        self._io = io
+        self._open: asyncio.Event | None = None
+
+    async def __call__(self, request: web.Request) -> web.StreamResponse | None:
+        if request.path != EVENTS:
+            return None
+        self._open = self._open or asyncio.Event()
+        self.waiting += 1
+        if self.waiting == WRITES:
+            self.full.set()
+        await self._open.wait()
+        return None
+
+    def open(self) -> None:
+        assert self._open is not None
+        self._io.call(self._open.set)
+
+
+class Versions:
+    """The resourceVersion of all pods, which changes."""
+
+    now = "1"
+
+    def of(self, _: Pod) -> str:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> StoodClock:
+    return StoodClock()
+
+
+@pytest.fixture
+def versions() -> Versions:
+    return Versions()
+
+
+@pytest.fixture
+def broadcaster(io: IoThread, server: ApiServer, clock: StoodClock, versions: Versions) -> Iterator[EventBroadcaster]:
+    client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
+    troubles: list[str] = []
+    surface = Surface("host", versions.of)
+    made = EventBroadcaster(client, io, RULES_1_36, surface, trouble=troubles.append, clock=clock, rng=random.Random(1))
+    io.wait(_begun(made))
+    yield made
+    made.stop()
+    io.wait(client.close())
+    assert troubles == []
+
+
+async def _begun(broadcaster: EventBroadcaster) -> None:
+    """Without what is done every few minutes, for which a clock that stands would not wait."""
+    broadcaster.tasks = [asyncio.create_task(asyncio.sleep(SECONDS))]
+
+
+def posted(server: ApiServer) -> list[str]:
+    return [one.body["regarding"]["name"] for one in server.asked if one.path == EVENTS and one.method == "POST"]
+
+
+def until(io: IoThread, server: ApiServer, count: int) -> None:
+    async def wait() -> None:
+        while len(posted(server)) < count:
+            await asyncio.sleep(0.01)
+
+    io.wait(wait(), SECONDS)
+
+
+def test_few_are_written_at_the_same_time(io: IoThread, server: ApiServer, broadcaster: EventBroadcaster) -> None:
+    """While the server takes its time over some, the rest wait; none is lost, and they are begun in order."""
+    gate = Gate(io)
+    server.faults.append(gate)
+    recorder = broadcaster.recorder(["default-scheduler"])
+    names = [f"p{number}" for number in range(5 * WRITES)]
+    for name in names:
+        recorder.event(a_pod(name), "Normal", "Scheduled", "Binding", "assigned")
+    assert gate.full.wait(SECONDS)
+    assert sorted(posted(server)) == sorted(names[:WRITES])
+    gate.open()
+    until(io, server, len(names))
+    assert sorted(posted(server)) == sorted(names)
+
+
+def test_an_event_says_what_was_seen_when_it_was_recorded(
+    io: IoThread, server: ApiServer, broadcaster: EventBroadcaster, clock: StoodClock, versions: Versions
+) -> None:
+    """However late it is written: its time, its name and the version of the pod."""
+    gate = Gate(io)
+    server.faults.append(gate)
+    recorder = broadcaster.recorder(["default-scheduler"])
+    for number in range(WRITES):
+        recorder.event(a_pod(f"p{number}"), "Normal", "Scheduled", "Binding", "assigned")
+    assert gate.full.wait(SECONDS)
+    clock.moment, versions.now = 7.0, "7"
+    recorder.event(a_pod("last"), "Normal", "Scheduled", "Binding", "assigned")
+    clock.moment, versions.now = 99.0, "99"
+    gate.open()
+    until(io, server, WRITES + 1)
+    event = next(one.body for one in server.asked if one.path == EVENTS and one.body["regarding"]["name"] == "last")
+    assert event["eventTime"] == "2026-01-01T00:00:07.000000Z"
+    assert event["regarding"]["resourceVersion"] == "7"
+    assert event["metadata"]["name"] == f"last.{1767225607 * 10**9:x}"
