@@ -44,6 +44,7 @@ class ObjectList(msgspec.Struct):
 class _Metadata(msgspec.Struct, rename="camel"):
     name: str = ""
     namespace: str | None = None
+    uid: str = ""
     resource_version: str = ""
     annotations: dict[str, str] | None = None
 
@@ -79,6 +80,15 @@ parse_name: Callable[[msgspec.Raw], Named] = msgspec.json.Decoder(Named).decode
 parse_status: Callable[[msgspec.Raw], StatusObject] = msgspec.json.Decoder(StatusObject).decode
 
 
+Known = Callable[[str, str], Stored | None]
+"""Of (namespace, name): what is known of an object."""
+
+
+def nothing_known(_: str, __: str) -> Stored | None:
+    """Every object is new."""
+    return None
+
+
 class RawObjects:
     """Decodes the objects of one kind; one that cannot be read is reported and left out."""
 
@@ -87,10 +97,16 @@ class RawObjects:
         self._decoder = decoder
         self._trouble = trouble
 
-    def read(self, raw: msgspec.Raw) -> tuple[Key, Stored] | None:
-        """(its key, the object at its version); None for one that cannot be read."""
+    def read(self, raw: msgspec.Raw, known: Known = nothing_known) -> tuple[Key, Stored] | None:
+        """(its key, the object at its version); None for one that cannot be read.
+
+        known: an object that is known at this version already is not decoded again.
+        """
         try:
             named = parse_name(raw)
+            meta, before = named.metadata, known(*named.key)
+            if before is not None and before.version == meta.resource_version and before.obj.metadata.uid == meta.uid:
+                return named.key, before
             obj: Any = self._decoder.decode_item(Item("", raw, kind=self._kind))
         except (DecodeError, msgspec.DecodeError) as error:
             self._trouble(f"an object of kind {self._kind} cannot be read: {error}")

@@ -128,7 +128,8 @@ class Reflector:
                     raise
                 version, more, found = "", "", []
                 continue
-            found += [read for raw in page.items or () if (read := self.objects.read(raw)) is not None]
+            known = self.store.get
+            found += [read for raw in page.items or () if (read := self.objects.read(raw, known)) is not None]
             more = page.metadata.continue_
             if not more:
                 break
@@ -173,7 +174,7 @@ class Reflector:
             elif event.type == "ERROR":
                 self._fail(event.object)
             else:
-                read = self.objects.read(event.object)
+                read = self.objects.read(event.object, self.store.get)
                 if read is not None:
                     found[read[0]] = read[1]
         return None

@@ -41,14 +41,18 @@ class StoredObjects:
         return ObjectChange(self._kind, last, None)
 
     def replace(self, objects: Iterable[tuple[Key, Stored]]) -> list[ObjectChange]:
-        """These are all that there are: what is new or known is reported, then what is gone. Upstream: Replace."""
+        """These are all that there are: what is new or changed is reported, then what is gone.
+
+        Upstream: Replace, which also reports what is as it was; nobody does anything about it.
+        """
         gone = self._objects
         self._objects = {}
         changes = []
         for key, stored in objects:
             before = gone.pop(key, None)
             self._objects[key] = stored
-            changes.append(ObjectChange(self._kind, None if before is None else before.obj, stored.obj))
+            if before is not stored:
+                changes.append(ObjectChange(self._kind, None if before is None else before.obj, stored.obj))
         return [*changes, *(ObjectChange(self._kind, stored.obj, None, stale=True) for stored in gone.values())]
 
     def get(self, namespace: str, name: str) -> Stored | None:

@@ -13,7 +13,7 @@ from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.informers.informer_kinds import InformerKind
 from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.raw_objects import RawObjects, parse_name
+from kubescheduler.live.informers.raw_objects import Known, RawObjects, nothing_known, parse_name
 from kubescheduler.live.informers.reflector import Reflector
 from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
@@ -49,7 +49,7 @@ async def watch_trust(
 class ConfigMapData(RawObjects):
     """Reads a ConfigMap as its data."""
 
-    def read(self, raw: msgspec.Raw) -> tuple[Key, Stored] | None:
+    def read(self, raw: msgspec.Raw, known: Known = nothing_known) -> tuple[Key, Stored] | None:  # noqa: ARG002
         """(its key, its data at its version)."""
         named = parse_name(raw)
         data: Any = data_of(msgspec.json.decode(raw))
