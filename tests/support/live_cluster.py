@@ -16,6 +16,7 @@ from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
+from kubescheduler.live.serving.serving_settings import ServingSettings
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document, StatusError
 
@@ -94,7 +95,14 @@ def _holds(holds: Callable[[], bool]) -> bool:
 
 
 @contextmanager
-def running(server: FrontServer, release: str, *, spec: EngineSpec | None = None, **election: Any) -> Iterator[Cluster]:
+def running(
+    server: FrontServer,
+    release: str,
+    *,
+    spec: EngineSpec | None = None,
+    serving: ServingSettings | None = None,
+    **election: Any,
+) -> Iterator[Cluster]:
     """A process that runs until the end of the block, and then ends with status 0. spec: what decides."""
     log: list[str] = []
     engine = (spec or EngineSpec(release=release)).engine(log.append)
@@ -104,6 +112,7 @@ def running(server: FrontServer, release: str, *, spec: EngineSpec | None = None
         engine,
         ServerSettings(master=server.url, qps=0),
         attrs.evolve(LeaderElection(leader_elect=bool(election)), **{**lock, **election}),
+        serving=serving,
     )
     process = SchedulerProcess(settings, LogWriter(log.append))
     statuses: list[int] = []
