@@ -83,7 +83,7 @@ def test_rights(api_server: FrontServer, release: str) -> None:
         cluster.make(PODS, a_pod("high", cpu="3", priority=1000))
         cluster.until(lambda: len(cluster.events("Preempted")) == 1)
         cluster.until(lambda: len(cluster.events("FailedScheduling")) >= 1)
-    assert [(one.method, one.path) for one, status in api_server.done if status in (401, 403)] == []
+    assert [(one.asked.method, one.asked.path) for one in api_server.done if one.code in (401, 403)] == []
     asked = {(one.method, one.path) for one in api_server.asked}
     wanted = {need for method, path in asked if (need := needed(method, path)) is not None}
     assert {("", "pods/binding", "create", "low"), ("", "pods", "delete", "low")} <= wanted

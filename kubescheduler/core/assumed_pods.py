@@ -57,6 +57,14 @@ class AssumedPods:
         self._cache.add_pod(pod)
         self._deadlines.pop(_key(pod), None)
 
+    def gone(self, pod: Pod) -> Pod | None:
+        """The pod was deleted before it was seen on its node: taken out, as it was there, if its binding is over."""
+        placed, deadline = self._deadlines.get(_key(pod), (None, None))
+        if placed is None or deadline is None or self._from_assume:
+            return None
+        self.forget(placed)
+        return placed
+
     def sweep(self) -> list[Pod]:
         """Takes expired pods out of the cache, and returns them."""
         now = self._clock()

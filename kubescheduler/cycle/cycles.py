@@ -193,7 +193,16 @@ class Cycles:
             self.assumed.finish_binding(pod)
             if bound:
                 self.bound(pod)
+                now = self.latest(placed.tried)
+                if now is None or now.metadata.uid != pod.metadata.uid:
+                    self.give_up_unseen(pod)
         return None if bound else status
+
+    def give_up_unseen(self, pod: Pod) -> None:
+        """A pod went; if it was bound, and nobody saw it on its node, its room is free. Called with the lock held."""
+        placed = self.assumed.gone(pod)
+        if placed is not None:
+            self.queue.assigned_pod_deleted(placed)
 
     def _pre_bind(self, plugins: CyclePlugins, state: CycleState, pod: Pod) -> Status | None:
         """PreBind, which another pod that needs the room may cancel."""

@@ -62,9 +62,10 @@ class EventHandlers:
             self.cycles.queue.update(old, new)
 
     def _pending_pod_deleted(self, pod: Pod) -> None:
-        """It is taken out of the queue; one that Permit plugins hold is given up."""
+        """It is taken out of the queue; one that Permit plugins hold, or that was bound unseen, is given up."""
         self.cycles.queue.delete(pod)
         self.cycles.services.waiting.reject(pod.metadata.uid)
+        self.cycles.give_up_unseen(pod)
 
     def _assigned_pod_deleted(self, pod: Pod) -> None:
         self.cycles.services.cache.remove_pod(pod)

@@ -106,6 +106,11 @@ class ApiClient:
         """Whether it is for all kinds of requests: one with a time limit is for a lock alone."""
         return self._options.timeout is None
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether it takes no more requests."""
+        return self._ending
+
     def admit_no_more(self) -> None:
         """Gives up the requests that wait for the limit, and all that are still to come; those on the wire go on."""
         self._ending = True

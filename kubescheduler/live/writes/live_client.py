@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from itertools import chain, repeat
 from typing import Any
 
 import attrs
@@ -17,6 +18,11 @@ from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import JSON, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.writes.write_rules import WriteRules
+
+UNCERTAIN = 500
+"""From this HTTP status on a request may have been carried out."""
+PAUSES = (0.1, 0.2, 0.5, 1.0)
+"""Seconds between questions that the server does not answer; the last one is repeated."""
 
 OBJECT_PATHS = {
     "PersistentVolume": "/api/v1/persistentvolumes/{name}",
@@ -80,7 +86,7 @@ class LiveClient:
             "metadata": identity,
             "target": {"kind": "Node", "name": node_name},
         }
-        return SentBinding(self._io.submit(self._api.request("POST", f"{_path(pod)}/binding", body=body)))
+        return SentBinding(self._io.submit(self._bound(pod, node_name, body)))
 
     def delete_pod(self, pod: Pod) -> None:
         """Without preconditions, as upstream."""
@@ -106,6 +112,31 @@ class LiveClient:
         self._io.submit(self._write_or_tell(pod, status))
 
     # --- on the I/O thread -----------------------------------------------------------------------
+
+    async def _bound(self, pod: Pod, node_name: str, body: Any) -> ApiAnswer:
+        """Sends a binding. Without an answer the pod itself is asked about: until then its room is not another's."""
+        try:
+            return await self._api.request("POST", f"{_path(pod)}/binding", body=body)
+        except ApiError as error:
+            if error.refused or 0 < error.code < UNCERTAIN:
+                raise
+            now = await self._known(pod)
+            if now is None or now.document()["spec"].get("nodeName") != node_name:
+                raise
+            return now
+
+    async def _known(self, pod: Pod) -> ApiAnswer | None:
+        """The pod as the server has it, asked for until there is an answer; None: it is gone, or the process ends."""
+        for pause in chain(PAUSES, repeat(PAUSES[-1])):
+            try:
+                now = await self._api.request("GET", _path(pod))
+            except ApiError as error:
+                if self._api.is_ending or 0 < error.code < UNCERTAIN:
+                    return None
+                await self._clock.sleep(pause)
+            else:
+                return now if now.document()["metadata"].get("uid") == pod.metadata.uid else None
+        return None
 
     async def _write_or_tell(self, pod: Pod, status: Mapping[str, Any]) -> None:
         try:

@@ -28,13 +28,14 @@ class ForwardingServer(FrontServer):
         super().__init__(io)
         self.storage = RealStorage(real)
         self.token = token
-        self._real = real
+        self.real = real
+        """The server behind it."""
         self._session: aiohttp.ClientSession | None = None
 
     def restart(self) -> None:
         """Kills the real server, and starts it again."""
-        self._real.kill()
-        self._real.start()
+        self.real.kill()
+        self.real.start()
 
     def __enter__(self) -> ForwardingServer:
         self.start()
@@ -54,7 +55,7 @@ class ForwardingServer(FrontServer):
         assert self._session is not None
         headers = {key: request.headers[key] for key in KEPT if key in request.headers}
         headers["Authorization"] = f"Bearer {self.token}"
-        return self._session.request(request.method, self._real.url + request.raw_path, data=body, headers=headers)
+        return self._session.request(request.method, self.real.url + request.raw_path, data=body, headers=headers)
 
     async def _served(self, request: web.Request, body: Any) -> web.StreamResponse:
         if request.query.get("watch") == "true":

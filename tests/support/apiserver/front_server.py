@@ -34,10 +34,21 @@ class Asked:
     """With its query."""
     body: Any
     user_agent: str
-    credentials: str
-    """The header Authorization."""
+    url: str
+    """The address of the server that was used."""
     at: float
     """When it came, in seconds of the monotonic clock."""
+
+
+@attrs.frozen(eq=False)
+class Answered:
+    """One request that the server was asked, which is not every one where there are faults."""
+
+    asked: Asked
+    code: int
+    """The server's status, whether anybody learned of it or not."""
+    at: float
+    """When it was done, in seconds of the monotonic clock."""
 
 
 ASKED = web.RequestKey("asked", Asked)
@@ -52,8 +63,8 @@ class FrontServer(abc.ABC):
     def __init__(self, io: IoThread) -> None:
         self.asked: list[Asked] = []
         """Every request, in order."""
-        self.done: list[tuple[Asked, int]] = []
-        """Every request in the order of their ends, with the server's status, whether anybody learned of it or not."""
+        self.done: list[Answered] = []
+        """What the server was asked, in the order of the answers."""
         self.faults: list[Answer] = []
         """Each may answer instead of the server, or return None."""
         self.bound: Counter[str] = Counter()
@@ -61,15 +72,20 @@ class FrontServer(abc.ABC):
         self.url = ""
         """Where it listens."""
         self._io = io
+        self._ports: list[int] = []
         self._streams: set[asyncio.Task[Any]] = set()
         self._runner: web.AppRunner | None = None
-        self._listens: socket.socket
+        self._listens: list[socket.socket] = []
 
     # --- starting and ending -------------------------------------------------------------------
 
     def start(self, port: int = 0) -> None:
         """Listens; on the same port again after ``stop`` when that is given."""
         self._io.wait(self._start(port))
+
+    def door(self) -> str:
+        """One more address of the same server, by which those who use it are known."""
+        return self._io.wait(self._opened(0))
 
     def stop(self) -> None:
         """Ends all connections at once."""
@@ -104,14 +120,26 @@ class FrontServer(abc.ABC):
         app.router.add_route("*", "/{tail:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.01)
         await self._runner.setup()
-        self._listens = socket.create_server(("127.0.0.1", port), backlog=128)
-        await web.SockSite(self._runner, self._listens).start()
-        self.url = "http://{}:{}".format(*self._runner.addresses[0])
+        doors, self._ports = self._ports[1:], []
+        self._listens = []
+        self.url = await self._opened(port)
+        for door in doors:
+            await self._opened(door)
+
+    async def _opened(self, port: int) -> str:
+        assert self._runner is not None
+        listens = socket.create_server(("127.0.0.1", port), backlog=128)
+        self._listens.append(listens)
+        await web.SockSite(self._runner, listens).start()
+        host, port = listens.getsockname()
+        self._ports.append(port)
+        return f"http://{host}:{port}"
 
     async def _stop(self) -> None:
         """Connections that are just being accepted would stay open for ever: they get their turns first."""
         assert self._runner is not None
-        asyncio.get_running_loop().remove_reader(self._listens)
+        for listens in self._listens:
+            asyncio.get_running_loop().remove_reader(listens)
         for _ in range(ACCEPTING):
             await asyncio.sleep(0)
         await self.cut_some(1.0)
@@ -122,10 +150,9 @@ class FrontServer(abc.ABC):
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         text = await request.read()
         body, headers = json.loads(text) if text else None, request.headers
-        credentials = headers.get("Authorization", "")
-        asked = Asked(
-            request.method, request.raw_path, body, headers.get("User-Agent", ""), credentials, time.monotonic()
-        )
+        assert request.transport is not None
+        url = "http://{}:{}".format(*request.transport.get_extra_info("sockname"))
+        asked = Asked(request.method, request.raw_path, body, headers.get("User-Agent", ""), url, time.monotonic())
         request[ASKED] = asked
         self.asked.append(asked)
         for fault in list(self.faults):
@@ -141,7 +168,7 @@ class FrontServer(abc.ABC):
             response = await self._served(request, asked.body)
         except StatusError as error:
             response = web.json_response(error.document, status=error.code)
-        self.done.append((asked, response.status))
+        self.done.append(Answered(asked, response.status, time.monotonic()))
         if request.path.endswith("/binding") and response.status == 201:
             self.bound[request.path] += 1
         return response

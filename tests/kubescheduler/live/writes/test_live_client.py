@@ -1,0 +1,88 @@
+"""Bindings against a server that does not answer all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from clusterstate.objects import Pod
+from kubescheduler.live.process.release_live import LIVE
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.writes.live_client import LiveClient
+from tests.support.apiserver import FrontServer
+from tests.support.apiserver.front_server import lost
+from tests.support.dry_runs import read
+from tests.support.live_clock import HastyClock
+from tests.support.served_clusters import PODS, a_pod
+
+
+@pytest.fixture
+def client(io: IoThread, api: ApiClient) -> LiveClient:
+    """Of 1.36."""
+    return LiveClient(api, io, LIVE["1.36"].writes, trouble=print, clock=HastyClock())
+
+
+@pytest.fixture
+def pod(api_server: FrontServer) -> Pod:
+    """A pod that waits."""
+    found: Pod = read(api_server.storage.create(PODS, "default", a_pod("p")), "Pod")
+    return found
+
+
+def asked(server: FrontServer) -> list[tuple[str, str]]:
+    return [(one.method, one.path.rpartition("/")[2]) for one in server.asked]
+
+
+def loses(server: FrontServer, *, done: bool, silent: int = 0) -> None:
+    """The answer to a binding is lost, and so are those to so many questions after it."""
+    left = [silent]
+
+    async def fault(request: web.Request) -> Any:
+        if request.path.endswith("/binding"):
+            if done:
+                await server.served(request)
+            return lost(request)
+        if left[0]:
+            left[0] -= 1
+            return lost(request)
+        return None
+
+    server.faults.append(fault)
+
+
+@pytest.mark.parametrize("silent", [0, 3])
+def test_an_answer_that_is_lost(api_server: FrontServer, client: LiveClient, pod: Pod, silent: int) -> None:
+    """The pod itself says that it was bound, as soon as the server answers again."""
+    loses(api_server, done=True, silent=silent)
+    client.send_binding(pod, "n1").wait()
+    client.bind(pod, "n1")
+    assert asked(api_server) == [("POST", "binding"), *[("GET", "p")] * (silent + 1)]
+
+
+def test_a_request_that_is_lost(api_server: FrontServer, client: LiveClient, pod: Pod) -> None:
+    """The pod itself says that it was not."""
+    loses(api_server, done=False)
+    with pytest.raises(ApiError, match="EOF"):
+        client.bind(pod, "n1")
+    assert asked(api_server) == [("POST", "binding"), ("GET", "p")]
+
+
+def test_a_pod_that_is_another_one_by_now(api_server: FrontServer, client: LiveClient, pod: Pod) -> None:
+    """A pod of the same name on the same node says nothing about this one."""
+    loses(api_server, done=False)
+    api_server.storage.delete(PODS, "default", "p")
+    api_server.storage.create(PODS, "default", a_pod("p", nodeName="n1"))
+    with pytest.raises(ApiError, match="EOF"):
+        client.bind(pod, "n1")
+
+
+def test_an_answer_that_is_no(api_server: FrontServer, client: LiveClient, pod: Pod) -> None:
+    """It is believed, without another question."""
+    api_server.storage.delete(PODS, "default", "p")
+    with pytest.raises(ApiError, match='pods "p" not found'):
+        client.bind(pod, "n1")
+    assert asked(api_server) == [("POST", "binding")]
