@@ -82,6 +82,10 @@ class Observer(Protocol):
         """The ranking of an attempt that found a node was kept, or dropped (1.36)."""
         ...
 
+    def volumes_failed(self, operation: str) -> None:
+        """Volumes of a pod could not be kept for it (``assume``), or bound (``bind``)."""
+        ...
+
     def scheduled(self, entry: Any, now: float) -> None:
         """A pod was bound. entry: what was popped of the queue; now: by the queue's clock."""
         ...
@@ -137,6 +141,9 @@ class NoObserver:
 
     def results_stored(self, profile: str, seconds: float) -> None:
         """Nothing is measured."""
+
+    def volumes_failed(self, operation: str) -> None:
+        """Nothing is counted."""
 
     def scheduled(self, entry: Any, now: float) -> None:
         """Nothing is measured."""

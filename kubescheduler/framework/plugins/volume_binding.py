@@ -136,7 +136,11 @@ class VolumeBinding:
 
         Raises SchedulingError for claims that cannot be looked up.
         """
-        state.write(STATE, self._books.take(self._volumes_for(pod, node_name), node_name))
+        try:
+            state.write(STATE, self._books.take(self._volumes_for(pod, node_name), node_name))
+        except SchedulingError:
+            self._handle.observer.volumes_failed("assume")
+            raise
         return None
 
     def _volumes_for(self, pod: Pod, node_name: str) -> PodVolumes:
@@ -195,8 +199,12 @@ class VolumeBinding:
             bound = self._until_bound(reserved, pod, state)
         except SchedulingError as error:
             state.cancellation.check()
-            return Status.failure(f"binding volumes: {error}")
-        return None if bound else Status.failure(f"binding volumes: {self._words.timed_out}")
+            return self._not_bound(str(error))
+        return None if bound else self._not_bound(self._words.timed_out)
+
+    def _not_bound(self, reason: str) -> Status:
+        self._handle.observer.volumes_failed("bind")
+        return Status.failure(f"binding volumes: {reason}")
 
     def _until_bound(self, reserved: ReservedVolumes, pod: Pod, state: CycleState) -> bool:
         """Looks every second, the first time after one; False when time is up."""

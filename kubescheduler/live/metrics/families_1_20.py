@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import attrs
 
-from kubescheduler.live.metrics.families_1_36 import LONG, PLUGIN, SECONDS, SHORT
+from kubescheduler.live.metrics.families_1_36 import LONG, PLUGIN, SECONDS, SHORT, VOLUME_ERRORS
 from kubescheduler.live.metrics.metric_family import Family, counter, exponential, gauge, histogram, linear
 
 FAMILIES_1_20: tuple[Family, ...] = (
+    VOLUME_ERRORS,
     counter(
         "scheduler_schedule_attempts_total",
         "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while "

@@ -10,7 +10,11 @@ SHORT = exponential(0.0001, 2, 12)
 SHORTER = exponential(0.00001, 2, 12)
 PLUGIN = exponential(0.00001, 1.5, 20)
 
+VOLUME_ERRORS = counter(
+    "scheduler_volume_scheduling_stage_error_total", "Volume scheduling stage error count", "operation"
+)
 FAMILIES_1_36: tuple[Family, ...] = (
+    VOLUME_ERRORS,
     counter(
         "scheduler_schedule_attempts_total",
         "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while "

@@ -73,6 +73,7 @@ class LoopMetrics(NoObserver):
         self._batches, self._flushes = of("batch_attempts_total"), of("batch_cache_flushed_total")
         self._hint_seconds = of("get_node_hint_duration_seconds")
         self._store_seconds = of("store_schedule_results_duration_seconds")
+        self._volume_errors = of("volume_scheduling_stage_error_total")
         self._permits = of("permit_wait_duration_seconds")
         self._incoming = of("queue_incoming_pods_total")
         self._hints = of("queueing_hint_execution_duration_seconds")
@@ -188,6 +189,10 @@ class LoopMetrics(NoObserver):
     def results_stored(self, profile: str, seconds: float) -> None:
         """The ranking of an attempt was kept, or dropped."""
         self._store_seconds.observe(seconds, (profile,))
+
+    def volumes_failed(self, operation: str) -> None:
+        """Volumes of a pod could not be kept for it, or bound."""
+        self._volume_errors.inc((operation,))
 
     def scheduled(self, entry: Any, now: float) -> None:
         """A pod was bound."""

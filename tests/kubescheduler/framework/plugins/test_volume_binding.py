@@ -54,6 +54,7 @@ class World:
     state: CycleState = attrs.field(factory=CycleState)
     written: list[Any] = attrs.field(factory=list)
     refuses: str = ""
+    failed: list[str] = attrs.field(factory=list)
     now: float = 0.0
     arrives: list[Callable[[], object]] = attrs.field(factory=list)
     plugin: VolumeBinding = attrs.field(init=False)
@@ -71,6 +72,7 @@ class World:
             snapshot=world.cache.snapshot,
             client=SimpleNamespace(update_object=world.update) if api else None,
             clock=lambda: world.now,
+            observer=SimpleNamespace(volumes_failed=world.failed.append),
             feature_gates={"CSIMigration": True, "CSIMigrationAWS": True},
         )
         world.plugin = make(VolumeBindingArgs(bind_timeout_seconds=timeout), handle, world.wait)
@@ -182,6 +184,7 @@ def test_claims_that_cannot_be_looked_up() -> None:
     world = World.of("1.36")
     with pytest.raises(SchedulingError, match='error getting PVC "default/none"'):
         world.plugin.reserve(world.state, claiming("none"), "a")
+    assert world.failed == ["assume"]
 
 
 # --- PreBind -------------------------------------------------------------------------------
@@ -246,7 +249,7 @@ def test_time_is_up(release: str, text: str) -> None:
     world = World.of(release, *STORAGE, timeout=3)
     pod = world.reserve(claiming("c"))
     assert world.bind(pod) == Status.failure(text)
-    assert world.now == 3
+    assert (world.now, world.failed) == (3, ["bind"])
 
 
 def test_the_api_refuses() -> None:
@@ -255,6 +258,7 @@ def test_the_api_refuses() -> None:
     pod = world.reserve(claiming("c", "d"))
     world.refuses = "d"
     assert world.bind(pod) == Status.failure("binding volumes: d is not writable")
+    assert world.failed == ["bind"]
     assert world.claim("d") == late("d", storage=20)
     assert world.volume("v").claim_ref is not None
     world.plugin.unreserve(world.state, pod, "a")
