@@ -4,6 +4,10 @@
 
 Schedule and assume are timed, every node is scored, one process. Initial pods are placed before the clock starts,
 pod k on node k mod N. A cluster that would hold more than 30 pods a node is begun anew, untimed.
+
+    python benchmarks/run.py --against 1.16 --release 1.36 --workload SchedulingPodAntiAffinity --nodes 300 --pods 2000
+
+compares two releases in a sequence, every pod with a label of its own; with ``--evidence`` as ``compare -o json`` does.
 """
 
 from __future__ import annotations
@@ -24,8 +28,10 @@ from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, WORKLOADS, Workload, 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from kubescheduler.comparison.comparing import SEQUENCE, compare
 from kubescheduler.engine.engines import PodScheduler
 from kubescheduler.engine.releases import RELEASES
+from kubescheduler.engine.spec import EngineSpec
 
 MOST_PODS_A_NODE = 30
 
@@ -67,6 +73,23 @@ def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: 
     return seconds, scheduled
 
 
+def measure_comparison(
+    workload: Workload, releases: tuple[str, str], nodes: int, pods: int, *, evidence: bool
+) -> float:
+    """Seconds of comparing ``pods`` pods, one after another, on nodes without pods."""
+    decoder = Decoder()
+    objects = [decoder.decode_object(node(index, workload.zones)) for index in range(nodes)]
+    waiting: list[Any] = []
+    for index in range(pods):
+        made = workload.measured(f"pod-{index}", workload.measured_namespace)
+        made["metadata"]["labels"] = {**made["metadata"]["labels"], "own": str(index)}
+        waiting.append(decoder.decode_object(made))
+    old, new = (EngineSpec(release=release) for release in releases)
+    started = time.perf_counter()
+    compare(objects, waiting, old, [new], mode=SEQUENCE, evidence=evidence)
+    return time.perf_counter() - started
+
+
 def _schedule(scheduler: PodScheduler, pods: list[Pod]) -> int:
     scheduled = 0
     for pod in pods:
@@ -98,10 +121,25 @@ def _preempt(scheduler: PodScheduler, pods: list[Pod]) -> int:
 @click.option("--init-pods", type=int, help="By default as many as upstream's workload begins with.")
 @click.option("--pods", type=int, default=5000)
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per run instead of a table.")
+@click.option("--against", type=click.Choice(RELEASE_NAMES), help="Compare with this release, in a sequence, instead.")
+@click.option("--evidence", is_flag=True, help="With --against: also what scores were made of.")
 def main(
-    release: str, names: tuple[str, ...], nodes: tuple[int, ...], init_pods: int | None, pods: int, as_json: bool
+    release: str,
+    names: tuple[str, ...],
+    nodes: tuple[int, ...],
+    init_pods: int | None,
+    pods: int,
+    as_json: bool,
+    against: str | None,
+    evidence: bool,
 ) -> None:
     """Print how many pods a second are decided and assumed."""
+    if against is not None:
+        for name in names or ["SchedulingBasic", "SchedulingPreferredPodAntiAffinity"]:
+            for count in nodes:
+                seconds = measure_comparison(WORKLOADS[name], (against, release), count, pods, evidence=evidence)
+                click.echo(f"compare {against} {release} {name:40}{count:7}{pods:7}{seconds:9.2f}{pods / seconds:9.0f}")
+        return
     if not as_json:
         click.echo(f"{'workload':48}{'nodes':>7}{'init':>8}{'pods':>7}{'seconds':>9}{'pods/s':>9}{'scheduled':>11}")
     for name in names or [name for name, workload in WORKLOADS.items() if workload.runs_on(release)]:
