@@ -32,12 +32,16 @@ GRACE = 30.0
 """Seconds after its end at which a watch that the server did not end is taken for dead."""
 
 
+CUT = 1.0
+"""Seconds at most until a watch that broke at once goes on from where it was."""
+
+
 class ExpiredError(Exception):
     """The version that is asked for is too old."""
 
 
 class CutError(Exception):
-    """A watch broke as soon as it was opened; what is asked next will tell whether the server is there."""
+    """A watch broke as soon as it was opened; the next one goes on from there, or tells what the server has to say."""
 
 
 @attrs.define(eq=False)
@@ -77,8 +81,6 @@ class Reflector:
                 await self._read_and_watch(pauses.next)
             except ExpiredError:
                 self._whole = self.rules.asks_newest_when_expired
-            except CutError:
-                pass
             except ApiError as error:
                 if error.code == 404 and self._path + 1 < len(self.kind.paths):
                     self._path += 1
@@ -97,6 +99,8 @@ class Reflector:
         while True:
             try:
                 await self._watch()
+            except CutError:
+                await self.clock.sleep(min(pause(), CUT))
             except ApiError as error:
                 if not self.rules.watches_again(error):
                     raise
@@ -136,16 +140,21 @@ class Reflector:
         self._replace(found, page.metadata.resource_version)
 
     async def _watch_list(self) -> bool:
-        """Reads everything as the first events of a watch, and goes on with it; False: the server does not do that."""
+        """Reads everything as the first events of a watch, and goes on with it.
+
+        False: the server does not do that, or the stream broke before everything was there, as it may time and again;
+        pages of a list get there.
+        """
         query = [("allowWatchBookmarks", "true"), *self._selector()]
         if self.version and not self._whole:
             query.append(("resourceVersion", self.version))
         query += [("resourceVersionMatch", "NotOlderThan"), ("sendInitialEvents", "true")]
         seconds, times = self._times()
         found: dict[Key, Stored] = {}
-        told = False
+        told = opened = False
         try:
             async with self.client.watch(self.path, [*query, *times], seconds + GRACE) as batches:
+                opened = True
                 self.outage.answered()
                 async for lines in batches:
                     rest = lines if told else self._initial(lines, found)
@@ -153,14 +162,12 @@ class Reflector:
                         told = True
                         self._take_in(rest)
         except ApiError as error:
-            if told and is_cut(error):
-                return True
+            if opened and is_cut(error):
+                return told
             if told or error.code in (0, GONE, 429):
                 raise
             return False
-        if not told:
-            raise ApiError("unexpected end of a watch before all initial events were received")
-        return True
+        return told
 
     def _initial(self, lines: list[bytes], found: dict[Key, Stored]) -> list[bytes] | None:
         """Takes initial events in; the lines behind the last of them once that has come. Raises ExpiredError."""

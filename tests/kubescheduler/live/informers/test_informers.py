@@ -19,6 +19,7 @@ from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
+from tests.support.apiserver.front_server import lost
 from tests.support.live_clock import HastyClock
 
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
@@ -150,6 +151,40 @@ def test_cut_streams(io: IoThread, api: ApiClient, api_server: FrontServer, rule
                 api_server.storage.delete(PODS, "default", f"p{number - 2}")
         left = {f"p{number}" for number in range(30) if number % 5 != 2}
         found.until(lambda: found.pods == left)
+
+
+def test_a_stream_that_never_tells_everything(io: IoThread, api: ApiClient, api_server: FrontServer) -> None:
+    """1.36 lists where streams break before their initial events are all there."""
+    api_server.storage.create(PODS, "default", a_pod("a"))
+
+    async def breaks(request: web.Request) -> web.StreamResponse | None:
+        if "sendInitialEvents" not in request.query:
+            return None
+        response = web.StreamResponse()
+        await response.prepare(request)
+        return lost(request)
+
+    api_server.faults.append(breaks)
+    with reading(api, io, RULES_1_36) as found:
+        api_server.storage.create(PODS, "default", a_pod("b"))
+        found.until(lambda: found.pods == {"a", "b"})
+
+
+def test_cut_streams_go_on(io: IoThread, api: ApiClient, api_server: FrontServer) -> None:
+    """A stream that breaks at once, again and again, goes on from where it was: nothing is read anew."""
+    with reading(api, io, RULES_1_36) as found:
+        for number in range(10):
+            api_server.cut()
+            watches = len(watches_of_pods(api_server))
+            found.until(lambda watches=watches: len(watches_of_pods(api_server)) > watches)  # type: ignore[misc]
+            if number % 4 == 3:
+                api_server.storage.create(PODS, "default", a_pod(f"p{number}"))
+        found.until(lambda: found.pods == {"p3", "p7"})
+    assert len([path for path in watches_of_pods(api_server) if "sendInitialEvents" in path]) == 1
+
+
+def watches_of_pods(server: FrontServer) -> list[str]:
+    return [one.path for one in list(server.asked) if one.path.startswith(f"{PODS}?")]
 
 
 @RULES
