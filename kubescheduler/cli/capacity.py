@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.terminal.screen import Screen
     from kubescheduler.engine.engines import PodScheduler
-    from kubescheduler.simulation.room import Room
+    from kubescheduler.simulation.room import Observe, Room
 
 MANY = 1000
 """Placed pods that take long enough for a progress bar."""
@@ -87,7 +87,7 @@ def capacity(
         read_pods_for,
         read_shown,
     )
-    from kubescheduler.cli.terminal.failed_pods import given_up
+    from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
     from kubescheduler.cli.terminal.screen import screen_of
 
     check_standard_input(cluster, pod_files)
@@ -103,16 +103,19 @@ def capacity(
         scheduler = engine.scheduler(configured, found)
     for note in (*notes_on_cluster(found), *asked.notes, *asked.controllers):
         remark(note)
-    rooms = [_room(pods, scheduler, limit) for pods in asked.distinct()]
+    passed_over = PassedOverExtenders()
+    rooms = [_room(pods, scheduler, limit, passed_over.note) for pods in asked.distinct()]
     notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]
     for piece in rendered_rooms(rooms, output, notes, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
+    for text in passed_over.remarks():
+        remark(text)
     if errors := [(room.pod.key, room.error) for room in rooms if room.error is not None]:
         return given_up(errors)
     return 0 if all(room.count for room in rooms) else 1
 
 
-def _room(pods: Sequence[Pod], scheduler: PodScheduler, limit: int) -> Room:
+def _room(pods: Sequence[Pod], scheduler: PodScheduler, limit: int, observe: Observe) -> Room:
     """Of one pod, or of the pods of a DaemonSet. With a bar on a terminal, if there are places for many."""
     import sys
 
@@ -122,7 +125,7 @@ def _room(pods: Sequence[Pod], scheduler: PodScheduler, limit: int) -> Room:
     columns = scheduler.cache.columns
     places = min(limit, int((columns.allowed_pods.view - columns.pod_count.view).sum()))
     with progress(pods[0].key, sys.stderr, smallest=MANY) as tell:
-        return room_of(pods, scheduler, limit=limit, progress=lambda done: tell(done, places))
+        return room_of(pods, scheduler, limit=limit, progress=lambda done: tell(done, places), observe=observe)
 
 
 def rendered_rooms(

@@ -174,25 +174,23 @@ def _run(
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
     import sys
-    from collections import Counter
 
     from clusterstate.manifests.documents import Item
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.save import save_cluster
-    from kubescheduler.cli.terminal.failed_pods import given_up
+    from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
     from kubescheduler.cli.terminal.screen import screen_of
-    from kubescheduler.core.failed_attempts import failures, gave_up
+    from kubescheduler.core.failed_attempts import gave_up
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []
-    went_on: Counter[str] = Counter()
+    passed_over = PassedOverExtenders()
 
     def noted(pod: Pod) -> Decision:
         decision = decide(pod)
         if gave_up(decision):
             errors.append((pod.key, decision.message))
-        elif decision.error is None:
-            went_on.update(failures(decision))
+        passed_over.note(decision)
         return decision
 
     decisions = _decisions(noted, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)
@@ -206,8 +204,8 @@ def _run(
         save_cluster(save, read, inputs.pods, hosts)
     for piece in pieces:
         click.echo(piece, nl=False)
-    for text, count in went_on.items():
-        remark(f"{text} ({count} {'pod' if count == 1 else 'pods'})")
+    for text in passed_over.remarks():
+        remark(text)
     if errors:
         return given_up(errors)
     return 0 if None not in hosts.values() else 1

@@ -128,7 +128,7 @@ def _run(
 
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.simulate_output import rendered_report
-    from kubescheduler.cli.terminal.failed_pods import given_up
+    from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.report.simulator_export import Results, configuration_of, export_text
     from kubescheduler.simulation.plot import write_plot
@@ -137,25 +137,30 @@ def _run(
 
     notes = engine.notes(configured)
     results = Results(scheduler, notes)
-    observe = results.note if output == "simulator" else None
+    passed_over = PassedOverExtenders()
+    observers = ([results.note] if output == "simulator" else []) + (
+        [passed_over.note] if scheduler.algorithm.extenders else []
+    )
     listen = _print_event if output == "events" else None
     for note in notes if listen is not None else ():
         _print_event(RunEvent(0.0, Kind.NOTE, message=note))
     with progress("simulating", sys.stderr, smallest=LONG, hidden=listen is not None and sys.stdout.isatty()) as tell:
         report = Simulation(
-            scheduler, workload, preempt=preempt, grace=grace, progress=tell, observe=observe, listen=listen
+            scheduler, workload, preempt=preempt, grace=grace, progress=tell, observers=observers, listen=listen
         ).run()
     if plot is not None:
         write_plot(report, plot, notes)
     pieces = (
         () if listen is not None else rendered_report(report, output, [*notes, *report.notes()], screen_of(sys.stdout))
     )
-    if observe is not None:
+    if output == "simulator":
         for note in results.dropped():
             remark(note)
         pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)
+    for text in passed_over.remarks():
+        remark(text)
     if errors := [(record.pod.key, record.message) for record in report.failed]:
         return given_up(errors)
     return 0 if report.every_pod_had_a_node else 1

@@ -96,8 +96,18 @@ class ReleaseGates:
             raise ConfigError(f"--feature-gates: {problem}" for problem in problems)
         return values
 
-    def resolve(self, given: Mapping[str, Any]) -> FrozenMap[str, bool]:
+    def of_document(self, given: Mapping[str, Any]) -> FrozenMap[str, bool]:
         """Every gate of the release after a document's ``featureGates``; raises as ``parse`` does."""
+        resolved = self.resolve(given)
+        if unmet := self.unmet(given):
+            raise ConfigError(f"featureGates: {problem}" for problem in unmet)
+        return resolved
+
+    def resolve(self, given: Mapping[str, Any]) -> FrozenMap[str, bool]:
+        """Every gate of the release after some that are given, perhaps all of them as they were resolved before.
+
+        Raises ConfigError as ``of_document`` does, except for gates that need others that are off.
+        """
         problems = [
             f"{name}: expected true or false, found {value!r}"
             for name, value in given.items()

@@ -50,7 +50,7 @@ class Scenario:
     @classmethod
     def of(cls, document: Mapping[str, Any], release: Release) -> Scenario:
         """Decodes the cluster as it is stored: nothing is defaulted, unless the release itself does it."""
-        gates = release.gates.resolve(document.get("featureGates") or {})
+        gates = release.gates.of_document(document.get("featureGates") or {})
         objects = decode_cluster(document.get("cluster") or {}, decoder=Decoder(prepare=release.decoding))
         return cls(
             name=str(document.get("id", "")),

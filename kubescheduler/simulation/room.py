@@ -18,6 +18,12 @@ from kubescheduler.simulation.workload import renamed
 
 Progress = Callable[[int], None]
 """Told how many have been placed."""
+Observe = Callable[[Decision], None]
+"""Told of every decision."""
+
+
+def _unobserved(_: Decision) -> None:
+    """Nobody is told."""
 
 
 @attrs.frozen(eq=False)
@@ -63,15 +69,20 @@ class Room:
 
 
 def room_of(
-    pods: Sequence[Pod], scheduler: PodScheduler, *, limit: int | None = None, progress: Progress | None = None
+    pods: Sequence[Pod],
+    scheduler: PodScheduler,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    observe: Observe = _unobserved,
 ) -> Room:
     """How many more of a pod fit; of the pods of a DaemonSet, which are for a node each, on how many of these."""
     if daemon_set_of(pods[0]) is None:
-        return room_for(pods[0], scheduler, limit=limit, progress=progress)
-    return _room_on_each(pods, scheduler)
+        return room_for(pods[0], scheduler, limit=limit, progress=progress, observe=observe)
+    return _room_on_each(pods, scheduler, observe)
 
 
-def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler) -> Room:
+def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler, observe: Observe) -> Room:
     """Of pods that a controller has placed each is where it is."""
     cache = scheduler.cache
     placed, bound = Counter(pod.node_name for pod in pods if pod.node_name), list[Pod]()
@@ -79,12 +90,15 @@ def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler) -> Room:
     stopped = None
     try:
         for pod in pods:
-            decision = None if pod.node_name else scheduler.decide(pod, in_sequence=True)
-            if decision is not None and decision.host is not None:
+            if pod.node_name:
+                continue
+            decision = scheduler.decide(pod, in_sequence=True)
+            observe(decision)
+            if decision.host is not None:
                 cache.assume_pod(pod, decision.host)
                 bound.append(pod)
                 placed[decision.host] += 1
-            elif decision is not None:
+            else:
                 node = target_node(pod)
                 stopped = stopped if gave_up(stopped) else decision
                 refused[node] = decision.reasons().get(node, [])
@@ -94,7 +108,14 @@ def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler) -> Room:
     return Room(renamed(pods[0], daemon_set_of(pods[0]) or ""), dict(placed), stopped, refused)
 
 
-def room_for(pod: Pod, scheduler: PodScheduler, *, limit: int | None = None, progress: Progress | None = None) -> Room:
+def room_for(
+    pod: Pod,
+    scheduler: PodScheduler,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    observe: Observe = _unobserved,
+) -> Room:
     """Places copies of a pod until none fits, or ``limit`` are placed; the cluster is as before afterwards."""
     cache = scheduler.cache
     placed: Counter[str] = Counter()
@@ -104,6 +125,7 @@ def room_for(pod: Pod, scheduler: PodScheduler, *, limit: int | None = None, pro
         while limit is None or len(copies) < limit:
             copy = renamed(pod, f"{pod.metadata.name}-{len(copies) + 1}")
             decision = scheduler.decide(copy, in_sequence=True)
+            observe(decision)
             if decision.host is None:
                 stopped = decision
                 break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import attrs
@@ -66,14 +66,14 @@ class Simulation:
         preempt: bool = False,
         grace: float = 0.0,
         progress: Progress | None = None,
-        observe: Callable[[Decision], None] | None = None,
+        observers: Iterable[Callable[[Decision], None]] = (),
         listen: Listen | None = None,
     ) -> None:
         """preempt: a pod that fits nowhere takes the place of lower ones, which leave ``grace`` seconds later and are
-        not created anew. observe: told of every attempt's decision. listen: told of everything that happens.
+        not created anew. observers: told of every attempt's decision. listen: told of everything that happens.
         """
         self._scheduler = scheduler
-        self._observe = observe
+        self._observers = tuple(observers)
         self._listen = listen
         self._cache = scheduler.cache
         self._grace = grace
@@ -236,8 +236,8 @@ class Simulation:
         record.attempts += 1
         decision = attempt.decision
         assert decision is not None, attempt.passed_over
-        if self._observe is not None:
-            self._observe(attrs.evolve(decision, pod=attempt.pod))
+        for observe in self._observers:
+            observe(attrs.evolve(decision, pod=attempt.pod))
         if attempt.binding is None:
             self._note_failure(record, attempt)
             return

@@ -1,11 +1,14 @@
-"""Pods whose attempts an error ended: nobody knows where they would go, and no command says that it does."""
+"""Pods that nobody knows the right node of: an error ended their attempts, or an extender did not answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
 import click
 
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.failed_attempts import failures
 from kubescheduler.sources.foreign_text import shown
 
 NAMED = 3
@@ -31,3 +34,21 @@ def given_up(failed: Iterable[tuple[str, str]]) -> int:
     if len(pods) > SHOWN:
         click.echo(f"error: {len(pods) - SHOWN} more errors ended attempts", err=True)
     return EXIT_ERROR
+
+
+@attrs.define(eq=False)
+class PassedOverExtenders:
+    """The extenders that did not answer and that the release went on without."""
+
+    _pods: dict[str, set[str]] = attrs.field(factory=dict)
+
+    def note(self, decision: Decision) -> None:
+        """Notes what a decision lacks; nothing of one that an error ended."""
+        if decision.error is None:
+            for text in failures(decision):
+                self._pods.setdefault(text, set()).add(decision.pod.key)
+
+    def remarks(self) -> list[str]:
+        """A sentence for each error, with the number of pods that were decided without the extender."""
+        counts = {text: len(pods) for text, pods in self._pods.items()}
+        return [f"{text} ({count} {'pod' if count == 1 else 'pods'})" for text, count in counts.items()]

@@ -303,14 +303,23 @@ def test_an_unknown_kind_is_left_out(folder: Path, schedule: Run) -> None:
     assert outcome.err == 'note: kind "Deployment" ignored (1 object): no scheduler reads it\n'
 
 
-def test_an_extender_that_is_passed_over(folder: Path, schedule: Run) -> None:
+@pytest.mark.parametrize(
+    ("command", "pods"),
+    [
+        ("schedule cluster.yaml --pod pod.yaml -o name", "1 pod"),
+        ("simulate cluster.yaml --pod pod.yaml", "1 pod"),
+        ("simulate cluster.yaml --pod pod.yaml -o events", "1 pod"),
+        ("simulate cluster.yaml --pod pod.yaml -o simulator", "1 pod"),
+        ("capacity cluster.yaml --pod pod.yaml --limit 2", "2 pods"),
+    ],
+)
+def test_an_extender_that_is_passed_over(folder: Path, kubescheduler: Run, command: str, pods: str) -> None:
     """The release goes on without an ignorable extender: the decision is an answer, and a note says what it lacks."""
     extender = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter", "weight": 1, "ignorable": True}
     (folder / "policy.json").write_text(policy(extenders=[extender])["policy.json"])
-    outcome = schedule("--pod", "pod.yaml", "--policy-config-file", "policy.json", "-o", "name")
-    assert (outcome.status, outcome.out) == (0, "default/web n1\n")
-    text = 'went on without its extender: Post "http://127.0.0.1:1/all/filter": Connection refused (1 pod)'
-    assert outcome.err == f"note: {text}\n"
+    outcome = kubescheduler(*command.split(), "--policy-config-file", "policy.json")
+    text = f'went on without its extender: Post "http://127.0.0.1:1/all/filter": Connection refused ({pods})'
+    assert (outcome.status, outcome.err) == (0, f"note: {text}\n")
 
 
 def test_an_extender_that_refuses(folder: Path, schedule: Run) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 import pytest
 
+import kubescheduler as ks
 from clusterstate.errors import ConfigError
+from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.releases import RELEASES
 
 GATES = RELEASES["1.36"].gates
@@ -105,6 +110,29 @@ def off(name: str, *needed: str) -> str:
 def test_gates_that_need_others(text: str, faults: list[str]) -> None:
     """1.36 refuses a gate that is on, by name or by default, while one that it needs is off."""
     assert faults_of(text) == tuple(f"--feature-gates: {fault}" for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("gates", "fault"),
+    [
+        ({"GangScheduling": True}, off("GangScheduling", "GenericWorkload")),
+        ({"GangScheduling": True, "GenericWorkload": True}, None),
+        ({"PodLevelResources": False}, off("InPlacePodLevelResourcesVerticalScaling", "PodLevelResources")),
+        ({"AllAlpha": True}, None),
+    ],
+)
+def test_gates_of_documents_and_dictionaries(gates: dict[str, bool], fault: str | None) -> None:
+    """The same holds for `featureGates` of a scenario, and for `gates=` in Python."""
+    scenario = {"cluster": {}, "featureGates": gates, "queries": [{"pod": {"metadata": {"name": "p"}}}]}
+    (answer,) = evaluate([msgspec.json.encode(scenario)], "1.36")
+    given = "" if fault is None else f"featureGates: {fault}"
+    assert given in (answer["error"] or "")
+    assert (fault is None) is ("featureGates" not in (answer["error"] or ""))
+    if fault is None:
+        ks.Scheduler(ks.Cluster(release="1.36"), gates=gates)
+    else:
+        with pytest.raises(ConfigError, match=re.escape(fault)):
+            ks.Scheduler(ks.Cluster(release="1.36"), gates=gates)
 
 
 def test_what_is_needed_is_known() -> None:

@@ -89,7 +89,7 @@ def test_every_kind_comes_changes_and_goes(kind: str) -> None:
         seen[len(seen)] = scheduler.cache.objects.current(old)
 
     arrivals = tuple(Arrival(pod, at) for pod, at in zip(pods, (5.0, 15.0, 25.0, 35.0), strict=True))
-    Simulation(scheduler, Workload(arrivals, updates=tuple(updates)), observe=look).run()
+    Simulation(scheduler, Workload(arrivals, updates=tuple(updates)), observers=[look]).run()
     comes_not = type(old) in CHOICES and CHOICES[type(old)](old, None, ClusterObjects()) is None
     assert list(seen.values()) == [None] * 4 if comes_not else [None, old, new, None]
 
