@@ -74,6 +74,7 @@ def change_document(change: HostChange) -> dict[str, Any]:
         "text": change.text,
         "oldDifference": change.old_difference,
         "newDifference": change.new_difference,
+        "asIfPassed": change.as_if_passed,
         "contributions": [_contribution(part) for part in change.contributions],
         "steps": [_step(step) for step in change.steps],
         "reasons": {check: list(texts) for check, texts in change.reasons.items()},

@@ -56,6 +56,14 @@ class Judgement:
         """Whether both nodes have a total. A release does not score a node that alone is feasible."""
         return len(self.decision.totals) > 0 and all(self.place(host) is not None for host in hosts)
 
+    def on(self, hosts: tuple[str, str]) -> Judgement:
+        """What it would be if these two nodes had passed every check, beside those that did."""
+        decision, columns = self.decision, self.scheduler.cache.columns
+        there = decision.feasible[decision.feasible < len(columns.names)]
+        missing = [columns.row_of[host] for host in hosts if columns.row_of[host] not in there]
+        rows = np.concatenate((there, np.array(missing, np.int64)))
+        return Judgement(self.scheduler, self.scheduler.scores_on(decision.pod, rows))
+
     def difference(self, hosts: tuple[str, str]) -> int:
         """The second host's total minus the first one's."""
         first, second = self.places(hosts)

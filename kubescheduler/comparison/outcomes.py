@@ -186,7 +186,7 @@ class HostChange:
     text: str = ""
     """One sentence for people."""
     contributions: tuple[Contribution, ...] = ()
-    """The terms of the difference; empty unless one engine at least scored both hosts."""
+    """The terms of the difference; empty where an engine has no host, or cannot score both."""
     old_difference: int | None = None
     """The new host's total minus the old host's, under the old engine; None if it did not score both."""
     new_difference: int | None = None
@@ -199,6 +199,9 @@ class HostChange:
     """Check → the same with what each refusal was made of: ``Insufficient cpu: asks 5, 3 of 4 free``."""
     moves: MoveShare | None = None
     """The share of runs in which it goes elsewhere; None without runs that draw."""
+    as_if_passed: bool = False
+    """Neither engine scored both hosts, as each refuses one: the differences and the terms are what they would score
+    if both hosts had passed, beside the nodes that did."""
 
     @property
     def moved(self) -> bool:

@@ -11,12 +11,17 @@ from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contrib
 from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange
 from kubescheduler.comparison.pairing import EXTENDER, rule_of
 from kubescheduler.comparison.refusals import refusal_sentences, refusals
+from kubescheduler.core.failed_attempts import failures
+
+AS_IF_PASSED = "neither scheduler scored both nodes, the scores are those as if both had passed its checks"
+"""What terms are that neither engine worked out for its own choice."""
 
 
 def refused_host(old: Judgement, new: Judgement, shadow: Judgement | None) -> HostChange | None:
     """The change, if one of the hosts does not pass one engine's checks.
 
-    An engine that passes both hosts has scored them: what its priorities say of them is then there too.
+    An engine that passes both hosts has scored them: what its priorities say of them is then there too. Where neither
+    did, both are asked what they would say if both hosts had passed.
     """
     found = _refusal(old, new, shadow)
     if found is None:
@@ -33,6 +38,10 @@ def refused_host(old: Judgement, new: Judgement, shadow: Judgement | None) -> Ho
     if old.decision.host is None or new.decision.host is None:
         return change
     hosts = old.decision.host, new.decision.host
+    if not old.scored(hosts) and not new.scored(hosts):
+        old, new = (_as_if_passed(one, hosts) for one in (old, new))
+        if old.scored(hosts) or new.scored(hosts):
+            change = attrs.evolve(change, text=f"{change.text}; {AS_IF_PASSED}", as_if_passed=True)
     before, after = _scored_differences(old, new, hosts)
     parts = tuple(_scored_parts(old, new, hosts))
     return attrs.evolve(change, contributions=parts, old_difference=before, new_difference=after)
@@ -57,6 +66,14 @@ def _refusal(old: Judgement, new: Judgement, shadow: Judgement | None) -> tuple[
 
 
 # --- the scores beside it ------------------------------------------------------------------
+
+
+def _as_if_passed(judgement: Judgement, hosts: tuple[str, str]) -> Judgement:
+    """Its scores as if both hosts had passed; the judgement itself where it has none even then."""
+    if not all(host in judgement.scheduler.cache.columns.row_of for host in hosts):
+        return judgement
+    there = judgement.on(hosts)
+    return judgement if any(failures(there.decision)) else there
 
 
 def _scored_differences(old: Judgement, new: Judgement, hosts: tuple[str, str]) -> tuple[int | None, int | None]:

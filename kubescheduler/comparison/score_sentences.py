@@ -20,6 +20,8 @@ def with_score_sentences(change: HostChange, old: Judgement, new: Judgement) -> 
     hosts = old.decision.host, new.decision.host
     if not change.contributions or hosts[0] is None or hosts[1] is None:
         return change
+    if change.as_if_passed:
+        old, new = (one.on((hosts[0], hosts[1])) for one in (old, new))
     unequal = [part for part in change.contributions if part.old or part.new]
     before = _sentences(old, (hosts[0], hosts[1]), _names(part.old_name for part in unequal))
     after = _sentences(new, (hosts[0], hosts[1]), _names(part.new_name for part in unequal))

@@ -98,6 +98,13 @@ class GenericScheduler:
         except CustomCodeError as error:
             raise error.of_pod(pod.key) from error
 
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """What it would say if the nodes of these rows, and no others, had passed every check.
+
+        rows: (n,) of the cluster. Extenders' filters are called, and have no say.
+        """
+        return GenericScheduler(self.algorithm, self.cache)._attempt(pod, True, rows)
+
     def _with_preemption(self, pod: Pod, decision: Decision) -> Decision:
         """A decision that found no node, with what preemption would do."""
         self.steps("")
@@ -113,7 +120,8 @@ class GenericScheduler:
         total = self.cache.columns.node_count
         return Decision(pod, self.algorithm.release, names, listed, total, error=text, tried=False)
 
-    def _attempt(self, pod: Pod, thorough: bool) -> Decision:
+    def _attempt(self, pod: Pod, thorough: bool, instead: IntArray | None = None) -> Decision:
+        """instead: the rows to score in place of those that pass; None: these."""
         columns = self.cache.columns
         behaviour, extenders = self.algorithm.behaviour, self.algorithm.extenders
         names, listed = columns.published
@@ -133,6 +141,8 @@ class GenericScheduler:
                 rows = SnapshotRows(snapshot)
                 filtered.feasible, traces = filter_with_extenders(pod, extenders, rows, filtered.feasible)
                 refused, filtered.everywhere = _refused(traces), False
+            if instead is not None:
+                filtered.feasible, filtered.everywhere = instead, False
             self.steps("predicate_evaluation" if len(filtered.feasible) else "")
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
                 scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)

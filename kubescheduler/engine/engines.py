@@ -13,6 +13,7 @@ from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError
+from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_view import ReleaseView
 from kubescheduler.config.component import component_config_from, default_config
@@ -72,6 +73,10 @@ class PodScheduler(Protocol):
         in_sequence: bool = False,
     ) -> Decision:
         """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
+        ...
+
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """What it would say if the nodes of these rows, and no others, had passed every check."""
         ...
 
 
@@ -337,6 +342,10 @@ class ProfiledScheduler:
         if preempt or (decision.preemption is None and decision.nominated is None):
             return decision
         return attrs.evolve(decision, preemption=None, nominated=None)
+
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """See ``GenericScheduler.scores_on``; by the profile that the pod names."""
+        return self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME].scores_on(pod, rows)
 
     def _given_up(self, pod: Pod, text: str) -> Decision:
         """The decision on a pod that was given up before any profile decided on it."""

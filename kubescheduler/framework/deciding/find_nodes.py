@@ -125,6 +125,14 @@ class Finding:
             self.laps.end()
         return self._extend(passed.feasible, snapshot) if host.compiled.algorithm.extenders else passed.feasible
 
+    def take_instead(self, rows: IntArray) -> IntArray:
+        """These rows are left, whatever was found."""
+        if self.passed is not None:
+            self.passed.feasible, self.passed.everywhere = rows, False
+        if self.filtered is not None:
+            self.filtered = attrs.evolve(self.filtered, feasible=rows)
+        return rows
+
     def forget(self) -> None:
         """The attempt is given up: no row is left."""
         if self.passed is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from clusterstate.cache import ClusterCache
+from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
@@ -82,6 +83,10 @@ class FrameworkScheduler:
     def again(self, pod: Pod) -> Decision:
         """A thorough decision that has no say in the choice among equal totals, nor in what is sampled next."""
         return self._fresh().schedule(pod, thorough=True)
+
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """See ``GenericScheduler.scores_on``."""
+        return Deciding(self._fresh(), pod, CycleState(), thorough=True, instead=rows).decide()
 
     def state(self, info: PodInfo, rows: int) -> ProfileState:
         """What is kept for pods of a class; ``rows``: of the snapshot."""

@@ -55,6 +55,8 @@ class Deciding:
     thorough: bool
     turn: Turn | None = None
     """Which attempt of a scheduler's it is; None: a question on its own."""
+    instead: IntArray | None = None
+    """(n,) the rows to score in place of those that pass; None: these."""
     scored: FrameworkScores = attrs.field(factory=FrameworkScores)
     source: ScoreSource | None = None
     found: Finding = attrs.field(init=False)
@@ -75,6 +77,8 @@ class Deciding:
             snapshot = scheduler.cache.snapshot()
             state = scheduler.state(info, len(snapshot))
             feasible = self.found.find(state, snapshot, listed)
+            if self.instead is not None:
+                feasible = self.found.take_instead(self.instead)
             names = self._with_added(names)
             if len(feasible) > (0 if self.thorough else 1) and not self.found.only:
                 host = names[self._score(state, snapshot, feasible, names)]

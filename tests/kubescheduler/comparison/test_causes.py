@@ -13,6 +13,7 @@ from clusterstate.objects import (
     ClusterObject,
     LabelSelector,
     ObjectMeta,
+    Pod,
     PodAffinity,
     PodAffinityTerm,
     Service,
@@ -22,8 +23,9 @@ from clusterstate.objects import (
 )
 from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
 from kubescheduler.comparison.comparing import Cause, Step, compare
+from kubescheduler.comparison.refused_hosts import AS_IF_PASSED
 from kubescheduler.engine.spec import EngineSpec
-from tests.support.build import labels
+from tests.support.build import cache_of, labels
 from tests.support.compared import GIB, LEAST, MOST, Policies, change, node, pod
 from tests.support.extender_process import extender
 
@@ -190,6 +192,52 @@ def test_checks(policies: Policies, back: bool, cause: Cause, text: str) -> None
     assert found.reasons == {"PodFitsResources": ("Insufficient cpu",)}
     assert found.evidence == {"PodFitsResources": ("Insufficient cpu: asks 100m, 0 of 4 free",)}
     assert found.text.startswith(text)
+
+
+WITH_SPARE: list[ClusterObject] = [node("n1", good="yes"), node("n2", good="yes"), node("n3")]
+"""The pods fit on the third node too, and do not go there."""
+
+
+@pytest.mark.parametrize("releases", [("1.16", "1.16"), ("1.16", "1.20"), ("1.20", "1.16")], ids=" to ".join)
+def test_each_refuses_the_other_ones_node(policies: Policies, releases: tuple[str, str]) -> None:
+    """In a sequence the first pod fills another node for each: both are asked for scores as if both nodes passed.
+
+    Every term is what the same priorities say on the same cluster without checks, where all nodes pass anyway.
+    """
+    sides: list[tuple[str, dict[str, Any]]] = [
+        (release, {"good": 20, "BalancedResourceAllocation": 1, **weight})
+        for release, weight in zip(releases, ({LEAST: 2}, {MOST: 3}), strict=True)
+    ]
+    specs = [policies.policy(release, checks=["PodFitsResources"], **weights) for release, weights in sides]
+    cluster, first, second = [*WITH_SPARE, pod("there", 1500, on="n1")], pod("a", 2000), pod("b", 2500)
+    found = compare(cluster, [first, second], specs[0], [specs[1]], mode="sequence", evidence=True)
+    assert [tuple(one.host for one in each.outcomes) for each in found.pods] == [("n2", "n1"), ("n1", "n2")]
+    said = found.pods[1].changes[0]
+    assert (said.cause, said.as_if_passed) == (Cause.EARLIER_CHOICES, True)
+    assert said.text.endswith(f"; {AS_IF_PASSED}")
+    assert all(part.old_evidence and part.new_evidence for part in said.contributions if part.old or part.new)
+    parts = said.contributions
+    old, new = (
+        _differences(policies.policy(release, **weights), [*cluster, first.on(there)], second)
+        for (release, weights), there in zip(sides, ("n2", "n1"), strict=True)
+    )
+    assert ({part.old_name: part.old for part in parts if part.old_name}, said.old_difference) == (
+        old,
+        sum(old.values()),
+    )
+    assert ({part.new_name: part.new for part in parts if part.new_name}, said.new_difference) == (
+        new,
+        sum(new.values()),
+    )
+
+
+def _differences(spec: EngineSpec, cluster: list[ClusterObject], one: Pod) -> dict[str, int]:
+    """Priority → by how much n2 is ahead of n1, by a configuration without checks."""
+    decision = spec.engine(print).scheduler(cache_of(cluster, spec.release_view())).decide(one, thorough=True)
+    return {
+        name: weight * (decision.score(name)["n2"] - decision.score(name)["n1"])
+        for name, weight in decision.weights.items()
+    }
 
 
 def test_a_pod_that_no_node_takes_any_more(policies: Policies) -> None:
