@@ -52,6 +52,8 @@ TOLERATED = {
     "repeats": "how often the same request was sent while a scene waited: retries by the clock. None at all differs",
     "borders": "a scene is marked when its actor has its answer: what comes within half a second after that may "
     "belong to the scene before, as the event of a pod that was deleted",
+    "slow start": "a process that asks for nothing in the first scene, because its machine is busy, does so in the "
+    "next one, to which the other's first scene is counted then",
     "lost lock": "a scheduler that does not get the lock decides nothing. The real 1.16 and 1.20 keep the lock when "
     "they are stopped, so that the next one waits for it to run out; here it is given back",
     "put back twice": "the real 1.16 and 1.20 queue a pod again beside the write of its status, whose answer queues "
@@ -114,6 +116,7 @@ def read_record(path: Path) -> list[Record]:
 def compare_records(ours: Iterable[Record], theirs: Iterable[Record]) -> Iterator[SceneDifference]:
     """Every scene that both have, in the order of the second."""
     first, second = list(ours), [one for one in theirs if not was_put_back_twice(one)]
+    first, second = _begun_with(first, second), _begun_with(second, first)
     plain = _events_api(first) != _events_api(second)
     played = _played(first) & _played(second)
     mine, other = (_scenes(record, played, plain) for record in (first, second))
@@ -127,6 +130,14 @@ def compare_records(ours: Iterable[Record], theirs: Iterable[Record]) -> Iterato
     for name in names:
         both = sum(count for request, count in mine[name].requests.items() if request in other[name].requests)
         yield SceneDifference(name, both, *(tuple(sorted(requests)) for requests in only[name]))
+
+
+def _begun_with(record: list[Record], other: list[Record]) -> list[Record]:
+    """The record with everything before the other's first scene counted to that scene."""
+    scenes = list(dict.fromkeys(one["scene"] for one in record))
+    begin = other[0]["scene"] if other else ""
+    before = scenes[: scenes.index(begin)] if begin in scenes else ()
+    return [{**one, "scene": begin} if one["scene"] in before else one for one in record]
 
 
 def _only(mine: Scene, other: Scene, races: re.Pattern[str] | None) -> tuple[set[str], set[str]]:

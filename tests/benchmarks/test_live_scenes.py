@@ -117,6 +117,15 @@ def test_what_comes_as_a_scene_begins(t: float, agree: bool) -> None:
     assert {found.agrees for found in compare_records(theirs, ours)} == {agree}
 
 
+def test_a_slow_start() -> None:
+    """What one reads in its first scene, the other may read in the next one."""
+    read, placed = asked("GET", "/api/v1/pods?limit=500"), at(bound("n1"), "two", 9.0)
+    quick, slow = [at(read, "start", 1.0), placed], [at(read, "two", 8.0), placed]
+    for records in ((quick, slow), (slow, quick)):
+        assert [found.agrees for found in compare_records(*records)] == [True]
+    assert [found.agrees for found in compare_records([placed], quick)] == [False]
+
+
 def test_pods_of_scenes_that_only_one_has() -> None:
     """What is said of them later is not compared."""
     start, late = asked("GET", "/a"), asked("GET", "/b", scene="late")
