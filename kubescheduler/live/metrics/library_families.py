@@ -22,6 +22,12 @@ REQUEST_SECONDS_BY_URL = histogram(
     *("verb", "url"),
     buckets=OLD_SECONDS,
 )
+EXEC_CERTIFICATE = gauge(
+    "rest_client_exec_plugin_ttl_seconds",
+    "Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by the auth exec plugin. The value "
+    "is in seconds until certificate expiry (negative if already expired). If auth exec plugins are unused or manage "
+    "no TLS certificates, the value will be +INF.",
+)
 REST_1_16 = (
     REQUESTS,
     REQUEST_SECONDS_BY_URL,
@@ -36,6 +42,7 @@ REST_1_16 = (
 )
 REST_1_20 = (
     REQUESTS,
+    EXEC_CERTIFICATE,
     REQUEST_SECONDS_BY_URL,
     histogram(
         "rest_client_rate_limiter_duration_seconds",
@@ -46,6 +53,7 @@ REST_1_20 = (
 )
 REST_1_36 = (
     REQUESTS,
+    EXEC_CERTIFICATE,
     histogram(
         "rest_client_request_duration_seconds",
         "Request latency in seconds. Broken down by verb, and host.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
@@ -48,6 +49,7 @@ class ProcessMetrics:
         GCCollector(registry=self.registry.collectors)
         for collector in rules.collectors:
             self.registry.collectors.register(collector)
+        self.registry.instrument("rest_client_exec_plugin_ttl_seconds").set(math.inf)
         set_build(self.registry, rules.version)
         set_metrics(self.registry)
 
@@ -56,6 +58,11 @@ class ProcessMetrics:
     def rest(self, base_url: str) -> RestObserver:
         """What observes the requests to a server."""
         return self.rules.rest(self.registry, base_url)
+
+    def credentials(self, seconds: Callable[[], float]) -> None:
+        """seconds: for which the certificate of an exec plugin is valid; asked for each scrape."""
+        gauge = self.registry.instrument("rest_client_exec_plugin_ttl_seconds")
+        self.registry.refresh_with(lambda: gauge.set(seconds()))
 
     def watch(self, loop: SchedulerLoop, parts: LoopParts, profiles: Profiles | None = None) -> Callable[[], None]:
         """Listens to a loop's queue, and reads gauges from it; what its own thread is to call once a second.

@@ -156,6 +156,7 @@ class SchedulerProcess:
             checked_timing(settings.election)
         self.access: ServerAccess = self._wait(self._found_server())
         self._rest = self.metrics.rest(self.access.base_url)
+        self.metrics.credentials(lambda: self.access.certificate_seconds(self._clock.now()))
         if settings.serving is not None:
             self.servers = self._servers(settings.serving)
             self._wait(self.servers.prepare())

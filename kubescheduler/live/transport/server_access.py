@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import ssl
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,6 +41,7 @@ class ServerAccess:
         """Without a slash at the end."""
         self._ssl = ssl_context
         self._token = token
+        self._certificate_until: datetime | None = None
 
     @property
     def host(self) -> str:
@@ -55,6 +58,11 @@ class ServerAccess:
     def ssl(self) -> ssl.SSLContext | bool:
         """What aiohttp takes: the context with our certificate, True for the machine's defaults."""
         return True if self._ssl is None else self._ssl
+
+    def certificate_seconds(self, now: datetime) -> float:
+        """Seconds for which the certificate is valid that an exec plugin gave us, below 0 after that; else infinite."""
+        until = self._certificate_until
+        return math.inf if until is None else (until - now).total_seconds()
 
     async def headers(self) -> dict[str, str]:
         """The headers that say who we are."""
@@ -189,6 +197,7 @@ class KubeconfigAccess(ServerAccess):
             context = ssl.create_default_context(cafile=settings.ssl_ca_cert or None)
             if settings.cert_file:
                 context.load_cert_chain(settings.cert_file, settings.key_file)
+                self._certificate_until = _valid_until(settings.cert_file) if "exec" in self._user else None
         except (OSError, ssl.SSLError) as error:
             raise ConfigError(f"invalid configuration: {self._path}: unable to load certificates: {error}") from None
         if not settings.verify_ssl:
@@ -201,3 +210,10 @@ def _check_mapping(paths: str) -> None:
     for path in filter(None, paths.split(os.pathsep)):
         if not isinstance(yaml.safe_load(Path(path).read_text(encoding="utf-8")), dict):
             raise ValueError("no kubeconfig: it has no clusters, users and contexts")
+
+
+def _valid_until(path: str) -> datetime:
+    """When a certificate in a file expires. Raises OSError, and ValueError for what is none."""
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificates(Path(path).read_bytes())[0].not_valid_after_utc

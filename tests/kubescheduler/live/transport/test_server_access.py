@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import ssl
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,23 @@ def test_an_exec_plugin(tmp_path: Path) -> None:
         return [(await access.headers())["Authorization"] for _ in range(3)]
 
     assert own_loop.run(tokens()) == ["Bearer run-1"] * 3
+
+
+def test_a_certificate_of_an_exec_plugin(tmp_path: Path, authority: trustme.CA) -> None:
+    """How long it is valid is known; of tokens, and certificates of the kubeconfig itself, nothing is said."""
+    made = authority.issue_cert("me@here", not_after=datetime(2031, 1, 2, tzinfo=UTC))
+    texts = {
+        "clientCertificateData": made.cert_chain_pems[0].bytes().decode(),
+        "clientKeyData": made.private_key_pem.bytes().decode(),
+    }
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": texts}
+    script = f"import json; print(json.dumps({answer!r}))"
+    user = {"exec": {"apiVersion": answer["apiVersion"], "command": sys.executable, "args": ["-c", script]}}
+    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    assert access.certificate_seconds(datetime(2031, 1, 1, tzinfo=UTC)) == 86400
+    assert access.certificate_seconds(datetime(2031, 1, 3, tzinfo=UTC)) == -86400
+    plain = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"})))
+    assert plain.certificate_seconds(datetime(2031, 1, 1, tzinfo=UTC)) == math.inf
 
 
 def test_a_client_certificate(tmp_path: Path, authority: trustme.CA) -> None:
