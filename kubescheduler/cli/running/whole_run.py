@@ -15,6 +15,7 @@ from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.process.signals import signals
+from kubescheduler.live.process.thread_turns import short_turns
 
 FAULTY = 1
 """Exit status for flags and files that cannot be used, upstream's."""
@@ -96,7 +97,7 @@ def _run(
     if settings is None:
         return 0
     process = SchedulerProcess(settings, log)
-    with signals(process.stop, process.dump):
+    with signals(process.stop, process.dump), short_turns():
         status = process.run()
     if process.hangs:
         _left(status)
