@@ -27,9 +27,11 @@ Two schedulers are compared pod by pod, workloads run on a virtual clock, and ro
 True
 >>> ks.capacity(cluster, ks.pod("web", cpu="500m")).count
 5
+>>> ks.hints(cluster, ks.pod("web", cpu=3))[0].text
+'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision. Whole runs: compare, Comparison, simulate,
-capacity. From one release to another: migrate. Everything that is raised on purpose is in the
+capacity, hints. From one release to another: migrate. Everything that is raised on purpose is in the
 module errors; RELEASES are the releases' names.
 """
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.scheduler import Scheduler as Scheduler
     from kubescheduler.api.whole_runs import capacity as capacity
     from kubescheduler.api.whole_runs import compare as compare
+    from kubescheduler.api.whole_runs import hints as hints
     from kubescheduler.api.whole_runs import migrate as migrate
     from kubescheduler.api.whole_runs import simulate as simulate
     from kubescheduler.comparison.comparison import Comparison as Comparison
@@ -64,6 +67,7 @@ __all__ = [
     "capacity",
     "compare",
     "errors",
+    "hints",
     "migrate",
     "node",
     "pod",
@@ -79,6 +83,7 @@ _PLACES = {
     "capacity": "kubescheduler.api.whole_runs",
     "compare": "kubescheduler.api.whole_runs",
     "errors": "clusterstate.errors",
+    "hints": "kubescheduler.api.whole_runs",
     "migrate": "kubescheduler.api.whole_runs",
     "node": "kubescheduler.api.manifest_builders",
     "pod": "kubescheduler.api.manifest_builders",

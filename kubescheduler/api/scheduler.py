@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
 
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
 from clusterstate.objects import Pod
@@ -16,6 +18,10 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engines import Engine, PodScheduler, cache_for
 from kubescheduler.extender.access import LIVE
+
+if TYPE_CHECKING:
+    from kubescheduler.hinting.hint_search import HintSearch
+    from kubescheduler.hinting.proposals import PodHints
 
 
 class Scheduler:
@@ -99,6 +105,7 @@ class Scheduler:
         self._bound: dict[str, tuple[Pod, str]] = {}
         self._engine = engine
         self._running = engine.scheduler(cache_for(engine, cluster.objects), tie_break)
+        self._hinting: HintSearch | None = None
 
     @property
     def release(self) -> str:
@@ -146,7 +153,32 @@ class Scheduler:
             raise DecodeError(
                 f"decide takes one pod, found {', '.join(key_of(p)[1] for p in pods)}; use run for several"
             )
-        return self._running.decide(pods[0], preempt=preempt, thorough=thorough)
+        return self._hinted(self._running.decide(pods[0], preempt=preempt, thorough=thorough))
+
+    def hints(self, pod: Any, node: str | None = None, *, top: int | None = 10, pairs: bool = True) -> PodHints:
+        """What would make a pod fit, or go to a node: changes of the pod, of nodes, of running pods, and of the
+        configuration, each tried by deciding; the smallest first. The cluster stays as it is.
+
+        pod: as for ``decide``. node: where it is to go; None: anywhere. top: at most so many; None: all. pairs: also
+        two changes at a time, of which neither does it alone. Raises InputError for a node that is not there, and as
+        ``decide`` does.
+
+        >>> from kubescheduler import Cluster
+        >>> scheduler = Scheduler(Cluster().node("a", cpu=2).pod("big", cpu=3))
+        >>> scheduler.hints("big")[0].text
+        'ask for 2 cpu instead of 3'
+        """
+        pods = self._pods(pod, "pod")
+        if len(pods) > 1:
+            raise DecodeError(f"hints takes one pod, found {', '.join(key_of(p)[1] for p in pods)}")
+        from kubescheduler.hinting.hint_search import HintSearch
+
+        if self._hinting is None:
+            self._hinting = HintSearch(self._engine, cache_for(self._engine, self.cluster.objects))
+        return self._hinting.hints(pods[0], node=node or "", top=top, pairs=pairs)
+
+    def _hinted(self, decision: Decision) -> Decision:
+        return attrs.evolve(decision, hinter=self.hints)
 
     def bind(self, decision: Decision) -> None:
         """Has the pod run on the decision's host from now on. Raises ClusterStateError for a decision without one.
@@ -163,6 +195,7 @@ class Scheduler:
         if decision.host is None:
             raise ClusterStateError(f"{named(decision.pod)} has no node to be bound to: {decision.message.rstrip()}")
         self._running.cache.assume_pod(decision.pod, decision.host)
+        self._hinting = None
         self._bound[key_of(decision.pod)[1]] = (decision.pod, decision.host)
 
     def pending(self) -> list[Pod]:
@@ -186,7 +219,7 @@ class Scheduler:
         """
         out: dict[str, Decision] = {}
         for pod in self._pods(list(pods), "pods") if pods else self.pending():
-            decision = out[key_of(pod)[1]] = self._running.decide(pod, in_sequence=True)
+            decision = out[key_of(pod)[1]] = self._hinted(self._running.decide(pod, in_sequence=True))
             if decision.host is not None:
                 self.bind(decision)
         return out
@@ -201,5 +234,6 @@ class Scheduler:
             raise DecodeError(problems)
         for obj in found.objects:
             self._running.cache.add(obj)
+            self._hinting = None
         self._read = self._read.with_beside(found.beside)
         return pods

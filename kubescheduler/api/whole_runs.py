@@ -1,4 +1,5 @@
-"""What is asked of whole runs: two schedulers compared, a workload over time, how many more of a pod fit."""
+"""What is asked of whole runs: two schedulers compared, a workload over time, how many more of a pod fit, what
+would make it fit."""
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ from kubescheduler.api.scheduler import Scheduler
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.engine.spec import EngineSpec
+    from kubescheduler.hinting.proposals import PodHints
     from kubescheduler.simulation.room import Room
     from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.simulation_report import Report
@@ -204,6 +206,21 @@ def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options:
         raise DecodeError(f"capacity takes one pod, or the pods of one controller, found {found}")
     running = Scheduler(cluster.with_beside(asked.beside), **options).running
     return room_of(kinds[0], running, limit=limit)
+
+
+def hints(
+    cluster: Cluster, pod: Any, node: str | None = None, *, top: int | None = 10, pairs: bool = True, **options: Any
+) -> PodHints:
+    """What would make a pod fit, or go to a node: changes that were tried by deciding, the smallest first.
+
+    pod, node, top, pairs: as for ``Scheduler.hints``. options: a Scheduler's.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> found = hints(Cluster().node("a", cpu=4, taints=["gpu:NoSchedule"]), pod("web", cpu=1))
+    >>> found[0].text, found[0].host
+    ('tolerate gpu:NoSchedule', 'a')
+    """
+    return Scheduler(cluster, **options).hints(pod, node, top=top, pairs=pairs)
 
 
 def migrate(

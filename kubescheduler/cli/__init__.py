@@ -17,6 +17,7 @@ from kubescheduler.cli.common_options import FILE
 
 COMMANDS: dict[str, str] = {
     "schedule": "kubescheduler.cli.schedule",
+    "hint": "kubescheduler.cli.hint.hint_command",
     "simulate": "kubescheduler.cli.simulate",
     "capacity": "kubescheduler.cli.capacity",
     "compare": "kubescheduler.cli.compare",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -69,6 +70,8 @@ class Decision(FilterResults, DecisionViews):
     """The release's text for a pod that no node fits."""
     explainer: Explainer | None = None
     """What ``why`` asks; None for a decision that no scheduler made."""
+    hinter: Callable[..., Any] | None = attrs.field(default=None, repr=False)
+    """What ``hints`` asks; None for a decision that no ``kubescheduler.Scheduler`` made."""
 
     @nominated.default
     def _nominated(self) -> str | None:
@@ -144,6 +147,15 @@ class Decision(FilterResults, DecisionViews):
         fits = node in {self.names[row] for row in self.feasible.tolist()}
         found = self.explainer.node(self, node, fits=fits, extenders=self.extenders)
         return attrs.evolve(found, scores=self.score_evidence(node)) if fits and len(self.totals) else found
+
+    def hints(self, node: str | None = None, *, top: int | None = 10, pairs: bool = True) -> Any:
+        """What would make the pod fit, or go to a node, in the scheduler's cluster as it is now: PodHints.
+
+        Raises InputError for a decision that no ``kubescheduler.Scheduler`` made, and as ``Scheduler.hints`` does.
+        """
+        if self.hinter is None:
+            raise InputError("this decision was not made by a Scheduler, which alone knows what could be changed")
+        return self.hinter(self.pod, node, top=top, pairs=pairs)
 
     def explained(self) -> Decision:
         """The same decision, with every refused node's ``why`` worked out before the cluster changes."""

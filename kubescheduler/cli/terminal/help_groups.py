@@ -83,7 +83,7 @@ OPTION_GROUPS = (
             ("output", "-o json"),
             ("out", "--out rows.csv"),
         ),
-        ("output", "explain", "top", "node", "save", "out", "placements", "timings", "plot"),
+        ("output", "explain", "top", "node", "save", "out", "placements", "timings", "plot", "pairs", "applied"),
     ),
 )
 
@@ -91,7 +91,7 @@ COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Decide",
         "kubescheduler schedule cluster.yaml --pod pod.yaml --explain",
-        ("schedule", "simulate", "capacity", "evaluate"),
+        ("schedule", "hint", "simulate", "capacity", "evaluate"),
     ),
     (
         "Change a scheduler",

@@ -1,0 +1,1 @@
+"""``kubescheduler hint``: what would make a pod fit."""

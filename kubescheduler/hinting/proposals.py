@@ -1,0 +1,186 @@
+"""Changes that may help a pod, and those that do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.objects import Node, Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.engine.engines import Engine
+
+POD, NODE, RUNNING, CONFIGURATION = "pod", "node", "running pods", "configuration"
+TARGETS = (POD, NODE, RUNNING, CONFIGURATION)
+"""What is changed, beginning with what concerns the fewest others."""
+
+
+@attrs.frozen
+class Proposal:
+    """One change. What is None or empty stays as it is."""
+
+    kind: str
+    """The sort of change: ``request``, ``toleration``, ``taint`` and so on; the docs list them."""
+    target: str
+    """What is changed: one of TARGETS."""
+    name: str
+    """Which one: namespace/name of the pod, the name of the node, of the plugin, predicate or priority."""
+    text: str
+    """The change in plain words: ``ask for 1500m cpu instead of 2``."""
+    size: float
+    """How large it is among changes of the same target: the share by which an amount changes, 1 for a rule that is
+    dropped."""
+    pod: Callable[[Pod], Pod] | None = attrs.field(default=None, repr=False)
+    """Changes the pod."""
+    node: Callable[[Node], Node] | None = attrs.field(default=None, repr=False)
+    """Changes the node called ``name``."""
+    added: Node | None = attrs.field(default=None, repr=False)
+    """A node that is added."""
+    evicted: tuple[Pod, ...] = attrs.field(default=(), repr=False)
+    """Running pods that are taken away."""
+    engine: Callable[[Engine], Engine] | None = attrs.field(default=None, repr=False)
+    """Changes what decides."""
+    preempts: bool = False
+    """Whether it works by preemption."""
+    smaller: tuple[str, ...] = ()
+    """Texts of smaller changes that are part of it: where one of them works it says nothing new."""
+
+    @property
+    def where(self) -> str:
+        """The node on which the pod has to fit by this change; empty: any."""
+        return self.name if self.node is not None else "" if self.added is None else self.added.name
+
+
+@attrs.frozen
+class Scale:
+    """Changes that differ in an amount: if one works, so does every larger one."""
+
+    largest: int
+    """The largest amount, in the unit that the release counts in."""
+    at: Callable[[int], Proposal]
+    """The change by an amount of 1 to ``largest``."""
+    guess: Callable[[Decision], int] | None = None
+    """From the decision with the largest change, the smallest amount that may work; it is tried before a bisection."""
+
+
+Candidate = Proposal | Scale
+"""What is searched through."""
+
+
+@attrs.frozen
+class Goal:
+    """What is to be reached."""
+
+    node: str = ""
+    """The node that the pod is to go to; empty: any."""
+
+    def host(self, decision: Decision, *, preempts: bool) -> str | None:
+        """Where the pod goes by a decision that reaches the goal, else None. preempts: making room counts."""
+        host = decision.host
+        if host is None and preempts and decision.preemption is not None and decision.preemption.chosen:
+            host = decision.preemption.chosen[0]
+        return host if not self.node or host == self.node else None
+
+    @property
+    def text(self) -> str:
+        """``fits somewhere``, or ``goes to worker-1``."""
+        return f"goes to {self.node}" if self.node else "fits somewhere"
+
+
+@attrs.frozen
+class Hint:
+    """One or two changes that together reach the goal, tried by deciding."""
+
+    changes: tuple[Proposal, ...]
+    """What is to be changed."""
+    host: str
+    """Where the pod then goes."""
+    alike: tuple[str, ...] = ()
+    """Other nodes on which the same change does the same."""
+    victims: tuple[str, ...] = ()
+    """namespace/name of the pods that preemption would evict."""
+    moves: Mapping[str, str] = attrs.field(factory=dict)
+    """namespace/name of each evicted pod that fits elsewhere → the node it then goes to."""
+
+    @property
+    def text(self) -> str:
+        """The changes in plain words."""
+        return " and ".join(change.text for change in self.changes)
+
+    @property
+    def rank(self) -> tuple[int, int, float, str]:
+        """What hints are sorted by: number of changes, whom they concern, their size, their words."""
+        targets = [TARGETS.index(RUNNING if change.preempts else change.target) for change in self.changes]
+        return len(self.changes), max(targets), round(sum(change.size for change in self.changes), 9), self.text
+
+    @property
+    def effect(self) -> str:
+        """Where the pod goes, and what comes with it."""
+        parts = [f"evicts {', '.join(self.victims)}"] if self.victims else []
+        parts += [f"{pod} then goes to {node}" for pod, node in self.moves.items()]
+        if self.alike:
+            count = len(self.alike)
+            parts.append(f"the same on {count} other node{'s' * (count != 1)}")
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "text": self.text,
+            "changes": [
+                {"kind": c.kind, "target": c.target, "name": c.name, "text": c.text, "size": round(c.size, 6)}
+                for c in self.changes
+            ],
+            "host": self.host,
+            "alike": list(self.alike),
+            "victims": list(self.victims),
+            "moves": dict(self.moves),
+        }
+
+
+@attrs.frozen
+class PodHints:
+    """What would make one pod reach a goal, the smallest change first."""
+
+    pod: Pod
+    """The pod."""
+    goal: Goal
+    """What is to be reached."""
+    host: str | None
+    """Where the pod goes as things are."""
+    message: str
+    """The release's words for why it goes nowhere; empty when it goes somewhere."""
+    hints: tuple[Hint, ...] = ()
+    """In the order of their rank."""
+    reached: bool = False
+    """Whether the goal is reached as things are; there are no hints then."""
+    errors: tuple[str, ...] = ()
+    """Texts of errors that ended decisions: there may be hints that are not listed."""
+    left_out: str = ""
+    """What was not tried, as it would take too long; empty when nothing was left out."""
+    decisions: int = 0
+    """How many decisions it took."""
+
+    def __iter__(self) -> Iterator[Hint]:
+        return iter(self.hints)
+
+    def __len__(self) -> int:
+        return len(self.hints)
+
+    def __getitem__(self, at: int) -> Hint:
+        return self.hints[at]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        metadata = self.pod.metadata
+        return {
+            "pod": {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid},
+            "goal": {"node": self.goal.node or None, "text": self.goal.text},
+            "host": self.host,
+            "reached": self.reached,
+            "message": self.message,
+            "hints": [hint.to_dict() for hint in self.hints],
+            "errors": list(self.errors),
+            "leftOut": self.left_out,
+        }

@@ -1,0 +1,167 @@
+"""Changes are tried by deciding in the changed cluster, which is put back afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError
+from clusterstate.growable import IntArray
+from clusterstate.objects import Node, Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.engine.engines import Engine, PodScheduler
+from kubescheduler.hinting.proposals import Goal, Hint, Proposal, Scale
+
+
+class Trials:
+    """Decides one pod in one cluster under changes. The cluster is the same after every call.
+
+    Equal totals go to the first node by name, whatever the scheduler's own way is.
+    """
+
+    def __init__(self, engine: Engine, cache: ClusterCache, pod: Pod, goal: Goal, scheduler: PodScheduler) -> None:
+        """scheduler: the engine's over the cache; it is kept from one pod's trials to the next."""
+        self.engine = engine
+        self.cache = cache
+        self.pod = pod
+        self.goal = goal
+        self.scheduler = scheduler
+        self.count = 0
+        self.last: Decision | None = None
+        self.errors: dict[str, None] = {}
+        self.base = self.decide(())
+        self.thorough = self.scheduler.decide(pod, thorough=True)
+
+    def decide(self, proposals: Sequence[Proposal]) -> Decision:
+        """The decision under changes. A text of an error that ended it is kept in ``errors``."""
+        with self.under(proposals) as (scheduler, pod):
+            self.count += 1
+            decision = scheduler.decide(pod, preempt=any(one.preempts for one in proposals))
+        self.last = decision
+        if gave_up(decision):
+            self.errors.setdefault(decision.message)
+        return decision
+
+    @contextmanager
+    def under(self, proposals: Sequence[Proposal]) -> Iterator[tuple[PodScheduler, Pod]]:
+        """The scheduler and the pod under changes, and meanwhile the cluster."""
+        pod, scheduler = self.pod, self.scheduler
+        for one in proposals:
+            pod = pod if one.pod is None else one.pod(pod)
+        with ExitStack() as stack:
+            stack.enter_context(changed_nodes(self.cache, proposals))
+            stack.enter_context(without_pods(self.cache, [gone for one in proposals for gone in one.evicted]))
+            edits = [one.engine for one in proposals if one.engine is not None]
+            if edits:
+                engine = self.engine
+                for edit in edits:
+                    engine = edit(engine)
+                scheduler = engine.scheduler(self.cache)
+            yield scheduler, pod
+
+    def tried(self, *proposals: Proposal) -> Hint | None:
+        """The hint that changes make if they reach the goal, else None."""
+        try:
+            decision = self.decide(proposals)
+        except ConfigError:  # the release has no scheduler without this plugin
+            return None
+        host = self.goal.host(decision, preempts=any(one.preempts for one in proposals))
+        if host is None or decision.error is not None:
+            return None
+        fits = set(decision.feasible.tolist())
+        row_of = self.cache.columns.row_of
+        if any(one.where and row_of[one.where] not in fits for one in proposals):
+            return None
+        evicted = decision.preemption.candidates[host].pods if decision.host is None and decision.preemption else ()
+        return Hint(tuple(proposals), host, victims=tuple(pod.key for pod in evicted))
+
+    def smallest(self, scale: Scale, *beside: Proposal) -> Hint | None:
+        """The hint with the smallest amount that reaches the goal, beside other changes; None if none does."""
+
+        def tried(amount: int) -> Hint | None:
+            return self.tried(*beside, scale.at(amount))
+
+        best = tried(scale.largest)
+        if best is None:
+            return None
+        low, high = 0, scale.largest
+        """The goal is not reached by ``low``, and is by ``high``."""
+        guessed = 0 if scale.guess is None or self.last is None else scale.guess(self.last)
+        for amount in (guessed, guessed - 1):
+            if low < amount < high:
+                hint = tried(amount)
+                low, high, best = (amount, high, best) if hint is None else (low, amount, hint)
+        while high - low > 1:
+            amount = (low + high) // 2
+            hint = tried(amount)
+            low, high, best = (amount, high, best) if hint is None else (low, amount, hint)
+        return best
+
+    def shortage(self, decision: Decision, resource: str) -> IntArray:
+        """(n,) by how much of a resource the pod asks for more than is free, on the nodes that fit by a decision."""
+        snapshot = self.cache.snapshot()
+        index = snapshot.resource(resource)
+        if index is None or not len(decision.feasible):
+            return np.zeros(0, np.int64)
+        there = snapshot.take(decision.feasible)
+        asked = dict(self.cache.info(self.pod).used).get(index, 0)
+        out: IntArray = there.requested[index] + asked - there.allocatable[index]
+        return out
+
+
+@contextmanager
+def changed_nodes(cache: ClusterCache, proposals: Iterable[Proposal]) -> Iterator[None]:
+    """The cluster with nodes changed and added."""
+    columns = cache.columns
+    before: dict[str, Node | None] = {}
+    try:
+        for one in proposals:
+            row = columns.row_of.get(one.where, -1)
+            there = columns.nodes[row] if row >= 0 else None
+            after = one.added if one.node is None or there is None else one.node(there)
+            if one.where and after is not None:
+                before.setdefault(one.where, there)
+                cache.update_node(after)
+        if before:
+            columns.images.refresh()
+        yield
+    finally:
+        for name, node in reversed(before.items()):
+            if node is None:
+                cache.remove_node(name)
+            else:
+                cache.update_node(node)
+        if before:
+            columns.images.refresh()
+
+
+@contextmanager
+def without_pods(cache: ClusterCache, gone: Sequence[Pod]) -> Iterator[None]:
+    """The cluster without some running pods; afterwards every node has its pods in the order it had them."""
+    columns = cache.columns
+    rows = {columns.row_of[pod.node_name] for pod in gone}
+    order = [(pod, cache.is_assumed(pod)) for row in rows for pod in columns.pods[row].values()]
+    try:
+        for pod in gone:
+            _take(cache, pod)
+        yield
+    finally:
+        for pod, assumed in order if gone else ():
+            if pod in cache:
+                _take(cache, pod)
+            if assumed:
+                cache.assume_pod(attrs.evolve(pod, node_name=""), pod.node_name)
+            else:
+                cache.add_pod(pod)
+
+
+def _take(cache: ClusterCache, pod: Pod) -> None:
+    if cache.is_assumed(pod):
+        cache.forget_pod(pod)
+    else:
+        cache.remove_pod(pod)

@@ -1,0 +1,127 @@
+"""Hints: each works on a fresh engine, the amounts are exact, and none is missing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+import kubescheduler as ks
+from clusterstate.objects import Pod
+from clusterstate.quantity import parse_quantity
+from kubescheduler.hinting.changed_manifests import manifests_of
+from kubescheduler.hinting.proposals import Hint, PodHints
+from tests.support.hint_worlds import HintWorld, edited_pods, hint_worlds, with_request
+
+UNITS = {"cpu": (1, "m"), "memory": (1000, "")}
+"""Resource → (thousandths in the unit it is counted in, how manifests write that unit)."""
+
+
+def hints_of(world: HintWorld, release: str) -> PodHints:
+    return ks.hints(world.cluster(release), world.pod, top=None)
+
+
+def fresh_host(world: HintWorld, release: str, hint: Hint, pod: Pod) -> str | None:
+    """Where the pod goes once the manifests that a hint writes are read by a fresh engine."""
+    cluster = world.cluster(release)
+    changed = manifests_of(hint, pod, {node.name: node for node in cluster.nodes})
+    pods = [each for each in changed if each["kind"] == "Pod"] or [world.pod]
+    after = [each for each in changed if each["kind"] == "Node"]
+    names = {each["metadata"]["name"] for each in after}
+    kept = [each for each in world.objects if each["metadata"]["name"] not in names]
+    again = ks.Cluster(*after, *kept, release=release)
+    return ks.Scheduler(again).decide(pods[0], preempt=True).host
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@settings(max_examples=15, deadline=None)
+@given(world=hint_worlds())
+def test_every_hint_works_on_a_fresh_engine(release: str, world: HintWorld) -> None:
+    """The written manifests, read anew, make the pod go where the hint says."""
+    found = hints_of(world, release)
+    for hint in found:
+        if not hint.victims and all(change.pod or change.node or change.added for change in hint.changes):
+            assert fresh_host(world, release, hint, found.pod) == hint.host, hint.text
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@settings(max_examples=15, deadline=None)
+@given(world=hint_worlds())
+def test_brute_force_finds_the_same_single_changes(release: str, world: HintWorld) -> None:
+    """Every change that works is listed, those that do not are not."""
+    found = hints_of(world, release)
+    works = {text for text, pod in edited_pods(world) if world.host(release, pod) is not None}
+    whole = "drop the required node affinity"
+    listed = {h.text for h in found if len(h.changes) == 1 and h.changes[0].target == "pod"}
+    listed = {text for text in listed if not text.startswith(("ask for", "give it")) and text != whole}
+    assert found.reached or listed == works
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@settings(max_examples=15, deadline=None)
+@given(world=hint_worlds())
+def test_lowered_requests_are_exact(release: str, world: HintWorld) -> None:
+    """One unit more does not fit; where no lower request is listed, asking for nothing does not fit either."""
+    found = hints_of(world, release)
+    lowered = {h.text.split()[3]: h for h in found if len(h.changes) == 1 and h.changes[0].kind == "request"}
+    for resource, (unit, suffix) in UNITS.items():
+        if found.reached or not found.pod.spec.containers[0].requests[resource]:
+            continue
+        if resource not in lowered:
+            assert world.host(release, with_request(world.pod, resource, "0")) is None
+            continue
+        left = parse_quantity(lowered[resource].text.split()[2]) // unit
+        assert world.host(release, with_request(world.pod, resource, f"{left}{suffix}")) == lowered[resource].host
+        assert world.host(release, with_request(world.pod, resource, f"{left + 1}{suffix}")) is None
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@settings(max_examples=15, deadline=None)
+@given(world=hint_worlds())
+def test_no_part_of_a_pair_works_alone(release: str, world: HintWorld) -> None:
+    """Two changes are listed only where neither does it alone; the list is sorted by rank."""
+    found = hints_of(world, release)
+    alone = {h.text for h in found if len(h.changes) == 1}
+    assert all(change.text not in alone for h in found if len(h.changes) == 2 for change in h.changes)
+    assert [h.rank for h in found] == sorted(h.rank for h in found)
+
+
+@pytest.mark.parametrize("release", [release for release in ks.RELEASES if release != "1.4"])
+def test_the_smallest_priority_that_makes_room(release: str) -> None:
+    """It is one above the lowest pods that have to go, and the hint names them."""
+    cluster = ks.Cluster(release=release).node("a", cpu=2)
+    cluster = cluster.pod("low", node="a", cpu=1, priority=3).pod("high", node="a", cpu=1, priority=9)
+    found = next(h for h in ks.hints(cluster, ks.pod("in", cpu=1)) if h.changes[0].kind == "priority")
+    assert (found.text, found.victims) == ("give it priority 4 instead of 0", ("default/low",))
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_a_spread_constraint_is_softened_as_little_as_works(release: str) -> None:
+    """maxSkew is the smallest that works."""
+    constraint = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
+    constraint |= {"labelSelector": {"matchLabels": {"app": "x"}}}
+    cluster = ks.Cluster(release=release).node("a").node("b", cpu=1).pod("o", node="b", cpu=1)
+    for at in range(3):
+        cluster = cluster.pod(f"x{at}", node="a", cpu="100m", labels={"app": "x"})
+    pod = ks.pod("in", cpu=1, labels={"app": "x"}, spec={"topologySpreadConstraints": [constraint]})
+    texts = [h.text for h in ks.hints(cluster, pod)]
+    assert "set maxSkew of the constraint on kubernetes.io/hostname to 4 instead of 1" in texts
+
+
+def test_a_decision_gives_hints_and_stays_explainable() -> None:
+    """Asking for hints changes nothing in the scheduler's cluster."""
+    scheduler = ks.Scheduler(ks.Cluster().node("a", cpu=2, taints=["gpu:NoSchedule"]))
+    decision = scheduler.decide(ks.pod("web", cpu=1))
+    assert decision.hints()[0].text == "tolerate gpu:NoSchedule"
+    assert decision.why("a").refusals
+
+
+def test_hints_for_a_node_that_is_not_there() -> None:
+    """That is an error."""
+    with pytest.raises(ks.errors.InputError, match="there is no node b"):
+        ks.hints(ks.Cluster().node("a"), ks.pod("web"), node="b")
+
+
+def test_a_pod_that_goes_there_needs_no_hint() -> None:
+    """The answer says so."""
+    found = ks.hints(ks.Cluster().node("a"), ks.pod("web"), node="a")
+    assert (found.reached, len(found), found.host) == (True, 0, "a")
