@@ -12,7 +12,7 @@ from kubescheduler.cli.engine_options import EngineOptions, engine_options, rema
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
@@ -71,43 +71,48 @@ def hint(
       kubescheduler hint cluster.yaml --pod web.yaml --apply 1 > changed.yaml
     """
     from clusterstate.errors import InputError
-    from kubescheduler.cli.hint.hint_output import applied_text, rendered_hints
     from kubescheduler.cli.inputs import attempt, nothing_collected, read_inputs
-    from kubescheduler.cli.terminal.failed_pods import given_up
 
     if bool(pod) == pending:
         raise click.UsageError("say which pods to ask about: either --pod FILE or --pending")
     check_standard_input(cluster, pod)
     problems: list[str] = []
+
+    def read() -> Inputs:
+        return read_inputs(
+            cluster,
+            pod,
+            pending=pending,
+            defaulting=not no_defaulting,
+            keep_manifests=False,
+            release=engine.release,
+            validate=validate,
+            gates=engine.gates,
+        )
+
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        inputs = attempt(
-            problems,
-            lambda: read_inputs(
-                cluster,
-                pod,
-                pending=pending,
-                defaulting=not no_defaulting,
-                keep_manifests=False,
-                release=engine.release,
-                validate=validate,
-                gates=engine.gates,
-            ),
-        )
+        inputs = attempt(problems, read)
     if configured is None or inputs is None or problems:
         raise InputError(problems)
     for note in inputs.notes:
         remark(note)
-    top = top if applied is None else max(top, applied)
-    found = list(_asked(configured, inputs, node=node or "", top=top, pairs=pairs))
-    errors = [(one.pod.key, text) for one in found for text in one.errors]
+    found = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
+    return _printed(found, inputs, output, applied, engine.notes(configured))
+
+
+def _printed(found: Sequence[PodHints], inputs: Inputs, output: str, applied: int | None, notes: Sequence[str]) -> int:
+    """The exit status. applied: the number of the hints whose manifests are written; None: all are shown."""
+    from kubescheduler.cli.hint.hint_output import applied_text, rendered_hints
+    from kubescheduler.cli.terminal.failed_pods import given_up
+
     if applied is None:
-        pieces = rendered_hints(found, output, engine.notes(configured))
+        pieces = rendered_hints(found, output, notes)
     else:
         pieces = applied_text(found, applied, inputs.cluster.nodes, output)
     for piece in pieces:
         click.echo(piece, nl=False)
-    if errors:
+    if errors := [(one.pod.key, text) for one in found for text in one.errors]:
         return given_up(errors)
     return 0 if all(one.hints or one.reached for one in found) else 1
 
