@@ -102,7 +102,7 @@ class Reflector:
             except CutError:
                 await self.clock.sleep(min(pause(), CUT))
             except ApiError as error:
-                if not self.rules.watches_again(error):
+                if not (error.unanswered or self.rules.watches_again(error)):
                     raise
                 if error.unanswered:
                     self._failed(error)
