@@ -65,15 +65,16 @@ def test_a_refused_binding(api_server: FrontServer, release: str, bindings: int)
 
 @pytest.mark.parametrize(("release", "status"), [("1.16", "True"), ("1.20", "False"), ("1.36", "False")])
 def test_a_status_of_a_pod_that_was_bound_meanwhile(api_server: FrontServer, release: str, status: str) -> None:
-    """The answer to a binding is lost. 1.16 writes the pod as it was tried and is refused; patches are not."""
+    """Another one bound it. 1.16 writes the pod as it was tried and is refused; patches are not."""
     api_server.storage.create(NODES, "", a_node("n1"))
     lost: list[str] = []
 
-    async def lose(request: Any) -> None:
+    async def lose(request: Any) -> Any:
         if request.path.endswith("/binding") and not lost:
             lost.append(request.path)
             api_server.storage.change(PODS, "default", "p", bind)
-            request.transport.abort()
+            return web.json_response(StatusError(409, "Conflict", "taken").document, status=409)
+        return None
 
     api_server.faults.append(lose)
     with running(api_server, release) as cluster:
