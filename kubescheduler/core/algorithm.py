@@ -6,40 +6,12 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Protocol
 
 import attrs
-import msgspec
 
 from clusterstate.objects import Node, Pod
+from kubescheduler.core.answer_rows import FilterAnswer
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16, LegacyBehaviour
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
-
-
-class FilterAnswer(Protocol):
-    """What an extender's filter said.
-
-    nodes: names of the nodes that are left, in its order. failed: node name → message. unresolvable: likewise where
-    taking pods away cannot help. as_objects: the nodes came as objects, not as names. objects: those objects.
-    """
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The names of the nodes that pass."""
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """Node → the extender's message."""
-
-    @property
-    def unresolvable(self) -> dict[str, str]:
-        """Node → the extender's message, where preemption cannot help."""
-
-    @property
-    def as_objects(self) -> bool:
-        """Whether the answer named the nodes by whole objects."""
-
-    @property
-    def objects(self) -> tuple[msgspec.Raw, ...] | None:
-        """The answered node objects as JSON, one per name; None when the answer had names only."""
 
 
 class ExtenderSettings(Protocol):

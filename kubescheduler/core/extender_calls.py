@@ -10,46 +10,15 @@ import numpy as np
 
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
-from clusterstate.objects import Node, Pod
-from clusterstate.snapshot import Snapshot
+from clusterstate.objects import Pod
 from clusterstate.usage import wrap
-from kubescheduler.core.algorithm import Extender, FilterAnswer
+from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.answer_rows import FilterAnswer, SnapshotRows
 from kubescheduler.core.decision_records import ExtenderTrace
 
 
 def heard(_: FilterAnswer) -> None:
     """Nothing more is made of an answer."""
-
-
-def unknown_node_1_16(name: str) -> str:
-    """The text for a node that an extender names and the cluster does not have."""
-    return f"node not found: an extender passed {name!r}, which is not in the cluster"
-
-
-@attrs.define(eq=False)
-class SnapshotRows:
-    """The rows of the nodes that extenders are sent and answer: those of the snapshot, by name."""
-
-    snapshot: Snapshot
-    unknown_node: Callable[[str], str] = unknown_node_1_16
-    """The text for a name that is no node."""
-
-    def nodes(self, rows: IntArray) -> list[Node]:
-        """The node objects of rows."""
-        return nodes_of(self.snapshot, rows)
-
-    def read(self, answer: FilterAnswer) -> None:
-        """Reads the node objects of an answer; here their names are enough. Raises SchedulingError."""
-
-    def rows(self, answer: FilterAnswer) -> IntArray:
-        """(n,) the rows of an answer, in its order. Raises SchedulingError for a name that is no node."""
-        return np.array([self._of_name(name) for name in answer.nodes], np.int64)
-
-    def _of_name(self, name: str) -> int:
-        row = self.snapshot.row_of(name)
-        if row is None or self.snapshot.node(row) is None:
-            raise SchedulingError(self.unknown_node(name))
-        return row
 
 
 def filter_with_extenders(
@@ -86,29 +55,24 @@ def filter_with_extenders(
     return feasible, tuple(traces)
 
 
-def nodes_of(snapshot: Snapshot, rows: IntArray) -> list[Node]:
-    """The node objects of rows."""
-    return [node for row in rows.tolist() if (node := snapshot.node(row)) is not None]
-
-
 def score_with_extenders(
     pod: Pod,
     extenders: Sequence[Extender],
     traces: Sequence[ExtenderTrace],
-    snapshot: Snapshot,
+    places: SnapshotRows,
     feasible: IntArray,
     scale: int = 1,
 ) -> tuple[IntArray, tuple[ExtenderTrace, ...]]:
     """((n,) int64 Σ weight·score·scale on the feasible rows, the traces completed).
 
     All calls run at once; one that fails adds nothing. Scores are used as they come, hosts that are not
-    feasible are passed over. Upstream: 1.16 PrioritizeNodes.
+    feasible are passed over. ``places`` has the node objects that are sent, as filters answered them. Upstream: 1.16
+    PrioritizeNodes.
     """
     position: dict[str, list[int]] = {}
-    names = snapshot.names
-    for at, row in enumerate(feasible.tolist()):
-        position.setdefault(names[row], []).append(at)
-    nodes = nodes_of(snapshot, feasible)
+    for at, name in enumerate(places.names(feasible)):
+        position.setdefault(name, []).append(at)
+    nodes = places.nodes(feasible)
     asked = [bool(e.config.prioritize_verb) and e.is_interested(pod) for e in extenders]
     with ThreadPoolExecutor(max(1, sum(asked))) as pool:
         calls = [

@@ -16,9 +16,10 @@ from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
-from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
+from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
@@ -137,19 +138,15 @@ class GenericScheduler:
             state = self._memory.state(info, self._new_state, len(snapshot))
             filtered = find_feasible(pod, state, self.cache, self.algorithm)
             idle = tuple((rule.name, rule.check(info, snapshot)) for rule in self.algorithm.idle if thorough)
+            places = behaviour.places(snapshot)
             if extenders:
-                rows = SnapshotRows(snapshot)
-                filtered.feasible, traces = filter_with_extenders(pod, extenders, rows, filtered.feasible)
+                filtered.feasible, traces = filter_with_extenders(pod, extenders, places, filtered.feasible)
                 refused, filtered.everywhere = _refused(traces), False
             if instead is not None:
                 filtered.feasible, filtered.everywhere = instead, False
             self.steps("predicate_evaluation" if len(filtered.feasible) else "")
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
-                scored = prioritize(state, snapshot, filtered, self.algorithm, columns.log)
-                source = ScoreSource(state.info, self.cache.snapshot, self.algorithm.priorities, columns.log)
-                if extenders:
-                    sums, traces = score_with_extenders(pod, extenders, traces, snapshot, filtered.feasible)
-                    scored.totals = scored.totals + sums
+                scored, source, traces = self._scores(pod, state, filtered, places, traces)
                 host = names[self._select(filtered.feasible, scored.totals)]
             elif len(filtered.feasible):
                 host = names[int(filtered.feasible[0])]
@@ -183,6 +180,24 @@ class GenericScheduler:
             fit_error=behaviour.fit_error,
             explainer=Explainer(self.cache, self._checks, partial(self._again, pod)),
         )
+
+    def _scores(
+        self,
+        pod: Pod,
+        state: ClassState,
+        filtered: Filtered,
+        places: SnapshotRows,
+        traces: tuple[ExtenderTrace, ...],
+    ) -> tuple[Scored, ScoreSource, tuple[ExtenderTrace, ...]]:
+        """The scores of the nodes that are left, what they were made of, and what extenders said."""
+        algorithm, log = self.algorithm, self.cache.columns.log
+        views = places.views(pod, self.cache, self._weights, filtered.feasible)
+        scored = prioritize(state, places.snapshot, filtered, algorithm, log, views)
+        source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, log, views=views)
+        if algorithm.extenders:
+            sums, traces = score_with_extenders(pod, algorithm.extenders, traces, places, filtered.feasible)
+            scored.totals = scored.totals + sums
+        return scored, source, traces
 
     def _again(self, pod: Pod) -> Decision:
         """The same with every score, and without a say in the choice among equal totals."""

@@ -11,7 +11,9 @@ import attrs
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import missing_claim_error
+from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_4, fit_error_1_16
 from kubescheduler.core.selection import ReservoirTie, RoundRobinTie, TieBreak
@@ -94,6 +96,9 @@ class LegacyBehaviour:
     """Pods may be taken away for others."""
     scheduler_of: Callable[[Pod], str] = scheduler_of_1_16
     """The name of the scheduler that is to place a pod."""
+
+    places: Callable[[Snapshot], SnapshotRows] = SnapshotRows
+    """The rows of one attempt's nodes, with what is made of the node objects that extenders answer."""
 
 
 BEHAVIOUR_1_16 = LegacyBehaviour()

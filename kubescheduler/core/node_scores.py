@@ -11,9 +11,11 @@ import numpy as np
 from clusterstate.changes import ChangeLog
 from clusterstate.errors import StaleDecisionError
 from clusterstate.growable import IntArray
+from clusterstate.objects import FrozenMap
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
+from kubescheduler.core.answer_rows import SeenNodes
 from kubescheduler.core.decision_records import ExtenderTrace
 from priorities.score_evidence import ScoreEvidence
 from priorities.types import PriorityConfig, PriorityError
@@ -190,6 +192,7 @@ class ScoreSource:
         "_rows",
         "_version",
         "_view",
+        "_views",
     )
 
     def __init__(
@@ -200,10 +203,12 @@ class ScoreSource:
         log: ChangeLog,
         extender_scale: int = 1,
         rows: IntArray | None = None,
+        views: Mapping[str, SeenNodes] = FrozenMap(),
     ) -> None:
         """pod: as it was scored. view: the cluster over all rows, as rules saw it while nodes were scored. priorities:
         the rules over columns. log: of the cluster. extender_scale: what extenders' scores are multiplied by, besides
-        their weight. rows: (n,) the rows of ``view`` that were scored for the feasible nodes; None: their own."""
+        their weight. rows: (n,) the rows of ``view`` that were scored for the feasible nodes; None: their own.
+        views: rule → the feasible nodes as it read them, where that is not as ``view`` has them."""
         self._pod = pod
         self._view = view
         self._priorities = priorities
@@ -211,6 +216,7 @@ class ScoreSource:
         self._version = sum(log.versions.values())
         self._extender_scale = extender_scale
         self._rows = rows
+        self._views = views
         self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
         self._feasible: Snapshot | None = None
         self._numbers: dict[str, RawAndFinal] = {}
@@ -253,7 +259,8 @@ class ScoreSource:
         for priority in self._priorities:
             if priority.config.name == name:
                 config = priority.config
-                return rule_evidence(config, decided.release, self._pod, view, at, weight, self._worked_out)
+                pod, view = self._views.get(name, (self._pod, view))
+                return rule_evidence(config, decided.release, pod, view, at, weight, self._worked_out)
         return custom_evidence(name, _at(decided.raws[name], at), _at(decided.scores[name], at), weight)
 
     def _worked_out(self, config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 import numpy as np
 
 from clusterstate.changes import ChangeLog
 from clusterstate.growable import IntArray
+from clusterstate.objects import FrozenMap
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.answer_rows import SeenNodes
 from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.score_table import Scores
 from kubescheduler.core.verdicts import ClassState, ScoreState
+from priorities.types import PriorityConfig
 
 
 @attrs.define(eq=False)
@@ -25,11 +30,17 @@ class Scored:
 
 
 def prioritize(
-    state: ClassState, snapshot: Snapshot, filtered: Filtered, algorithm: Algorithm, log: ChangeLog
+    state: ClassState,
+    snapshot: Snapshot,
+    filtered: Filtered,
+    algorithm: Algorithm,
+    log: ChangeLog,
+    views: Mapping[str, SeenNodes] = FrozenMap(),
 ) -> Scored:
     """Scores of every priority and their weighted sum, wrapping at 64 bits, over the feasible rows.
 
-    Without any priority every node scores 1, or 0 when extenders follow. Upstream: 1.16 PrioritizeNodes.
+    Without any priority every node scores 1, or 0 when extenders follow. views: priority → the feasible nodes as it
+    reads them, where ``snapshot`` has them otherwise. Upstream: 1.16 PrioritizeNodes.
     """
     state.score(snapshot, log)
     feasible = None if filtered.everywhere else filtered.feasible
@@ -40,6 +51,8 @@ def prioritize(
     for priority in algorithm.priorities:
         name, weight = priority.config.name, priority.weight
         scores: Scores | None = state.constants.get(name)
+        if name in views and scores is None:
+            scores = _seen(priority.config, *views[name])
         if scores is None:
             scores = _reduced(state.info, state.scores[name], view, feasible)
         scored.scores[name] = scores
@@ -52,6 +65,12 @@ def prioritize(
         totals = np.zeros(len(view), np.int64)
     scored.totals = totals + np.int64(wrap(constant))
     return scored
+
+
+def _seen(config: PriorityConfig, info: PodInfo, view: Snapshot) -> Scores:
+    """One priority's scores of the rows of a view."""
+    raw = config.map(info, view)
+    return raw if config.reduce is None else config.reduce(info, view, raw)
 
 
 def _reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> Scores:

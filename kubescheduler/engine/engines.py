@@ -53,15 +53,12 @@ class PodScheduler(Protocol):
     @property
     def has_custom_plugins(self) -> bool:
         """Whether it has a plugin that does not come with the scheduler."""
-        ...
 
     def foreign(self, pod: Pod) -> str:
         """Why the release ignores a pod of another scheduler; empty when it is this one's."""
-        ...
 
     def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:
         """Extension point → the plugins that run there for a pod, in order; predicates stand under ``filter``."""
-        ...
 
     def decide(
         self,
@@ -73,11 +70,9 @@ class PodScheduler(Protocol):
         in_sequence: bool = False,
     ) -> Decision:
         """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
-        ...
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """What it would say if the nodes of these rows, and no others, had passed every check."""
-        ...
 
 
 class Engine(Protocol):
@@ -90,7 +85,6 @@ class Engine(Protocol):
     @property
     def view(self) -> ReleaseView:
         """How it sees objects; the caches it is given have to be made with it."""
-        ...
 
     @property
     def extenders(self) -> tuple[Extender, ...]:
@@ -99,7 +93,6 @@ class Engine(Protocol):
     @property
     def document(self) -> Mapping[str, Any]:
         """The KubeSchedulerConfiguration that it was made of; empty for releases without."""
-        ...
 
     def upstream_tie(self, rng: random.Random) -> TieBreak:
         """How the release itself chooses among nodes with equal totals."""
@@ -349,9 +342,8 @@ class ProfiledScheduler:
 
     def _given_up(self, pod: Pod, text: str) -> Decision:
         """The decision on a pod that was given up before any profile decided on it."""
-        columns = self.cache.columns
-        names, listed = columns.published
-        total = columns.node_count
+        names, listed = self.cache.columns.published
+        total = self.cache.columns.node_count
         return Decision(pod, self.config.release, names, listed, total, coded=True, scale=FRAMEWORK_SCALE, error=text)
 
 

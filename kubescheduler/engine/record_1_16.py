@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+import attrs
+
 from algorithmprovider import registry
 from clusterstate.view_records import view_1_16
 from kubescheduler.config.config_text import read_policy_file
@@ -26,6 +28,7 @@ from kubescheduler.engine.fine_scores import FINE_1_16
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_16
+from kubescheduler.extender.answered_nodes import AnsweredRows1_16
 from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue
 from kubescheduler.sources.cluster_input import FILLING_1_16
 
@@ -77,7 +80,7 @@ LEGACY_1_16 = LegacyRules(
     fine_scores=FINE_1_16,
     gated_predicates=GATED_PREDICATES,
     gated_priorities=GATED_PRIORITIES,
-    behaviour=BEHAVIOUR_1_16,
+    behaviour=attrs.evolve(BEHAVIOUR_1_16, places=AnsweredRows1_16),
     queue=SchedulingQueue,
     cycle=CYCLE_1_16,
 )

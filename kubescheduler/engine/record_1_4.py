@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import attrs
+
 from algorithmprovider import registry
 from clusterstate.manifests.defaulting import default_manifest_1_4
 from clusterstate.view_records import view_1_4
@@ -26,6 +28,7 @@ from kubescheduler.engine.fine_scores import FINE_1_4
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
 from kubescheduler.extender import WIRE_1_4
+from kubescheduler.extender.answered_nodes import AnsweredRows1_4
 from kubescheduler.queue.fifo_1_4 import FIFOQueue, arrival_order
 from kubescheduler.sources.cluster_input import FILLING_1_4
 
@@ -58,7 +61,7 @@ LEGACY_1_4 = LegacyRules(
     fine_scores=FINE_1_4,
     gated_predicates=frozenset(),
     gated_priorities=frozenset(),
-    behaviour=BEHAVIOUR_1_4,
+    behaviour=attrs.evolve(BEHAVIOUR_1_4, places=AnsweredRows1_4),
     queue=FIFOQueue,
     cycle=CYCLE_1_4,
 )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.extender.answers import ExtenderError
@@ -115,6 +116,6 @@ def test_repeated_names_are_added_once() -> None:
     snapshot: Any = _OneNode()
     pod: Any = None
     start = time.monotonic()
-    sums, _ = score_with_extenders(pod, [extender], [ExtenderTrace("x", 2)], snapshot, rows)
+    sums, _ = score_with_extenders(pod, [extender], [ExtenderTrace("x", 2)], SnapshotRows(snapshot), rows)
     assert time.monotonic() - start < 10
     assert set(sums.tolist()) == {40_000}

@@ -105,10 +105,30 @@ def exchange_labels(verb: str, asked: dict[str, Any]) -> Any:
     """Keeps every node as an object, each with the labels of the one before it, the first with those of the last."""
     if verb != "filter":
         return good(verb, asked)
-    items = asked["Nodes"]["items"]
+    items = (asked.get("Nodes") or asked["nodes"])["items"]
     labels = [item["metadata"].get("labels", {}) for item in items]
     kept = [{**item, "metadata": {**item["metadata"], "labels": labels[at - 1]}} for at, item in enumerate(items)]
     return {"nodes": {"metadata": {}, "items": kept}}
+
+
+def exchange_objects(verb: str, asked: dict[str, Any]) -> Any:
+    """The same with annotations and the whole status."""
+    items = (asked.get("Nodes") or asked["nodes"])["items"]
+
+    def looks(item: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        kept = {key: value for key, value in other["metadata"].items() if key in ("labels", "annotations")}
+        return {**item, "metadata": {"name": item["metadata"]["name"], **kept}, "status": other.get("status", {})}
+
+    return {"nodes": {"metadata": {}, "items": [looks(item, items[at - 1]) for at, item in enumerate(items)]}}
+
+
+def zone_b(verb: str, asked: dict[str, Any]) -> Any:
+    """Keeps the nodes of zone b alone; scores them 5, and others 0."""
+    items = (asked.get("Nodes") or asked["nodes"])["items"]
+    there = [item["metadata"].get("labels", {}).get("zone") == "b" for item in items]
+    if verb == "prioritize":
+        return [{"host": item["metadata"]["name"], "score": 5 * yes} for item, yes in zip(items, there, strict=True)]
+    return {"nodes": {"metadata": {}, "items": [item for item, yes in zip(items, there, strict=True) if yes]}}
 
 
 def echo(verb: str, asked: dict[str, Any]) -> Any:
@@ -141,6 +161,8 @@ ANSWERS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
     "only-invented": only_invented,
     "bad-node": lambda *_: {"nodes": {"items": [{"metadata": {"name": "ghost"}, "spec": {"taints": 7}}]}},
     "exchange-labels": exchange_labels,
+    "exchange-objects": exchange_objects,
+    "zone-b": zone_b,
     "echo": echo,
     "preempt": preempt,
     "unresolvable": lambda *_: {"FailedNodes": {"n1": "no"}, "FailedAndUnresolvableNodes": {"n1": "never", "n0": None}},

@@ -9,11 +9,12 @@ import attrs
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Extender, FilterAnswer
+from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.answer_rows import FilterAnswer
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import filter_with_extenders
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.deciding.answered_nodes import AnsweredRows, node_not_found
+from kubescheduler.extender.answered_nodes import AnsweredRows, node_not_found
 
 SCALE = 10
 """An extender scores 0–10, a plugin 0–100."""

@@ -21,10 +21,10 @@ from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.status import Status
+from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.deciding.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.extender_statuses import SCALE
@@ -164,8 +164,9 @@ class Deciding:
         self.scored = scoring.run(log)
         extenders = scheduler.compiled.algorithm.extenders
         if extenders:
+            assert filtered is not None
             sums, self.found.traces = score_with_extenders(
-                self.pod, extenders, self.found.traces, snapshot, scored, SCALE
+                self.pod, extenders, self.found.traces, filtered.answered, feasible, SCALE
             )
             self.scored.totals = self.scored.totals + sums
         return self._select(feasible, self.scored.totals, cache.columns.ranks, names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -13,9 +13,8 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError, SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.manifests.decode import decode_object
-from clusterstate.objects import Node
-from kubescheduler.core.algorithm import FilterAnswer
-from kubescheduler.core.extender_calls import SnapshotRows
+from clusterstate.objects import Node, Pod
+from kubescheduler.core.answer_rows import FilterAnswer, SeenNodes, SnapshotRows
 from kubescheduler.extender.encoding import manifest_of
 
 
@@ -46,6 +45,11 @@ class AnsweredRows(SnapshotRows):
     def added_names(self) -> tuple[str, ...]:
         """The names of the rows behind the snapshot's."""
         return tuple(node.name for node in self.added)
+
+    def names(self, rows: IntArray) -> list[str]:
+        """(n,) the names of rows."""
+        names = (*self.snapshot.names, *self.added_names) if self.added else self.snapshot.names
+        return [names[row] for row in rows.tolist()]
 
     def nodes(self, rows: IntArray) -> list[Node]:
         """The node objects of rows, as they were answered last."""
@@ -121,16 +125,7 @@ def cluster_as_answered(cache: ClusterCache, answered: AnsweredRows) -> Answered
     Cost: all nodes and pods are noted anew, which only an answer of other nodes than were sent brings about.
     Upstream: 1.36 counts over the snapshot and scores the records made of the answered objects.
     """
-    made = ClusterCache(cache.view)
-    made.objects = cache.objects
-    columns = cache.columns
-    for row, name in enumerate(columns.names):
-        made.columns.row(name or f"\0{row}")
-        node = columns.nodes[row]
-        if node is not None:
-            made.columns.put_node(row, node)
-        for uid, pod in columns.pods[row].items():
-            made.columns.put_pod(row, pod, uid)
+    made = _copy(cache, {})
     for node in answered.added:
         made.columns.put_node(made.columns.row(node.name), node)
     copies: dict[int, int] = {}
@@ -139,3 +134,83 @@ def cluster_as_answered(cache: ClusterCache, answered: AnsweredRows) -> Answered
         made.columns.put_node(copy, node)
         made.columns.names[copy] = node.name
     return AnsweredCluster(made, copies)
+
+
+def _copy(cache: ClusterCache, replaced: Mapping[int, Node]) -> ClusterCache:
+    """A copy of the cluster, row for row; replaced: row → the node object to put there."""
+    made = ClusterCache(cache.view)
+    made.objects = cache.objects
+    columns = cache.columns
+    for row, name in enumerate(columns.names):
+        made.columns.row(name or f"\0{row}")
+        node = replaced.get(row, columns.nodes[row])
+        if node is not None:
+            made.columns.put_node(row, node)
+        for uid, pod in columns.pods[row].items():
+            made.columns.put_pod(row, pod, uid)
+    return made
+
+
+# --- releases with priorities --------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class AnsweredKnownRows(AnsweredRows):
+    """The same for releases that fail on a node that the cluster does not have."""
+
+    def _note(self, name: str, document: dict[str, Any]) -> None:
+        row = self.snapshot.row_of(name)
+        if row is not None and self.snapshot.node(row) is not None:
+            super()._note(name, document)
+
+    def _beside(self, pod: Pod, cache: ClusterCache, rows: IntArray) -> SeenNodes:
+        """The labels say where the pod would be; running pods are where the cluster's own labels put them."""
+        cluster = cluster_as_answered(cache, self)
+        made = cluster.cache
+        return made.info(pod).naming(pod.node_name), made.snapshot().take(cluster.rows(rows))
+
+    def _replaced(self, pod: Pod, cache: ClusterCache, rows: IntArray) -> SeenNodes:
+        """The answered objects with the pods and the amounts of the cluster's."""
+        known = cache.columns.nodes
+        made = _copy(cache, {row: _with_amounts_of(known[row], node) for row, node in self.changed.items()})
+        return made.info(pod).naming(pod.node_name), made.snapshot().take(rows)
+
+
+def _with_amounts_of(known: Node | None, answered: Node) -> Node:
+    assert known is not None
+    return attrs.evolve(answered, allocatable=known.allocatable, capacity=known.capacity)
+
+
+INTER_POD_AFFINITY = "InterPodAffinityPriority"
+EVEN_PODS_SPREAD = "EvenPodsSpreadPriority"
+
+
+@attrs.define(eq=False)
+class AnsweredRows1_16(AnsweredKnownRows):  # noqa: N801
+    """Priorities that are one function get the answered objects; those with a map function read the snapshot.
+
+    Upstream: 1.16 CalculateInterPodAffinityPriority, CalculateEvenPodsSpreadPriority, PrioritizeNodes.
+    """
+
+    def views(self, pod: Pod, cache: ClusterCache, rules: Iterable[str], rows: IntArray) -> dict[str, SeenNodes]:
+        """Rule → the nodes as it reads them, for the two that read the answered objects."""
+        if not self.changed:
+            return {}
+        read = [rule for rule in rules if rule in (INTER_POD_AFFINITY, EVEN_PODS_SPREAD)]
+        return dict.fromkeys(read, self._beside(pod, cache, rows)) if read else {}
+
+
+@attrs.define(eq=False)
+class AnsweredRows1_4(AnsweredKnownRows):  # noqa: N801
+    """Every priority gets the answered objects, and finds amounts and running pods in the snapshot.
+
+    InterPodAffinityPriority looks up the nodes of running pods there. Upstream: 1.4 PrioritizeNodes.
+    """
+
+    def views(self, pod: Pod, cache: ClusterCache, rules: Iterable[str], rows: IntArray) -> dict[str, SeenNodes]:
+        """Rule → the nodes as it reads them, for all rules."""
+        if not self.changed:
+            return {}
+        replaced = self._replaced(pod, cache, rows)
+        found = dict.fromkeys(rules, replaced)
+        return found | {INTER_POD_AFFINITY: self._beside(pod, cache, rows)}
