@@ -27,6 +27,8 @@ RELEASE_RECORDS = ("*/releases.py", "*/release_*.py", "*/record_*.py")
 """The files that say what a release is; elsewhere no code asks which release it is."""
 SAME_BASENAMES = ("__init__.py", "kubescheduler/cli/*.py")
 """Files that may be called as another one is: a command's module is named for the command."""
+GIVEN = "shipped"
+"""The folder of exercises, whose Python files are what students begin with, and no modules of the project's."""
 SHOWN = 10
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -49,7 +51,7 @@ class SourceFile:
 
 def source_files(folders: tuple[str, ...] = PACKAGES, root: Path = ROOT) -> list[SourceFile]:
     """Every Python file below the folders, in order of their paths."""
-    paths = sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
+    paths = sorted(path for folder in folders for path in (root / folder).rglob("*.py") if GIVEN not in path.parts)
     texts = [(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
     return [SourceFile(path, text, ast.parse(text)) for path, text in texts]
 

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "explain": "kubescheduler.cli.explaining.explain_command",
     "run": "kubescheduler.cli.running.run_command",
     "snapshot": "kubescheduler.cli.running.snapshot_command",
+    "lab": "kubescheduler.cli.lab.lab_command",
     "registry": "kubescheduler.cli.registry_command",
     "completion": "kubescheduler.cli.completion",
 }

@@ -28,11 +28,11 @@ def junit(comparison: Comparison, tolerated: Collection[Cause] = ()) -> Iterator
         bad = [pod.changes[at].cause for pod in comparison.pods if not _passes(pod.changes[at], tolerated)]
         errors = bad.count(Cause.ERROR)
         counts = f'tests="{len(comparison.pods)}" failures="{len(bad) - errors}" errors="{errors}"'
-        yield f"  <testsuite name={_quoted(f'{comparison.names[0]} and {name}')} {counts}>\n"
+        yield f"  <testsuite name={quoted_attribute(f'{comparison.names[0]} and {name}')} {counts}>\n"
         if comparison.notes:
             yield "    <properties>\n"
             for note in comparison.notes:
-                yield f'      <property name="note" value={_quoted(note)}/>\n'
+                yield f'      <property name="note" value={quoted_attribute(note)}/>\n'
             yield "    </properties>\n"
         for pod in comparison.pods:
             yield from _case(comparison, pod, at, tolerated)
@@ -44,7 +44,7 @@ def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collec
     change = pod.changes[at]
     namespace, _, name = pod.pod.rpartition("/")
     group = f"{namespace or 'default'}.{pod.workload}"
-    head = f"    <testcase classname={_quoted(group)} name={_quoted(name)}"
+    head = f"    <testcase classname={quoted_attribute(group)} name={quoted_attribute(name)}"
     if change.cause is Cause.SAME and not (change.moves and change.moves.moved):
         yield f"{head}/>\n"
         return
@@ -53,7 +53,7 @@ def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collec
         yield f"{head}>\n      <system-out>{text}</system-out>\n    </testcase>\n"
         return
     tag = "error" if change.cause is Cause.ERROR else "failure"
-    message = _quoted(f"{_hosts(pod, at)}: {change.cause}")
+    message = quoted_attribute(f"{_hosts(pod, at)}: {change.cause}")
     yield f'{head}>\n      <{tag} type="{change.cause}" message={message}>{text}</{tag}>\n    </testcase>\n'
 
 
@@ -73,7 +73,7 @@ def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
     lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, _share(change), *_parts(change)]
     for name, outcome in zip(names, (pod.outcomes[0], pod.outcomes[at + 1]), strict=True):
         lines.append(f"{name}: {outcome.host or outcome.message}")
-    return escape(_printable("\n".join(filter(None, lines))))
+    return xml_text("\n".join(filter(None, lines)))
 
 
 def _share(change: HostChange) -> str:
@@ -91,5 +91,11 @@ def _printable(text: str) -> str:
     return _FORBIDDEN.sub("?", escaped(text))
 
 
-def _quoted(text: str) -> str:
+def quoted_attribute(text: str) -> str:
+    """A text in quotes, as the value of an attribute."""
     return quoteattr(_printable(text))
+
+
+def xml_text(text: str) -> str:
+    """A text as the content of an element."""
+    return escape(_printable(text))

@@ -99,6 +99,7 @@ COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("compare", "sweep", "migrate"),
     ),
     ("Run in a cluster", "kubescheduler run --release 1.36 -- --help", ("run", "snapshot")),
+    ("Learn", "kubescheduler lab start taints my-taints", ("lab",)),
     ("Look up", "kubescheduler explain NodeResourcesFit", ("explain", "registry", "completion")),
 )
 """(title, example, commands)."""

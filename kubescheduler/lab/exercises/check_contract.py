@@ -1,0 +1,113 @@
+"""What a check is, and what it is asked about: the student's files, or what came of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import attrs
+
+from clusterstate.objects import Pod
+
+if TYPE_CHECKING:
+    import kubescheduler as ks
+
+
+@attrs.frozen
+class StudentFiles:
+    """The files of one student, beside those of the exercise."""
+
+    folder: Path
+    """Where the student works."""
+    documents: Mapping[str, Sequence[Any]]
+    """File in YAML or JSON that the student edits → its documents."""
+    start: Mapping[str, Sequence[Any]]
+    """The same files as the exercise gives them."""
+
+
+@attrs.frozen(eq=False)
+class PodPlacement:
+    """What became of one pod."""
+
+    pod: Pod
+    """The pod."""
+    node: str | None
+    """Where it runs; None: nowhere."""
+    message: str
+    """Why it runs nowhere."""
+    decision: ks.Decision | None = None
+    """The decision; None where a simulation placed it."""
+    placed: float | None = None
+    """When it was bound, in seconds after the start of a simulation."""
+
+    @property
+    def name(self) -> str:
+        """``name`` in the namespace default, else ``namespace/name``."""
+        return self.pod.key.removeprefix("default/")
+
+
+@attrs.frozen(eq=False)
+class ScenarioRun:
+    """What came of a scenario."""
+
+    cluster: ks.Cluster
+    """The cluster before any pod of the scenario was placed."""
+    placements: tuple[PodPlacement, ...]
+    """Of each pod, in the order in which they came."""
+    evicted: tuple[str, ...]
+    """Pods that a simulation evicted, by name."""
+    compared: Callable[[Mapping[str, Any]], ks.Comparison]
+    """Compares another scheduler, given as ``ks.compare`` takes it, with the one that decided."""
+
+    def pods_called(self, pattern: str) -> list[PodPlacement]:
+        """The placements of pods whose names match a pattern such as ``web-*``."""
+        return [each for each in self.placements if fnmatchcase(each.name, pattern)]
+
+    def labels_of(self, node: str) -> Mapping[str, str]:
+        """The labels of a node; none of one that is not there."""
+        return next((each.metadata.labels for each in self.cluster.nodes if each.metadata.name == node), {})
+
+
+@runtime_checkable
+class FilesRule(Protocol):
+    """What has to be so of the student's files."""
+
+    def fault_in(self, files: StudentFiles) -> str:
+        """What is wrong, in a sentence; empty when nothing is."""
+
+
+@runtime_checkable
+class RunRule(Protocol):
+    """What has to come of a scenario."""
+
+    def fault_of(self, run: ScenarioRun) -> str:
+        """What is wrong, in a sentence; empty when nothing is."""
+
+
+@attrs.frozen
+class ExerciseCheck:
+    """One check as the student sees it."""
+
+    name: str
+    """What has to be so."""
+    kind: str
+    """The key of ``exercise.yaml`` that says which rule it is."""
+    rule: FilesRule | RunRule
+    """Finds what is wrong."""
+    remark: str = ""
+    """What the student is told beside what is wrong."""
+
+
+def no_such_pod(pattern: str, run: ScenarioRun) -> str:
+    """The sentence about a pattern that matches no pod."""
+    names = ", ".join(each.name for each in run.placements) or "none"
+    return f"there is no pod {pattern}; the pods are {names}"
+
+
+def where(placement: PodPlacement) -> str:
+    """Where a pod runs, or why it runs nowhere."""
+    if placement.node is not None:
+        return f"{placement.name} runs on {placement.node}"
+    return f"{placement.name} has no node: {placement.message.rstrip()}"

@@ -1,0 +1,144 @@
+"""Checking a student's files: the checks of an exercise in order, each with what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from clusterstate.errors import ConfigError, InputError
+from kubescheduler.config.config_text import read_text
+from kubescheduler.lab.exercises.check_contract import ExerciseCheck, FilesRule, RunRule, ScenarioRun, StudentFiles
+from kubescheduler.lab.exercises.exercise_record import START, Exercise, ExerciseScenario
+from kubescheduler.lab.exercises.file_checks import only_edits
+from kubescheduler.lab.exercises.scenario_runs import student_scheduler
+from kubescheduler.sources.yaml_stream import parse_yaml
+
+MANIFESTS = (".yaml", ".yml", ".json")
+
+
+class Standing(StrEnum):
+    """How a check came out."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """Not tried, as the student's files do what they must not."""
+
+
+@attrs.frozen
+class CheckOutcome:
+    """What came of one check."""
+
+    name: str
+    """What has to be so."""
+    kind: str
+    """The key of ``exercise.yaml`` that says which rule it is."""
+    scenario: str
+    """The hidden scenario it is of; empty: of what the student sees."""
+    standing: Standing
+    """How it came out."""
+    found: str = ""
+    """What is wrong, in a sentence; empty when nothing is."""
+    remark: str = ""
+    """What the student is told beside that."""
+
+
+@attrs.frozen
+class CheckedExercise:
+    """What came of an exercise's checks."""
+
+    exercise: Exercise
+    """The exercise."""
+    work: Path
+    """Where the student works."""
+    outcomes: tuple[CheckOutcome, ...]
+    """Of every check, in order."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passes."""
+        return all(one.standing is Standing.PASSED for one in self.outcomes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "kind": "CheckedExercise",
+            "exercise": self.exercise.name,
+            "title": self.exercise.title,
+            "release": self.exercise.scheduler.release,
+            "passed": self.passed,
+            "checks": [attrs.asdict(one) | {"standing": one.standing.value} for one in self.outcomes],
+        }
+
+
+def check_work(exercise: Exercise, work: Path) -> CheckedExercise:
+    """Runs every check of an exercise on a student's files.
+
+    What the files must not do is looked at first; when they do it, nothing is run. Raises InputError for files that are
+    missing or wrong, code that raises, and an extender that fails: then nothing can be said.
+    """
+    files = _files(exercise, work)
+    every = [(scenario, check) for scenario in exercise.scenarios for check in scenario.checks]
+    of_files = [*only_edits(exercise.edit), *(check for _, check in every)]
+    outcomes = [_outcome(one, "", one.rule.fault_in(files)) for one in of_files if isinstance(one.rule, FilesRule)]
+    runs = [(scenario, check) for scenario, check in every if isinstance(check.rule, RunRule)]
+    if any(one.standing is Standing.FAILED for one in outcomes):
+        outcomes += [CheckOutcome(check.name, check.kind, one.name, Standing.SKIPPED) for one, check in runs]
+    else:
+        outcomes += _outcomes_of_runs(exercise, work)
+    return CheckedExercise(exercise, work, tuple(outcomes))
+
+
+def _outcomes_of_runs(exercise: Exercise, work: Path) -> Iterator[CheckOutcome]:
+    with student_scheduler(exercise, work) as scheduler:
+        for scenario in exercise.scenarios:
+            run = scheduler.run(scenario)
+            yield from _outcomes(scenario, run)
+
+
+def _outcomes(scenario: ExerciseScenario, run: ScenarioRun) -> Iterator[CheckOutcome]:
+    for check in scenario.checks:
+        if isinstance(check.rule, RunRule):
+            yield _outcome(check, scenario.name, check.rule.fault_of(run))
+
+
+def _outcome(check: ExerciseCheck, scenario: str, fault: str) -> CheckOutcome:
+    if not fault:
+        return CheckOutcome(check.name, check.kind, scenario, Standing.PASSED)
+    return CheckOutcome(check.name, check.kind, scenario, Standing.FAILED, fault, check.remark)
+
+
+# --- the student's files -------------------------------------------------------------------------
+
+
+def _files(exercise: Exercise, work: Path) -> StudentFiles:
+    """Raises ConfigError with every file that is missing or cannot be read."""
+    problems: list[str] = []
+    theirs: dict[str, Sequence[Any]] = {}
+    given: dict[str, Sequence[Any]] = {}
+    for one in exercise.edit:
+        path = work / one.file
+        if not path.is_file():
+            problems.append(f"{path}: there is no such file, and the exercise asks for it")
+        elif path.suffix in MANIFESTS:
+            try:
+                theirs[one.file] = _documents(path)
+            except InputError as error:
+                problems += error.problems
+            given[one.file] = _documents(exercise.folder / START / one.file)
+    if problems:
+        raise ConfigError(problems)
+    return StudentFiles(work, theirs, given)
+
+
+def _documents(path: Path) -> list[Any]:
+    """The documents of a file, the items of lists among them."""
+    out: list[Any] = []
+    for document in parse_yaml(str(path), read_text(path).encode()):
+        items = document.get("items") if isinstance(document, Mapping) else None
+        out += items if isinstance(items, list) else [document] if document is not None else []
+    return out

@@ -1,0 +1,113 @@
+"""What an exercise is, as its ``exercise.yaml`` says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from kubescheduler.lab.exercises.check_contract import ExerciseCheck
+from kubescheduler.lab.exercises.editable_files import EditableFile
+
+EXERCISE_FILE, TASK_FILE = "exercise.yaml", "task.md"
+START, SOLUTION = "start", "solution"
+
+
+@attrs.frozen
+class CodeFile:
+    """A Python file of the student's, and what of it is asked for."""
+
+    file: str
+    """Its name."""
+    attribute: str
+    """A function that registers predicates and priorities, or a plugin's factory."""
+
+
+@attrs.frozen
+class SchedulerChoice:
+    """What decides: the arguments of a Scheduler, with files by name."""
+
+    release: str
+    """Whose rules."""
+    provider: str | None = None
+    """The name of an algorithm provider."""
+    policy: str | None = None
+    """The file of a Policy."""
+    config: str | None = None
+    """The file of a KubeSchedulerConfiguration."""
+    gates: Mapping[str, bool] = attrs.field(factory=dict)
+    """Feature gates that are not at their default."""
+    rules: CodeFile | None = None
+    """What registers custom predicates and priorities (1.4, 1.16)."""
+    plugins: tuple[CodeFile, ...] = ()
+    """Custom plugins (1.20, 1.36)."""
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of the Scheduler's arguments that need no file."""
+        said: dict[str, Any] = {"provider": self.provider} if self.provider else {}
+        return said | ({"gates": dict(self.gates)} if self.gates else {})
+
+
+@attrs.frozen
+class ExtenderChoice:
+    """An HTTP extender that the student writes: a program that takes ``--port``."""
+
+    file: str
+    """The program."""
+    address: str
+    """Where policies and configurations of the exercise expect it; a check puts its own address in its place."""
+
+
+@attrs.frozen
+class ExerciseScenario:
+    """A cluster, the pods that are placed in it, and what has to come of it."""
+
+    name: str
+    """What results call it; empty for the one that the student sees."""
+    cluster: tuple[str, ...]
+    """Files with the cluster; a file that the student edits is the student's."""
+    pods: tuple[str, ...]
+    """Files with the pods, in their order; none: the pods of the cluster that wait."""
+    checks: tuple[ExerciseCheck, ...]
+    """What has to be so."""
+
+
+@attrs.frozen
+class Exercise:
+    """An exercise: what is given, what may be edited, and what has to come of it."""
+
+    folder: Path
+    """Where it is."""
+    title: str
+    """A few words."""
+    summary: str
+    """What is learnt, in a sentence."""
+    minutes: int
+    """How long it takes in a workshop."""
+    edit: tuple[EditableFile, ...]
+    """What the student writes."""
+    scheduler: SchedulerChoice
+    """What decides."""
+    extender: ExtenderChoice | None
+    """What runs beside it while it decides."""
+    preempt: bool
+    """Whether pods may take the place of lower ones."""
+    simulate: bool
+    """Whether the pods run through the scheduler's own loop on a virtual clock; otherwise each is decided and bound in
+    turn."""
+    hints: tuple[str, ...]
+    """Help in tiers, the least first."""
+    scenarios: tuple[ExerciseScenario, ...]
+    """The one that the student sees, then the hidden ones."""
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @property
+    def task(self) -> str:
+        """The task as Markdown."""
+        return (self.folder / TASK_FILE).read_text(encoding="utf-8")

@@ -1,0 +1,95 @@
+"""Checks of the student's files themselves: what may not be written, and what may not be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import attrs
+
+from clusterstate.manifests.fields import Fields, describe
+from kubescheduler.lab.exercises.check_contract import ExerciseCheck, StudentFiles
+from kubescheduler.lab.exercises.checked_fields import needed_texts, only_keys
+from kubescheduler.lab.exercises.document_paths import Path, leaves, shown_path, steps_of, within, within_any
+from kubescheduler.lab.exercises.editable_files import EditableFile
+
+
+@attrs.frozen
+class ForbiddenFields:
+    """``forbidden``: fields that no document of the student's may set, such as ``**.nodeName``."""
+
+    fields: tuple[str, ...]
+    """Patterns of their paths."""
+    values: tuple[str, ...]
+    """Patterns of values that are forbidden there; none: every value is."""
+
+    @classmethod
+    def read(cls, fields: Fields) -> ForbiddenFields:
+        """From its keys; faults are noted."""
+        only_keys(fields, ("fields", "values"))
+        return cls(needed_texts(fields, "fields"), fields.texts("values"))
+
+    def fault_in(self, files: StudentFiles) -> str:
+        """What is wrong; empty when nothing is."""
+        patterns = [steps_of(pattern) for pattern in self.fields]
+        found = [
+            f"{file}: {_titled(document)}: {shown_path(path)} is {describe(value)}"
+            for file, documents in files.documents.items()
+            for document in documents
+            for path, value in leaves(document)
+            if within_any(path, patterns) and self._refused(value)
+        ]
+        return "; ".join(found)
+
+    def _refused(self, value: Any) -> bool:
+        return not self.values or any(fnmatchcase(str(value), pattern) for pattern in self.values)
+
+
+@attrs.frozen
+class OnlyEdits:
+    """In every exercise: only what may be edited differs from what the exercise gives."""
+
+    edit: tuple[EditableFile, ...]
+    """What may be edited."""
+
+    def fault_in(self, files: StudentFiles) -> str:
+        """What is wrong; empty when nothing is."""
+        return "; ".join(fault for one in self.edit if one.fields is not None for fault in _changes(one, files))
+
+
+def only_edits(edit: tuple[EditableFile, ...]) -> list[ExerciseCheck]:
+    """The check of what may be edited; none where whole files may."""
+    if all(one.fields is None for one in edit):
+        return []
+    names = ", ".join(f"{field} of {one.file}" for one in edit for field in one.fields or ())
+    return [ExerciseCheck("only what may be edited differs", "edit", OnlyEdits(edit), f"You may edit {names}.")]
+
+
+def _changes(one: EditableFile, files: StudentFiles) -> Iterator[str]:
+    given, made = files.start.get(one.file, ()), files.documents.get(one.file, ())
+    if len(given) != len(made):
+        yield f"{one.file}: there are {len(made)} documents, and have to be {len(given)}"
+        return
+    allowed = [steps_of(field) for field in one.fields or ()]
+    for before, now in zip(given, made, strict=True):
+        old, new = _kept(before, allowed), _kept(now, allowed)
+        for path in dict.fromkeys((*old, *new)):
+            if old.get(path) != new.get(path):
+                said = f"{describe(old[path])} given" if path in old else "not given"
+                found = describe(new[path]) if path in new else "missing"
+                yield f"{one.file}: {_titled(before)}: {shown_path(path)} is {found}, {said}"
+
+
+def _kept(document: Any, allowed: list[Path]) -> dict[Path, Any]:
+    """The leaves that may not be edited."""
+    return {path: value for path, value in leaves(document) if not any(within(path, one) for one in allowed)}
+
+
+def _titled(document: Any) -> str:
+    """``Pod web``."""
+    if not isinstance(document, Mapping):
+        return "a document"
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return " ".join(str(word) for word in (document.get("kind", "document"), name) if word)
