@@ -29,7 +29,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from kubescheduler.comparison.comparing import SEQUENCE, compare
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.engine.spec import EngineSpec
 

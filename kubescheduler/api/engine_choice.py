@@ -16,8 +16,8 @@ from kubescheduler.api.argument_checks import GATES, GATES_TEXT, PATH, TEXT, WHO
 from kubescheduler.api.given_objects import is_text
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import max_pd_volumes
-from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE

@@ -16,7 +16,7 @@ from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engines import Engine, PodScheduler, cache_for
+from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.extender.access import LIVE
 
 if TYPE_CHECKING:

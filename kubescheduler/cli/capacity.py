@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.terminal.screen import Screen
-    from kubescheduler.engine.engines import PodScheduler
+    from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.simulation.room import Observe, Room
 
 MANY = 1000

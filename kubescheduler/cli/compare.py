@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.comparison.comparing import Cause, Comparison
-    from kubescheduler.engine.engines import Engine
+    from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.engine.spec import EngineSpec
 
 MANY = 200

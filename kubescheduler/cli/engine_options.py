@@ -14,7 +14,7 @@ from kubescheduler.cli.terminal.known_names import providers
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
-    from kubescheduler.engine.engines import Engine, PodScheduler
+    from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.engine.spec import EngineSpec
 
 

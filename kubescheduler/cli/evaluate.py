@@ -25,7 +25,7 @@ def evaluate(release: str) -> None:
     """
     import sys
 
-    from kubescheduler.engine.evaluate_protocol import evaluate as answers
+    from kubescheduler.engine.evaluation.evaluate_protocol import evaluate as answers
     from kubescheduler.sources.foreign_text import json_text
 
     out = sys.stdout.buffer

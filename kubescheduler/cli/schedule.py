@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.core.decision import Decision
-    from kubescheduler.engine.engines import Engine, PodScheduler
+    from kubescheduler.engine.engine_contract import Engine, PodScheduler
 
 MANY = 200
 """Pods that take long enough to schedule for a progress bar."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
-    from kubescheduler.engine.engines import Engine, PodScheduler
+    from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.workload import Workload
 

@@ -29,7 +29,7 @@ from kubescheduler.comparison.outcomes import (
 )
 from kubescheduler.comparison.pod_controllers import workloads_of
 from kubescheduler.comparison.tracks import Counted, Run, no_progress
-from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
 
 __all__ = [

@@ -11,7 +11,7 @@ from clusterstate.growable import IntArray
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.comparison.pairing import EXTENDER, Pair, paired, rule_of
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.fine_scores import STEPS, fine_scores
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.extender_statuses import SCALE

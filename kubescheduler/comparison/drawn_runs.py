@@ -18,7 +18,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, HostChange, MoveShare, PodComparison
 from kubescheduler.comparison.tracks import Track
 from kubescheduler.core.failed_attempts import failures
-from kubescheduler.engine.engines import Engine, cache_for
+from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.sources.limits import exceeded, limit
 
 FIRST, UPSTREAM = "first", "upstream"

@@ -18,7 +18,7 @@ from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 
 UNEXPLAINED = (
     "the configuration given for the real scheduler {does} here: it saw another cluster, looked at fewer nodes, or is "

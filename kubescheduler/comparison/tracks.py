@@ -15,7 +15,7 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
 from kubescheduler.comparison.score_sentences import with_score_sentences
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Engine, PodScheduler, cache_for
+from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""

@@ -11,7 +11,8 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.cycle.cycle_plugins import CyclePlugins, NoPlugins
 from kubescheduler.cycle.scheduler_loop import LoopParts
-from kubescheduler.engine.engines import PodScheduler, ProfiledScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.running.framework_runtime import Framework

@@ -25,8 +25,10 @@ from kubescheduler.config.config_text import parse_first_document, read_text
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20, refuse_policy_beside
 from kubescheduler.config.v1alpha1.v1alpha1_writing import write_v1alpha1
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
-from kubescheduler.engine.engines import Engine, FrameworkEngine, LegacyEngine, framework_engine
+from kubescheduler.engine.engines import LegacyEngine
+from kubescheduler.engine.framework_engine import FrameworkEngine, framework_engine
 from kubescheduler.engine.framework_rules import PolicyRules
 from kubescheduler.engine.legacy_algorithm import algorithm_from_document, algorithm_from_files
 from kubescheduler.engine.releases import release_named

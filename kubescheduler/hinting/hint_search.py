@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler.core.failed_attempts import gave_up
-from kubescheduler.engine.engines import Engine, PodScheduler
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.hinting.pod_proposals import pod_candidates, priority_scale
 from kubescheduler.hinting.proposals import Candidate, Goal, Hint, PodHints, Proposal, Scale
 from kubescheduler.hinting.trials import Trials

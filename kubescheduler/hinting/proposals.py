@@ -9,7 +9,7 @@ import attrs
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.engine_contract import Engine
 
 POD, NODE, RUNNING, CONFIGURATION = "pod", "node", "running pods", "configuration"
 TARGETS = (POD, NODE, RUNNING, CONFIGURATION)

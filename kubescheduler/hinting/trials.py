@@ -14,7 +14,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
-from kubescheduler.engine.engines import Engine, PodScheduler
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.hinting.proposals import Goal, Hint, Proposal, Scale
 
 

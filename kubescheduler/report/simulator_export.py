@@ -18,7 +18,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.failed_attempts import gave_up
-from kubescheduler.engine.engines import Engine, PodScheduler
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.sources.foreign_text import json_text
 

@@ -12,7 +12,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.daemon_controllers import target_node
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import renamed
 

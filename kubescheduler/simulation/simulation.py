@@ -13,7 +13,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once

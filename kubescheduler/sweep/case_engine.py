@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from clusterstate.errors import InputError
-from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, Notice, no_notice
 from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
 from kubescheduler.extender.client import HTTPExtender

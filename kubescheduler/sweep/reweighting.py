@@ -13,7 +13,9 @@ from algorithmprovider.registry import Registry, nearest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
-from kubescheduler.engine.engines import Engine, LegacyEngine, framework_engine
+from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.engines import LegacyEngine
+from kubescheduler.engine.framework_engine import framework_engine
 from kubescheduler.engine.legacy_algorithm import algorithm_from_policy, algorithm_from_provider
 from kubescheduler.engine.spec import EngineSpec, Notice, no_notice, prefix_of
 from kubescheduler.engine.v1alpha1_engine import configured, flags_of, read_component

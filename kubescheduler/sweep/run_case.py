@@ -22,7 +22,7 @@ from clusterstate.usage import CPU, MEMORY
 from kubescheduler.comparison.tracks import Track
 from kubescheduler.core.failed_attempts import failures
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
-from kubescheduler.engine.engines import Engine, cache_for
+from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.sweep.case_engine import case_engine, gained
 from kubescheduler.sweep.case_files import Contents, FileLocations, placed
 from kubescheduler.sweep.cases import Case

@@ -17,8 +17,8 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST
 from kubescheduler.comparison.outcomes import MODES, Cause
 from kubescheduler.comparison.tolerance import faults_of_tolerated
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
-from kubescheduler.engine.engines import Engine
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.arguments import attempt, spec_of, told

@@ -10,7 +10,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.arguments import attempt
 from kubescheduler.testing.cluster_argument import SharedCluster, key_of, pods_of, running_among

@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engines import ProfiledScheduler, framework_engine_for
+from kubescheduler.engine.framework_engine import ProfiledScheduler, framework_engine_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.deciding.opportunistic_batch import Turn
 from tests.support.build import make_node, make_pod, resources

@@ -14,7 +14,7 @@ from clusterstate.manifests.documents import Item
 from clusterstate.objects import Pod
 from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.comparison.real_choices import RealChoices
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
-    from kubescheduler.engine.engines import Engine
+    from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.hinting.proposals import PodHints
 
 
@@ -119,7 +119,7 @@ def _printed(found: Sequence[PodHints], inputs: Inputs, output: str, applied: in
 
 def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) -> Iterator[PodHints]:
     """The hints for each pod; one that fits is bound before the next, unless it is asked about a node."""
-    from kubescheduler.engine.engines import cache_for
+    from kubescheduler.engine.engine_contract import cache_for
     from kubescheduler.hinting.hint_search import HintSearch
 
     search = HintSearch(engine, cache_for(engine, inputs.cluster.objects))

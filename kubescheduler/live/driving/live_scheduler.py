@@ -17,7 +17,7 @@ from kubescheduler.cycle.bindings import Binding
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.loop_bindings import LoopBindings
 from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop, never
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import Timekeeper
 from kubescheduler.framework.contract.handle import Client, EventRecorder

@@ -10,7 +10,7 @@ import attrs
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.dry_run.followed_cluster import FollowedCluster

@@ -6,7 +6,7 @@ import os
 
 import attrs
 
-from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
 from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.process.release_live import LiveRelease

@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError, StaleDecisionError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import labels, make_node, make_pod, resources
 

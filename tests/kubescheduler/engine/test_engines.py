@@ -10,8 +10,9 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, PodScheduler, engine_for
+from kubescheduler.engine.engines import engine_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
 from tests.support.build import cache_of, make_node, make_pod, resources

@@ -10,8 +10,8 @@ import pytest
 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
-from kubescheduler.engine.evaluate_checks import CONFIGURATION_KEYS
-from kubescheduler.engine.evaluate_protocol import Scenario
+from kubescheduler.engine.evaluation.evaluate_checks import CONFIGURATION_KEYS
+from kubescheduler.engine.evaluation.evaluate_protocol import Scenario
 from kubescheduler.engine.releases import release_named
 from tests.conftest import vectors_dir
 from tests.support.evidence_law import hold_to_evidence

@@ -12,7 +12,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
-from kubescheduler.engine.engines import FrameworkEngine
+from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.spec import EngineSpec, specs
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point

@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, Pod
 from kubescheduler.core.status import Status
-from kubescheduler.engine.engines import ProfiledScheduler
+from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.release_queues import order_of
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin

@@ -16,7 +16,7 @@ from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.cycle.scheduler_loop import SchedulerLoop
-from kubescheduler.engine.engines import Engine
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once

@@ -8,8 +8,9 @@ from typing import Any
 import attrs
 
 from clusterstate.cache import ClusterCache
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, FrameworkEngine, PodScheduler
+from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.v1alpha1_engine import component_notes
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescheduler.engine.evaluate_protocol import evaluate
+from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
 from tests.conftest import vectors_dir
 
 THEMES = ("mixed", "interpod", "volumes", "services", "spread")

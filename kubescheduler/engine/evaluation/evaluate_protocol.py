@@ -15,9 +15,10 @@ from clusterstate.manifests.decode import Decoder, decode_cluster
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
+from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import Engine, cache_for, engine_for
-from kubescheduler.engine.evaluate_checks import (
+from kubescheduler.engine.engines import engine_for
+from kubescheduler.engine.evaluation.evaluate_checks import (
     CONFIGURATION_KEYS,
     check_query,
     check_scenario,
@@ -27,8 +28,8 @@ from kubescheduler.engine.evaluate_checks import (
     queries_of,
     seconds_of_time,
 )
-from kubescheduler.engine.evaluate_configurations import Asked, notes_on_configuration, scheduler_on
-from kubescheduler.engine.evaluate_events import decoded_events, places_after
+from kubescheduler.engine.evaluation.evaluate_configurations import Asked, notes_on_configuration, scheduler_on
+from kubescheduler.engine.evaluation.evaluate_events import decoded_events, places_after
 from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
 

@@ -1,0 +1,1 @@
+"""The evaluate protocol: scenarios and queries as JSON lines, and their answers."""

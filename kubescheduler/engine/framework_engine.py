@@ -1,0 +1,272 @@
+"""Engines of releases with plugins: a component configuration, its profiles, and a scheduler for each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any
+
+import attrs
+
+from algorithmprovider import DEFAULT_PROVIDER
+from clusterstate.api_names import go_quote
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError, SchedulingError
+from clusterstate.growable import IntArray
+from clusterstate.objects import Pod
+from clusterstate.release_view import ReleaseView
+from kubescheduler.config.component import component_config_from, default_config
+from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.engine.engine_contract import check_view
+from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
+from kubescheduler.engine.framework_rules import FrameworkRules
+from kubescheduler.extender import NodeEncoder
+from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
+from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.deciding.opportunistic_batch import Turn
+from kubescheduler.framework.profiles.in_tree_plugins import factories
+from kubescheduler.framework.profiles.plugin_registration import registry_with
+from kubescheduler.framework.profiles.profile_map import Profiles, build_profiles
+from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.running.framework_services import Services
+
+
+@attrs.frozen(eq=False)
+class FrameworkEngine:
+    """Plugins in profiles."""
+
+    config: SchedulerConfig
+    """The completed configuration."""
+    flags: EngineFlags
+    """What was said of the scheduler; its custom plugins come on top of the release's."""
+    prefix: str
+    """What stands before the texts of what cannot be made."""
+    extenders: tuple[Extender, ...]
+    """In the order they are asked."""
+
+    @property
+    def rules(self) -> FrameworkRules:
+        """The release's."""
+        return self.flags.record.framework_rules
+
+    @property
+    def release(self) -> str:
+        """The release whose rules it has."""
+        return self.config.release
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The KubeSchedulerConfiguration that it was made of."""
+        return self.config.document
+
+    def upstream_tie(self, rng: random.Random) -> TieBreak:
+        """The release's own choice among equal totals."""
+        return self.rules.upstream_tie(rng)
+
+    def profiles(self, services: Services) -> Profiles:
+        """The frameworks. Raises ConfigError with the text at which the release gives up."""
+        registry = registry_with(factories(self.rules.plugins), self.flags.plugins)
+        try:
+            return build_profiles(self.config.profiles, registry, self.rules.profiles, services)
+        except ConfigError as error:
+            raise ConfigError(f"{self.prefix}initializing profiles: {error}") from error
+
+    @property
+    def view(self) -> ReleaseView:
+        """How the release sees objects under its feature gates."""
+        return self.flags.release_view()
+
+    def services(self, cache: ClusterCache) -> Services:
+        """What the plugins are given. Raises ConfigError for a cache of another release's view."""
+        check_view(cache, self)
+        return Services(
+            release=self.release,
+            cache=cache,
+            extenders=self.extenders,
+            feature_gates=self.flags.gates,
+            max_pd_volumes=self.flags.max_pd_volumes,
+            format_note=format_without_operands,
+        )
+
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> ProfiledScheduler:
+        """A scheduler over a cluster, for every profile; by default the first name wins a tie."""
+        return self.over(self.services(cache), tie_break)
+
+    def over(self, services: Services, tie_break: TieBreak | None = None) -> ProfiledScheduler:
+        """A scheduler whose plugins use these services."""
+        return ProfiledScheduler.of(self, self.profiles(services), services.cache, tie_break)
+
+    def percentage(self, of_profile: int | None) -> int:
+        """Of nodes to score: the flag's, else the configuration's, where 0 is all unless ``samples_by_default``."""
+        if self.flags.percentage_of_nodes_to_score != ALL_NODES:
+            return self.flags.percentage_of_nodes_to_score
+        configured = self.config.percentage_of_nodes_to_score if of_profile is None else of_profile
+        return configured or (0 if self.flags.samples_by_default else ALL_NODES)
+
+
+@attrs.frozen(eq=False)
+class ProfiledScheduler:
+    """Each pod is decided by the profile that its schedulerName names."""
+
+    engine: FrameworkEngine
+    cache: ClusterCache
+    profiles: Profiles
+    schedulers: Mapping[str, FrameworkScheduler]
+    tie_break: TieBreak | None = None
+    _numbers: Iterator[int] = attrs.field(factory=lambda: count(1), init=False)
+    """Of the pods that are decided in sequence."""
+
+    @classmethod
+    def of(
+        cls, engine: FrameworkEngine, profiles: Profiles, cache: ClusterCache, tie_break: TieBreak | None
+    ) -> ProfiledScheduler:
+        """A scheduler for each of the profiles."""
+        schedulers = {
+            name: FrameworkScheduler(
+                frame,
+                cache,
+                engine.rules.deciding,
+                engine.extenders,
+                tie_break,
+                engine.percentage(frame.profile.percentage_of_nodes_to_score),
+                frame.watch,
+            )
+            for name, frame in profiles.items()
+        }
+        return cls(engine, cache, profiles, schedulers, tie_break)
+
+    @property
+    def config(self) -> SchedulerConfig:
+        """The completed configuration."""
+        return self.engine.config
+
+    @property
+    def rules(self) -> FrameworkRules:
+        """The release's."""
+        return self.engine.rules
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The first profile's."""
+        return next(iter(self.schedulers.values())).algorithm
+
+    def decide_in(
+        self, frame: Framework, pod: Pod, state: CycleState, *, preempt: bool, now: float | None = None
+    ) -> Decision:
+        """Where a pod goes that is in a scheduler's loop: no gate is asked any more. state: the attempt's. now: the
+        loop's time in seconds; None: no attempt of a loop.
+        """
+        scheduler = self.schedulers[frame.profile_name]
+        turn = None if now is None else Turn(state.number, now)
+        preempts = preempt or scheduler.rules.reports_post_filter
+        decision = scheduler.schedule(pod, preempt=preempts, cycle=state, turn=turn)
+        if preempt or (decision.preemption is None and decision.nominated is None):
+            return decision
+        return attrs.evolve(decision, preemption=None, nominated=None)
+
+    @property
+    def has_custom_plugins(self) -> bool:
+        """Whether any profile has a plugin that does not come with the scheduler."""
+        known = self.rules.plugins
+        return any(name not in known for frame in self.profiles.values() for name in frame.instances)
+
+    def foreign(self, pod: Pod) -> str:
+        """Why the release ignores a pod of another scheduler; empty when it is this one's."""
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+        return "" if name in self.schedulers else f"profile not found for scheduler name {go_quote(name)}"
+
+    def gate(self, pod: Pod) -> str:
+        """Why the PreEnqueue plugins hold a pod back from being tried; empty when they do not."""
+        refusal = self.profiles.pre_enqueue(pod)
+        return "" if refusal is None else refusal.message
+
+    def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:
+        """Extension point → the plugins of the pod's profile that run there, in order; nothing for a foreign pod."""
+        frame = self.profiles.of(pod)
+        if frame is None:
+            return {}
+        return {point.value: tuple(plugin.name for plugin in frame.at(point)) for point in Point}
+
+    def decide(
+        self,
+        pod: Pod,
+        *,
+        preempt: bool = False,
+        thorough: bool = False,
+        enqueued: bool = False,
+        in_sequence: bool = False,
+    ) -> Decision:
+        """Where the pod goes by the profile that it names, with the release's own message.
+
+        A pod of another scheduler, and one that a PreEnqueue plugin holds back, goes nowhere: ``Decision.tried`` is
+        False then. Never raises for what a release reports, see ``Decision.error``. preempt: when nothing fits, also
+        say whom preemption would evict. thorough: score also when just one node fits, run every Filter on every node,
+        and try no nominated node first. enqueued: the pod has left the queue, PreEnqueue plugins are not asked.
+        in_sequence: it is the next of pods that are decided and placed one after the other, while time stands still,
+        so that what 1.36 keeps from the pod before counts.
+        """
+        try:
+            text = self.foreign(pod) or ("" if enqueued else self.gate(pod))
+        except SchedulingError as error:
+            return self._given_up(pod, str(error))
+        if text:
+            return attrs.evolve(self._given_up(pod, text), tried=False)
+        scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
+        reports = scheduler.rules.reports_post_filter and not thorough
+        turn = Turn(next(self._numbers), 0.0) if in_sequence else None
+        decision = scheduler.schedule(pod, preempt=preempt or reports, thorough=thorough, turn=turn)
+        if preempt or (decision.preemption is None and decision.nominated is None):
+            return decision
+        return attrs.evolve(decision, preemption=None, nominated=None)
+
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """See ``GenericScheduler.scores_on``; by the profile that the pod names."""
+        return self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME].scores_on(pod, rows)
+
+    def _given_up(self, pod: Pod, text: str) -> Decision:
+        """The decision on a pod that was given up before any profile decided on it."""
+        names, listed = self.cache.columns.published
+        total = self.cache.columns.node_count
+        return Decision(pod, self.config.release, names, listed, total, coded=True, scale=FRAMEWORK_SCALE, error=text)
+
+
+def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = "") -> FrameworkEngine:
+    """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
+    encoder, wire = NodeEncoder(), flags.record.framework_rules.wire
+    extenders = flags.extender_access.extenders(config.extenders, wire, encoder)
+    config = attrs.evolve(config, release=flags.release)
+    engine = FrameworkEngine(config, flags, prefix, extenders)
+    engine.profiles(engine.services(ClusterCache(flags.release_view())))
+    return engine
+
+
+def framework_engine_for(
+    flags: EngineFlags,
+    provider: str | None,
+    policy: Mapping[str, Any] | None,
+    component: Mapping[str, Any] | None,
+) -> FrameworkEngine:
+    """An engine by a provider's name, a policy document or a component configuration; by default the provider.
+
+    Raises ConfigError with the text at which the release gives up.
+    """
+    rules, gates = flags.record.framework_rules, flags.gates
+    policies = rules.policies
+    if policy is not None:
+        if policies is None:
+            raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
+        return framework_engine(policies.read(policy, gates), flags, policies.from_policy)
+    name = provider or DEFAULT_PROVIDER
+    if policies is None and name != DEFAULT_PROVIDER:
+        raise ConfigError(f"release {flags.release} knows no provider {name}; give it a KubeSchedulerConfiguration")
+    prefix = "" if policies is None else policies.from_provider(name)
+    if component is None:
+        return framework_engine(default_config(rules.component, gates, name), flags, prefix)
+    config = component_config_from(component, rules.component, provider=name, all_problems=False, feature_gates=gates)
+    return framework_engine(config, flags, prefix)
