@@ -113,9 +113,7 @@ class LiveScheduler:
         self._second = math.floor(around.time.now())
         self._stopped = threading.Event()
         self._leads = threading.Event()
-        self.caught_up = threading.Event()
-        """Whether everything that was there when ``catch_up`` was called has been taken in."""
-        self._catches_up = False
+        self._catching_up: deque[Callable[[], None]] = deque()
         self._asked: deque[Callable[[], None]] = deque()
 
     def _services(self, services: Services) -> Services:
@@ -166,9 +164,9 @@ class LiveScheduler:
         self._leads.set()
         self._inbox.wake()
 
-    def catch_up(self) -> None:
-        """Has ``caught_up`` set as soon as everything that has arrived until now is taken in."""
-        self._catches_up = True
+    def catch_up(self, then: Callable[[], None]) -> None:
+        """Has something done as soon as everything that has arrived until now is taken in."""
+        self._catching_up.append(then)
         self._inbox.wake()
 
     def stop(self) -> None:
@@ -185,11 +183,12 @@ class LiveScheduler:
         while self._asked:
             with self.parts.services.lock:
                 self._asked.popleft()()
-        asked = self._catches_up
+        asked = len(self._catching_up)
         self.take_in(self._inbox.take(CHANGES))
         self.tick()
-        if asked and not len(self._inbox):
-            self.caught_up.set()
+        if not len(self._inbox):
+            for _ in range(asked):
+                self._catching_up.popleft()()
 
     def _try_some(self, listen: Callable[[Attempt], None] | None) -> bool:
         """Tries pods until something has arrived; whether there was any to try."""

@@ -16,8 +16,12 @@ from kubescheduler.live.informers.raw_objects import RawObjects
 from kubescheduler.live.informers.reflector import Reflector
 from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.informers.stored_objects import StoredObjects
+from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+
+PATIENCE = 1.0
+"""Seconds within which a watch has everything that the server knows, or is begun anew."""
 
 
 class Informers:
@@ -47,8 +51,9 @@ class Informers:
         self.stores = {kind.kind: StoredObjects(kind.kind) for kind in rules.kinds}
         """Kind → what is known of it."""
         decoder = Decoder(prepare=prepare)
-        used_clock = SystemClock() if clock is None else clock
-        used_rng = random.Random() if rng is None else rng
+        self._clock = SystemClock() if clock is None else clock
+        self._rng = random.Random() if rng is None else rng
+        self._rules = rules
         self.reflectors = [
             Reflector(
                 client,
@@ -56,8 +61,8 @@ class Informers:
                 RawObjects(kind.kind, decoder, outage.trouble),
                 self.stores[kind.kind],
                 rules,
-                used_clock,
-                used_rng,
+                self._clock,
+                self._rng,
                 partial(self._take, kind.kind),
                 outage,
             )
@@ -73,6 +78,39 @@ class Informers:
     def stop(self) -> None:
         """Ends them all."""
         self._io.wait(self._stop())
+
+    async def reach_newest(self, *kinds: str) -> None:
+        """Returns once these kinds have been delivered as they are now; on the I/O thread.
+
+        A watch that does not get there soon is taken for one that hangs, and everything is read anew.
+        """
+        numbers = [number for number, reflector in enumerate(self.reflectors) if reflector.kind.kind in kinds]
+        await asyncio.gather(*map(self._reach_newest, numbers))
+
+    async def _reach_newest(self, number: int) -> None:
+        reflector = self.reflectors[number]
+        version = await self._newest_version(reflector)
+        reached = asyncio.create_task(reflector.reached(version))
+        patience = asyncio.create_task(self._clock.sleep(PATIENCE))
+        try:
+            await asyncio.wait((reached, patience), return_when=asyncio.FIRST_COMPLETED)
+            if not reached.done():
+                self._tasks[number].cancel()
+                await asyncio.gather(self._tasks[number], return_exceptions=True)
+                self._tasks[number] = asyncio.create_task(reflector.run(latest=True))
+            await reached
+        finally:
+            reached.cancel()
+            patience.cancel()
+
+    async def _newest_version(self, reflector: Reflector) -> str:
+        """Asks until the server answers."""
+        pauses = self._rules.pauses(self._clock, self._rng)
+        while True:
+            try:
+                return await reflector.newest_version()
+            except ApiError:
+                await self._clock.sleep(pauses.next())
 
     async def _start(self) -> None:
         self._tasks = [asyncio.create_task(reflector.run()) for reflector in self.reflectors]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable
 
@@ -67,14 +68,19 @@ class Reflector:
     """Which of the kind's paths the server has."""
     _whole: bool = False
     """Whether the last version was too old: the newest one is asked for."""
+    _latest: bool = False
+    """Whether the next reading has to be of the state as it is then, whatever the release asks for otherwise."""
+    _moved: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    """Set whenever ``version`` goes on."""
 
     @property
     def path(self) -> str:
         """Where this server has the kind."""
         return self.kind.paths[self._path]
 
-    async def run(self) -> None:
-        """Goes on until it is cancelled."""
+    async def run(self, *, latest: bool = False) -> None:
+        """Goes on until it is cancelled. latest: what it reads first is the state as it is then."""
+        self._latest = latest
         pauses = self.rules.pauses(self.clock, self.rng)
         while True:
             try:
@@ -108,6 +114,21 @@ class Reflector:
                     self._failed(error)
                 await self.clock.sleep(pause())
 
+    def _know(self, version: str) -> None:
+        self.version = version
+        self._moved.set()
+
+    async def newest_version(self) -> str:
+        """The resourceVersion at which the server is now. Raises ApiError."""
+        answer = await self.client.request("GET", self.path, [*self._selector(), ("limit", "1")])
+        return parse_list(answer.body).metadata.resource_version
+
+    async def reached(self, version: str) -> None:
+        """Returns once everything up to a version has been delivered; at once for a version that is no number."""
+        while number_of(self.version) < number_of(version):
+            self._moved.clear()
+            await self._moved.wait()
+
     def _failed(self, error: ApiError) -> None:
         self.outage.failed(error, self.rules.trouble(self.kind.kind, str(error)))
 
@@ -116,7 +137,7 @@ class Reflector:
     async def _list(self) -> None:
         """Reads all pages. Raises ExpiredError when the version asked for is gone, and no page has come."""
         found: list[tuple[Key, Stored]] = []
-        version, more = self.rules.list_version(self.version, newest=self._whole), ""
+        version, more = "" if self._latest else self.rules.list_version(self.version, newest=self._whole), ""
         while True:
             query = [*self._selector(), *((("continue", more),) if more else ()), ("limit", PAGE)]
             if not more and version is not None:
@@ -146,7 +167,7 @@ class Reflector:
         pages of a list get there.
         """
         query = [("allowWatchBookmarks", "true"), *self._selector()]
-        if self.version and not self._whole:
+        if self.version and not (self._whole or self._latest):
             query.append(("resourceVersion", self.version))
         query += [("resourceVersionMatch", "NotOlderThan"), ("sendInitialEvents", "true")]
         seconds, times = self._times()
@@ -187,7 +208,8 @@ class Reflector:
         return None
 
     def _replace(self, found: list[tuple[Key, Stored]], version: str) -> None:
-        self.version, self._whole = version, False
+        self._whole = self._latest = False
+        self._know(version)
         self.listed = True
         self.deliver(self.store.replace(found))
 
@@ -227,16 +249,16 @@ class Reflector:
                 if event.type == "ERROR":
                     self._fail(event.object)
                 if event.type == "BOOKMARK":
-                    self.version = parse_name(event.object).metadata.resource_version
+                    self._know(parse_name(event.object).metadata.resource_version)
                     continue
                 read = self.objects.read(event.object)
                 if read is None:
-                    self.version = parse_name(event.object).metadata.resource_version
+                    self._know(parse_name(event.object).metadata.resource_version)
                     continue
                 key, stored = read
                 removed = event.type == "DELETED"
                 changes.append(self.store.remove(key, stored.obj) if removed else self.store.put(key, stored))
-                self.version = stored.version
+                self._know(stored.version)
         except msgspec.DecodeError as error:
             raise ApiError(f"the server's events are not readable: {error}") from None
         finally:
@@ -275,3 +297,8 @@ def is_expired(error: ApiError) -> bool:
 def go_minutes(seconds: int) -> str:
     """A duration of more than a minute as Go prints it."""
     return f"{seconds // 60}m{seconds % 60}s"
+
+
+def number_of(version: str) -> int:
+    """A resourceVersion as a number, by which versions of one server are compared; 0 for what is none."""
+    return int(version) if version.isdigit() else 0

@@ -58,6 +58,8 @@ class LeaderElector:
         self._seen = LeaderRecord()
         self._seen_at = float("-inf")
         self._stopping = asyncio.Event()
+        self.succeeds = False
+        """Whether the lock was there before it led: another may have bound pods until then."""
 
     @property
     def is_leader(self) -> bool:
@@ -161,6 +163,7 @@ class LeaderElector:
         if self.is_leader:
             wanted = attrs.evolve(wanted, acquired=found.acquired, transitions=found.transitions)
         else:
+            self.succeeds = True
             wanted = attrs.evolve(wanted, transitions=found.transitions + 1)
         return await self._written(wanted, "writing failed")
 

@@ -1,19 +1,21 @@
-"""A process as a candidate for leadership: the elector that its settings ask for."""
+"""A process as a candidate for leadership: the elector that its settings ask for, and what becomes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.leadership.election_rules import ElectionTiming
-from kubescheduler.live.leadership.elector import ElectionListener
+from kubescheduler.live.leadership.elector import ElectionListener, LeaderElector
 from kubescheduler.live.leadership.resource_locks import ResourceLock, resource_lock
 from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.recording.broadcaster import EventBroadcaster
 from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
 
 SHORTEST = 1.0
 """Seconds that a request for the lock has at least."""
@@ -61,3 +63,30 @@ def listener(
         log=log.put,
         event=lambda text: events.about_lock(component, lock.reference, "LeaderElection", text),
     )
+
+
+class Candidacy:
+    """One election, from when the process seeks leadership until it has given it back.
+
+    ended: called on the I/O thread when the election ends, with what was raised if anything was.
+    """
+
+    def __init__(self, elector: LeaderElector, io: IoThread, ended: Callable[[BaseException | None], None]) -> None:
+        self.elector = elector
+        self._io = io
+        self._ended = ended
+        self._election: Future[None] | None = None
+
+    def seek(self) -> None:
+        """Seeks leadership from now on."""
+        self._election = self._io.submit(self.elector.run())
+        self._election.add_done_callback(self._done)
+
+    def end(self, wait: Callable[[Future[None]], None]) -> None:
+        """Gives leadership back. wait: waits for the election to end."""
+        if self._election is not None:
+            self._io.call(self.elector.stop)
+            wait(self._election)
+
+    def _done(self, election: Future[None]) -> None:
+        self._ended(None if election.cancelled() else election.exception())

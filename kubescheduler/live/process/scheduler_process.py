@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 import attrs
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, KubeSchedulerError
+from clusterstate.errors import KubeSchedulerError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.event_handlers import resource_version
-from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.driving.live_scheduler import LiveScheduler, Surroundings
 from kubescheduler.live.driving.process_time import ProcessTime
@@ -29,19 +28,18 @@ from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.process.attempt_lines import AttemptLog
 from kubescheduler.live.process.cache_dump import dump_lines
-from kubescheduler.live.process.candidacy import checked_timing, listener, lock_of
+from kubescheduler.live.process.candidacy import Candidacy, checked_timing, listener, lock_of
 from kubescheduler.live.process.ending import Ending
 from kubescheduler.live.process.events_lookup import look_up_events
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
+from kubescheduler.live.process.server_clients import ServerClients
 from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
 from kubescheduler.live.serving.routes import MetricsSources
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.serving.serving_settings import ServingSettings
-from kubescheduler.live.transport.api_client import CONNECTIONS, ApiClient, ClientOptions
+from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits
 from kubescheduler.live.writes.live_client import LiveClient
 
 TIMED = 0.1
@@ -72,19 +70,19 @@ class SchedulerProcess:
         self._clock = SystemClock() if clock is None else clock
         self._rng = random.Random() if rng is None else rng
         self._outages = ServerOutages(self._clock, log.error, log.info)
-        self._rest: RestObserver = NoRestObserver()
         self.metrics = ProcessMetrics(settings.release.metrics, settings.metrics, log.error)
         self._io = IoThread()
         self._background = ThreadPoolExecutor(PREEMPTIONS, "preemption")
-        self._clients: list[ApiClient] = []
+        self._clients = ServerClients(settings, log, self._clock)
         self._starting: Future[Any] | None = None
         self._stopping = threading.Event()
         self._leading = threading.Event()
         self._lost = threading.Event()
         self._broken = False
         self._synced = False
-        self._elector: LeaderElector | None = None
-        self._election: Future[None] | None = None
+        self._candidacy: Candidacy | None = None
+        self._succession: Future[None] | None = None
+        self._caught_up = threading.Event()
         self._start_up: threading.Thread | None = None
         self.servers: SchedulerServers | None = None
         """None: nothing is served, or ``run`` was not called."""
@@ -154,15 +152,15 @@ class SchedulerProcess:
         settings, release = self._settings, self._settings.release
         if settings.election.leader_elect:
             checked_timing(settings.election)
-        self.access: ServerAccess = self._wait(self._found_server())
-        self._rest = self.metrics.rest(self.access.base_url)
-        self.metrics.credentials(lambda: self.access.certificate_seconds(self._clock.now()))
+        access = self._wait(self._clients.find_server())
+        self._clients.observer = self.metrics.rest(access.base_url)
+        self.metrics.credentials(lambda: access.certificate_seconds(self._clock.now()))
         if settings.serving is not None:
             self.servers = self._servers(settings.serving)
             self._wait(self.servers.prepare())
         self._log.put(self._rules.started(release.version))
-        main = self._client("/scheduler")
-        events = self._client("/scheduler", connections=WRITES)
+        main = self._clients.client("/scheduler")
+        events = self._clients.client("/scheduler", connections=WRITES)
         self.events = EventBroadcaster(
             events,
             self._io,
@@ -181,13 +179,13 @@ class SchedulerProcess:
             self._io,
             release.informers,
             self.inbox.put,
-            outage=self._outages.of(self.access.base_url),
+            outage=self._outages.of(access.base_url),
             clock=self._clock,
             rng=self._rng,
         )
         self.scheduler = self._loop(main)
         if settings.election.leader_elect:
-            self._elector = self._candidate()
+            self._candidacy = self._candidate()
         if not self._waits_for_leadership:
             self.informers.start()
         if self._stopping.is_set():
@@ -219,8 +217,8 @@ class SchedulerProcess:
                     return
                 self.informers.start()
             self.informers.synced.wait()
-            self.scheduler.catch_up()
-            self.scheduler.caught_up.wait()
+            self.scheduler.catch_up(self._caught_up.set)
+            self._caught_up.wait()
             if self._stopping.is_set():
                 return
             self._synced = True
@@ -236,58 +234,39 @@ class SchedulerProcess:
     def _end(self) -> None:
         """Bindings are finished first, and the lease is given back last but for the connections."""
         self._stopping.set()
-        ending = Ending(self._io, self._clients, self._log, lost=self._lost.is_set())
+        ending = Ending(self._io, self._clients.all, self._log, lost=self._lost.is_set())
         if hasattr(self, "scheduler"):
             self.hangs = not ending.finish(self.scheduler.close)
-            self.scheduler.caught_up.set()
+            self._caught_up.set()
         if hasattr(self, "informers"):
             self.informers.synced.set()
         self._leading.set()
         if self._start_up is not None:
             ending.join(self._start_up)
         self._background.shutdown(wait=False, cancel_futures=True)
+        if self._succession is not None:
+            self._succession.cancel()
         for part in ("events", "informers"):
             if hasattr(self, part):
                 getattr(self, part).stop()
-        if self._elector is not None and self._election is not None:
-            self._io.call(self._elector.stop)
-            ending.wait(self._election)
+        if self._candidacy is not None:
+            self._candidacy.end(ending.wait)
         if self.servers is not None:
             self._io.wait(self.servers.stop())
-        for client in self._clients:
+        for client in self._clients.all:
             self._io.wait(client.close())
         self._io.close()
 
     # --- the parts -------------------------------------------------------------------------------
 
-    async def _found_server(self) -> ServerAccess:
-        """Raises ConfigError with upstream's text where nobody says where the server is."""
-        server = self._settings.server
-        if not server.kubeconfig and not server.master:
-            self._log.warning(self._rules.no_server)
-        try:
-            return await server.access()
-        except ConfigError as error:
-            if error.problems == (NO_CONFIGURATION,):
-                raise ConfigError(self._rules.no_configuration) from None
-            raise
-
-    def _client(self, suffix: str, timeout: float | None = None, *, connections: int = CONNECTIONS) -> ApiClient:
-        agent = f"kube-scheduler/{self._settings.release.version} (linux/amd64) kubernetes/0000000{suffix}"
-        server = self._settings.server
-        options = ClientOptions(Limits(server.qps, server.burst), agent, timeout, connections)
-        client = ApiClient(self.access, options, observer=self._rest, clock=self._clock)
-        self._clients.append(client)
-        return client
-
     def _servers(self, serving: ServingSettings) -> SchedulerServers:
         process = ServedProcess(
-            is_overdue=lambda seconds: self._elector is not None and self._elector.is_overdue(seconds),
+            is_overdue=lambda seconds: self._candidacy is not None and self._candidacy.elector.is_overdue(seconds),
             is_stopping=self._stopping.is_set,
-            has_read=lambda: hasattr(self, "scheduler") and self.scheduler.caught_up.is_set(),
+            has_read=self._caught_up.is_set,
             log=self._log.put,
             outages=self._outages,
-            keep=self._clients.append,
+            keep=self._clients.all.append,
             clock=self._clock,
             rng=self._rng,
             metrics=self._sources(),
@@ -355,31 +334,32 @@ class SchedulerProcess:
 
     # --- leadership ------------------------------------------------------------------------------
 
-    def _candidate(self) -> LeaderElector:
+    def _candidate(self) -> Candidacy:
         """Raises ConfigError for a lock that the release does not have."""
         settings = self._settings
-        lock = lock_of(settings.release, settings.election, lambda seconds: self._client("/leader-election", seconds))
+        lock = lock_of(
+            settings.release, settings.election, lambda seconds: self._clients.client("/leader-election", seconds)
+        )
         name = settings.election.resource_name
         self.metrics.leads(name, leading=False)
-        told = listener(self._log, self.events, lock, self._profiles[0], self._led)
-        return LeaderElector(
+        heard = listener(self._log, self.events, lock, self._profiles[0], self._led)
+        elector = LeaderElector(
             lock,
             self.identity,
             checked_timing(settings.election),
             settings.release.election,
             self._clock,
-            attrs.evolve(told, slowed=lambda: self.metrics.slow_path(name)),
+            attrs.evolve(heard, slowed=lambda: self.metrics.slow_path(name)),
             self._rng,
         )
+        return Candidacy(elector, self._io, self._election_ended)
 
     def _seek(self) -> None:
-        assert self._elector is not None
-        self._election = self._io.submit(self._elector.run())
-        self._election.add_done_callback(self._election_ended)
+        assert self._candidacy is not None
+        self._candidacy.seek()
 
-    def _election_ended(self, election: Future[None]) -> None:
+    def _election_ended(self, error: BaseException | None) -> None:
         """An election that nobody asked to end is lost."""
-        error = None if election.cancelled() else election.exception()
         if error is not None:
             self._raised("electing a leader", error)
         if not self._stopping.is_set():
@@ -391,8 +371,23 @@ class SchedulerProcess:
         if leads:
             self._leading.set()
             if self._synced:
-                self.scheduler.lead()
+                self._succession = self._io.submit(self._succeed())
+                self._succession.add_done_callback(self._succeeded)
             return
         if not self._stopping.is_set():
             self._lost.set()
         self.scheduler.stop()
+
+    async def _succeed(self) -> None:
+        """Tries pods once everything is known that a leader before has bound."""
+        assert self._candidacy is not None
+        if self._candidacy.elector.succeeds:
+            await self.informers.reach_newest("Pod", "Node")
+        self.scheduler.catch_up(self.scheduler.lead)
+
+    def _succeeded(self, succession: Future[None]) -> None:
+        error = None if succession.cancelled() else succession.exception()
+        if error is not None:
+            self._broken = True
+            self._raised("taking over", error)
+            self.stop()

@@ -197,3 +197,18 @@ def lost(request: web.Request) -> web.Response:
     if request.transport is not None:
         request.transport.abort()
     return web.Response(status=500)
+
+
+def hanging_watches(path: str) -> Answer:
+    """A fault: watches of a collection that go on from a version tell nothing until who watches goes away."""
+
+    async def answer(request: web.Request) -> web.StreamResponse | None:
+        if request.path != path or "watch" not in request.query or "sendInitialEvents" in request.query:
+            return None
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while request.transport is not None and not request.transport.is_closing():
+            await asyncio.sleep(0.05)
+        return response
+
+    return answer

@@ -19,7 +19,7 @@ from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
-from tests.support.apiserver.front_server import lost
+from tests.support.apiserver.front_server import hanging_watches, lost
 from tests.support.live_clock import HastyClock
 
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
@@ -180,6 +180,35 @@ def test_cut_streams_go_on(io: IoThread, api: ApiClient, api_server: FrontServer
                 api_server.storage.create(PODS, "default", a_pod(f"p{number}"))
         found.until(lambda: found.pods == {"p3", "p7"})
     assert len([path for path in watches_of_pods(api_server) if "sendInitialEvents" in path]) == 1
+
+
+@RULES
+def test_the_newest_state(io: IoThread, api: ApiClient, api_server: FrontServer, rules: InformerRules) -> None:
+    """A watch that hangs is given up for a new reading; what it had not told is known then."""
+    with reading(api, io, rules) as found:
+        watches = len(watches_of_pods(api_server))
+        api_server.faults.append(hanging_watches(PODS))
+        api_server.cut()
+        found.until(lambda: len(watches_of_pods(api_server)) > watches)
+        api_server.storage.create(PODS, "default", a_pod("a"))
+        io.wait(found.informers.reach_newest("Pod", "Node"), SECONDS)
+        found.take()
+        assert found.pods == {"a"}
+        api_server.faults.clear()
+
+
+@IN_PROCESS
+@RULES
+def test_the_newest_state_is_known(io: IoThread, api: ApiClient, api_server: FrontServer, rules: InformerRules) -> None:
+    """Nothing is read anew where a watch has told everything."""
+    with reading(api, io, rules) as found:
+        api_server.storage.create(PODS, "default", a_pod("a"))
+        found.until(lambda: found.pods == {"a"})
+        watches = watches_of_pods(api_server)
+        io.wait(found.informers.reach_newest("Pod"), SECONDS)
+        assert [path for path in watches_of_pods(api_server) if "watch=true" in path] == [
+            path for path in watches if "watch=true" in path
+        ]
 
 
 def watches_of_pods(server: FrontServer) -> list[str]:

@@ -134,6 +134,17 @@ def test_a_lock_that_nobody_made_is_made(release: str) -> None:
     assert one.lock.record == LeaderRecord("", 1, now, now, 0)
 
 
+@EVERY
+@pytest.mark.parametrize("record", [None, a_record(""), a_record("other", 1)], ids=["no lock", "given back", "expired"])
+def test_whether_anybody_led_before(release: str, record: LeaderRecord | None) -> None:
+    """Whoever finds the lock there may have to learn what was bound until then."""
+    one = candidate(release, record)
+    one.led_to = lambda leads: one.stop() if leads else None
+    own_loop.run(one.run())
+    assert one.elector is not None
+    assert one.elector.succeeds is (record is not None)
+
+
 SEEKING = {
     "1.16": ["I attempting to acquire leader lease  kube-system/kube-scheduler..."],
     "1.20": ["I attempting to acquire leader lease kube-system/kube-scheduler..."],
