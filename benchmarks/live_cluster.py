@@ -112,11 +112,14 @@ class LiveCluster:
             async with session.get(PODS, params={"limit": "1"}) as answer:
                 version = (await answer.json())["metadata"]["resourceVersion"]
             query = {"fieldSelector": "spec.nodeName!=", "watch": "true", "resourceVersion": version}
-            async with session.get(PODS, params=query, headers={"Accept": SHORT}) as stream:
-                ready()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(seconds):
-                        await _count(stream.content, pods, first, moments)
+            begins = ready
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    while len(moments) < pods:
+                        async with session.get(PODS, params=query, headers={"Accept": SHORT}) as stream:
+                            begins()
+                            last = await _count(stream.content, pods, first, moments)
+                        query["resourceVersion"], begins = last or query["resourceVersion"], _begun
         return moments
 
 
@@ -125,18 +128,26 @@ SHORT_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 """Short answers, so that watching costs little."""
 
 
-async def _count(content: aiohttp.StreamReader, pods: int, first: Callable[[], None], moments: list[float]) -> None:
-    """Until so many pods came into view; changes of those that were seen are not counted."""
-    rest = b""
+def _begun() -> None:
+    """A stream that the server ended goes on from its last version: it ends those that do not keep up."""
+
+
+async def _count(content: aiohttp.StreamReader, pods: int, first: Callable[[], None], moments: list[float]) -> str:
+    """Until so many pods came into view, or the stream ends; its last version, empty where nothing came.
+
+    Changes of pods that were seen are not counted.
+    """
+    rest, last = b"", b""
     async for chunk in content.iter_any():
         *lines, rest = (rest + chunk).split(b"\n")
         now = time.monotonic()
-        begins = not moments
+        begins, last = not moments, lines[-1] if lines else last
         moments += [now for line in lines if line.startswith(b'{"type":"ADDED"')]
         if begins and moments:
             first()
         if len(moments) >= pods:
-            return
+            break
+    return str(json.loads(last)["object"]["metadata"]["resourceVersion"]) if last else ""
 
 
 def _anonymous(obj: Manifest) -> Manifest:

@@ -194,11 +194,14 @@ class Files:
         return Answer(decision.host, decision.message)
 
     def by_sweep(self) -> str | None:
-        """A sweep tells of hosts only."""
+        """A sweep has hosts only, and nothing of a pod that an error kept from being decided."""
         configuration = Configuration("old", EngineSpec(**self.fields))
         options = SweepOptions((self.pod,), placements=True, version=__version__)
         [case] = cases_of([SnapshotFiles.of(self.cluster)], [configuration], (), options)
         row = run_case(case).row
+        if row["error"]:
+            assert not row["placements"]
+            return None
         [host] = json.loads(str(row["placements"])).values()
         return None if host is None else str(host)
 

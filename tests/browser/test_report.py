@@ -169,7 +169,7 @@ def test_print_has_every_pod_and_no_filters(report: Opens) -> None:
     )
     assert page.pdf().startswith(b"%PDF")
     assert page.evaluate("window.rows") == MANY
-    page.wait_for_function("document.querySelectorAll('#rows > tr').length === 200")
+    page.wait_for_function("() => document.querySelectorAll('#rows > tr').length === 200")
     page.emulate_media(media="print")
     assert not page.is_visible("#filters")
 

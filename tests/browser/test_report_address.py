@@ -75,7 +75,7 @@ def test_back_undoes_a_whole_search(report: Opens) -> None:
     page.keyboard.type("db pod-1")
     assert len(shown(page)) < len(before["pods"])
     page.go_back()
-    page.wait_for_function("document.getElementById('search').value === ''")
+    page.wait_for_function("() => document.getElementById('search').value === ''")
     assert choices(page) == before
 
 
@@ -85,10 +85,10 @@ def test_clearing_the_filters_clears_the_address(report: Opens) -> None:
     page.click('button[data-cause="tie-break"]')
     step = choices(page)
     page.click("text=Clear filters")
-    page.wait_for_function("!location.hash")
+    page.wait_for_function("() => !location.hash")
     assert page.input_value("#cause") == "moved"
     page.go_back()
-    page.wait_for_function("location.hash")
+    page.wait_for_function("() => location.hash")
     assert choices(page) == step
 
 
@@ -128,6 +128,6 @@ def test_the_chosen_column_is_in_the_address(report: Opens) -> None:
     assert choices(page) == second
     assert page.get_by_label("default", exact=True).is_checked()
     page.go_back()
-    page.wait_for_function("!location.hash")
+    page.wait_for_function("() => !location.hash")
     assert choices(page) == first
     assert page.get_by_label("tuned", exact=True).is_checked()
