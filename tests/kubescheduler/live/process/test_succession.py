@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kubescheduler.framework.contract.go_durations import SECOND
@@ -10,7 +12,7 @@ from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import hanging_watches
 from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
 
-QUICK = {"lease_duration_ns": 2 * SECOND, "renew_deadline_ns": SECOND, "retry_period_ns": SECOND // 4}
+QUICK: dict[str, Any] = {"lease_duration_ns": 2 * SECOND, "renew_deadline_ns": SECOND, "retry_period_ns": SECOND // 4}
 
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
