@@ -107,13 +107,15 @@ def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
         for piece in checks_as_junit([checked]):
             click.echo(piece, nl=False)
     elif output == "json":
-        import json
+        from kubescheduler.sources.foreign_text import json_text
 
-        click.echo(json.dumps(checked.to_dict(), indent=2))
+        click.echo(json_text(checked.to_dict(), 2))
     else:
         _show(checked, screen_of(sys.stdout))
+    screen = screen_of(sys.stderr if output != "table" else sys.stdout)
     for number, hint in enumerate(exercise.hints[: tier or 0], 1):
-        click.echo(f"hint {number} of {len(exercise.hints)}: {hint.strip()}", err=output != "table")
+        text = f"hint {number} of {len(exercise.hints)}: {hint.strip()}"
+        click.echo(screen.filled(text), err=output != "table")
     return 0 if checked.passed else 1
 
 
@@ -130,4 +132,5 @@ def _show(checked: CheckedExercise, screen: Screen) -> None:
     for remark in dict.fromkeys(one.remark.strip() for one in checked.outcomes if one.remark):
         click.echo(screen.filled(f"! {remark}"))
     good = sum(one.standing.value == "passed" for one in checked.outcomes)
-    click.echo(f"\n{checked.exercise.title}: {good} of {len(checked.outcomes)} checks pass")
+    click.echo()
+    click.echo(screen.filled(f"{checked.exercise.title}: {good} of {len(checked.outcomes)} checks pass"))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from kubescheduler.lab.exercises import extender_processes
-from kubescheduler.lab.exercises.shipped_exercises import SHIPPED, shipped_names
+from kubescheduler.lab.exercises.shipped_exercises import SHIPPED, shipped_exercise, shipped_names
 from tests.kubescheduler.cli.conftest import Run
 
 RULES = SHIPPED / "07-predicate" / "solution" / "rules.py"
@@ -86,6 +88,29 @@ def test_json_has_every_check(kubescheduler: Run) -> None:
     document = json.loads(found.out)
     assert (found.status, document["exercise"], document["passed"]) == (0, "01-requests", True)
     assert {check["standing"] for check in document["checks"]} == {"passed"}
+
+
+COMMAND_IN_TEXT = re.compile(r"`kubescheduler ([^`…]+)`")
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_names() if "extender" not in name])
+def test_commands_of_a_task_can_be_run(
+    name: str, kubescheduler: Run, monkeypatch: pytest.MonkeyPatch, own_algorithms: None
+) -> None:
+    """What the task and the hints tell the student to type is right, in the folder that the student has."""
+    kubescheduler("lab", "start", name, "mine")
+    monkeypatch.chdir("mine")
+    exercise = shipped_exercise(name)
+    commands = COMMAND_IN_TEXT.findall(" ".join((exercise.task, *exercise.hints)))
+    assert len(commands) >= 2
+    try:
+        for command in commands:
+            if "NAME" not in command:
+                found = kubescheduler(*command.split())
+                assert found.status in (0, 1), found.err
+    finally:
+        for module in ("rules", "gang"):
+            sys.modules.pop(module, None)
 
 
 # --- errors --------------------------------------------------------------------------------------

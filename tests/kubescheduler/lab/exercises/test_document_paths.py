@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubescheduler.lab.exercises.document_paths import leaves, shown_path, steps_of, within
 
@@ -31,3 +33,12 @@ def test_leaves_leave_out_what_is_empty() -> None:
     """null, {} and [] say what nothing says."""
     document = {"spec": {"a": None, "b": {}, "c": [], "d": [{"e": 0}]}}
     assert [(shown_path(path), value) for path, value in leaves(document)] == [("spec.d[0].e", 0)]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "0"])), st.lists(st.sampled_from(["a", "b", "0"])))
+def test_every_path_is_within_what_begins_it(head: list[str], tail: list[str]) -> None:
+    """A path is within each of its beginnings, within as many stars, and below any steps where two stars stand first."""
+    path = [*head, *tail]
+    assert within(path, head)
+    assert within(path, ["*"] * len(head))
+    assert within(path, ["**", *tail])
