@@ -151,6 +151,16 @@ def test_faults_of_a_student_s_code(fault: str, kubescheduler: Run, folder: Path
     assert "Traceback" not in found.err
 
 
+def test_a_score_that_is_none_is_an_error(kubescheduler: Run, folder: Path) -> None:
+    """Points below zero are said with the node, of a hidden scenario as well."""
+    text = (
+        (SHIPPED / "08-priority/solution/rules.py").read_text().replace("max(0, 10 - cents // 10)", "10 - cents // 10")
+    )
+    found = kubescheduler(*work(folder, "08-priority", "rules.py", text))
+    assert (found.status, found.out) == (2, "")
+    assert "priority Cheap, node huge: without a reduce function a score is from 0 to 10, not -15" in found.err
+
+
 def test_what_the_code_prints_is_not_in_the_document(kubescheduler: Run, folder: Path) -> None:
     """Prints of a student go to standard error."""
     text = RULES.read_text().replace("    seats =", "    print('asked')\n    seats =")

@@ -37,7 +37,7 @@ def test_leaves_leave_out_what_is_empty() -> None:
 
 @given(st.lists(st.sampled_from(["a", "b", "0"])), st.lists(st.sampled_from(["a", "b", "0"])))
 def test_every_path_is_within_what_begins_it(head: list[str], tail: list[str]) -> None:
-    """A path is within each of its beginnings, within as many stars, and below any steps where two stars stand first."""
+    """A path is within each of its beginnings, within as many stars, and where two stars stand for the beginning."""
     path = [*head, *tail]
     assert within(path, head)
     assert within(path, ["*"] * len(head))

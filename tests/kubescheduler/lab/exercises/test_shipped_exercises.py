@@ -196,11 +196,6 @@ WRONG: dict[str, tuple[str, list[Replacement], str]] = {
         "attic's only seat is taken",
     ),
     "another reason": ("07-predicate", [("rules.py", "no free seat", "full")], "draw-3 finds no seat"),
-    "points below zero": (
-        "08-priority",
-        [("rules.py", "max(0, 10 - cents // 10)", "10 - cents // 10")],
-        "only dear machines: one for 250 cents is no worse than one without a price",
-    ),
     "the dearest first": ("08-priority", [("rules.py", "10 - cents // 10", "cents // 10")], "the cheaper, the better"),
     "unknown prices count as none": (
         "08-priority",
