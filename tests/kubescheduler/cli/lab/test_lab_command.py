@@ -134,7 +134,7 @@ PYTHON_FAULTS = {
     "nothing is registered": ("def register():\n    pass\n", "FreeSeat"),
     "it raises when it is asked": (
         RULES.read_text().replace("int(text)", "int('many')"),
-        "line 13: predicate FreeSeat, node",
+        "line 14: predicate FreeSeat, node",
     ),
     "it answers nonsense": (RULES.read_text().replace("return True, []", "return 'yes'"), "predicate FreeSeat, node"),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,7 @@ def test_patterns(pattern: str, path: str, expected: bool) -> None:
 
 def test_leaves_leave_out_what_is_empty() -> None:
     """null, {} and [] say what nothing says."""
-    document = {"spec": {"a": None, "b": {}, "c": [], "d": [{"e": 0}]}}
+    document: dict[str, Any] = {"spec": {"a": None, "b": {}, "c": [], "d": [{"e": 0}]}}
     assert [(shown_path(path), value) for path, value in leaves(document)] == [("spec.d[0].e", 0)]
 
 

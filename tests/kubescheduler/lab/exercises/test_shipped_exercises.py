@@ -196,7 +196,11 @@ WRONG: dict[str, tuple[str, list[Replacement], str]] = {
         "attic's only seat is taken",
     ),
     "another reason": ("07-predicate", [("rules.py", "no free seat", "full")], "draw-3 finds no seat"),
-    "the dearest first": ("08-priority", [("rules.py", "10 - cents // 10", "cents // 10")], "the cheaper, the better"),
+    "the dearest first": (
+        "08-priority",
+        [("rules.py", "max(0, 10 - cents // 10)", "min(10, cents // 10)")],
+        "the cheaper, the better",
+    ),
     "unknown prices count as none": (
         "08-priority",
         [("rules.py", '"100"', '"0"')],
