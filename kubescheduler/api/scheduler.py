@@ -171,11 +171,15 @@ class Scheduler:
         pods = self._pods(pod, "pod")
         if len(pods) > 1:
             raise DecodeError(f"hints takes one pod, found {', '.join(key_of(p)[1] for p in pods)}")
+        return self.hint_search().hints(pods[0], node=node or "", top=top, pairs=pairs)
+
+    def hint_search(self) -> HintSearch:
+        """What finds hints, over a cache of its own of the cluster as it is now; kept until something is bound."""
         from kubescheduler.hinting.hint_search import HintSearch
 
         if self._hinting is None:
             self._hinting = HintSearch(self._engine, cache_for(self._engine, self.cluster.objects))
-        return self._hinting.hints(pods[0], node=node or "", top=top, pairs=pairs)
+        return self._hinting
 
     def _hinted(self, decision: Decision) -> Decision:
         return attrs.evolve(decision, hinter=self.hints)

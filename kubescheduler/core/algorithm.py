@@ -98,6 +98,8 @@ class Algorithm:
     extenders: tuple[Extender, ...] = ()
     idle: tuple[FitPredicate, ...] = ()
     """Selected, but the release never runs them."""
+    mandatory: frozenset[str] = frozenset()
+    """Names of predicates that run whatever is selected."""
     unresolvable: frozenset[str] = frozenset()
     """Reasons that taking pods away cannot mend."""
     honours_preemption_policy: bool = False

@@ -184,6 +184,7 @@ def _assemble(
             WeightedPriority(known.priorities[name].make(priority_args), weight) for name, weight in weights.items()
         ),
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
+        mandatory=known.mandatory,
         unresolvable=known.unresolvable,
         extenders=flags.extender_access.extenders(tuple(policy.ordered_extenders()), rules.wire, encoder),
         honours_preemption_policy=gates.get("NonPreemptingPriority", False),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable
+from itertools import islice
 
 import attrs
 
@@ -12,9 +12,17 @@ from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.hinting.engine_proposals import checks_off, weights
+from kubescheduler.hinting.eviction_proposals import evictions, with_moves
+from kubescheduler.hinting.node_proposals import copies, node_groups
 from kubescheduler.hinting.pod_proposals import pod_candidates, priority_scale
-from kubescheduler.hinting.proposals import Candidate, Goal, Hint, PodHints, Proposal, Scale
-from kubescheduler.hinting.trials import Trials
+from kubescheduler.hinting.proposals import Goal, Hint, PodHints, Proposal
+from kubescheduler.hinting.single_changes import single_changes
+from kubescheduler.hinting.trials import Trials, as_read
+from kubescheduler.hinting.two_changes import NodeChanges, Pairs
+
+GROUPS = 100
+"""Groups of nodes that are alike whose nodes' changes are tried, the largest first."""
 
 
 class HintSearch:
@@ -35,6 +43,7 @@ class HintSearch:
         if node and (row < 0 or self.cache.columns.nodes[row] is None):
             raise InputError(f"there is no node {node} in the cluster")
         goal = Goal(node)
+        pod = as_read(pod, self.cache)
         trials = Trials(self.engine, self.cache, pod, goal, self._scheduler)
         base = trials.base
         out = PodHints(pod, goal, base.host, base.message)
@@ -42,59 +51,35 @@ class HintSearch:
             return attrs.evolve(out, errors=tuple(trials.errors))
         if goal.host(base, preempts=False) is not None:
             return attrs.evolve(out, reached=True)
-        found = sorted(_found(trials, pairs=pairs), key=lambda hint: hint.rank)
-        return attrs.evolve(out, hints=tuple(found[:top]), errors=tuple(trials.errors), decisions=trials.count)
+        found, left_out = _found(trials, pairs=pairs)
+        found.sort(key=lambda hint: hint.rank)
+        return attrs.evolve(
+            out, hints=tuple(found[:top]), errors=tuple(trials.errors), left_out=left_out, decisions=trials.count
+        )
 
 
-def _found(trials: Trials, *, pairs: bool) -> list[Hint]:
-    found, failed = single_changes(trials, pod_candidates(trials))
-    priority = priority_scale(trials) if trials.base.tried else None
+def _found(trials: Trials, *, pairs: bool) -> tuple[list[Hint], str]:
+    """The hints, and what was left out."""
+    found, of_pod = single_changes(trials, pod_candidates(trials))
+    of_two = Pairs(trials)
+    if not trials.base.tried:
+        of_two.of_pod(of_pod if pairs else ())
+        return found + of_two.found, of_two.left_out
+    priority = priority_scale(trials)
     by_priority = None if priority is None else trials.smallest(priority)
     found += [] if by_priority is None else [by_priority]
-    return found + (two_changes(trials, failed) if pairs else [])
+    groups = [NodeChanges.of(trials, group) for group in node_groups(trials)[:GROUPS]]
+    found += [hint for group in groups for hint in group.found]
+    found += _first(trials, copies(trials, [group.nodes for group in groups]))
+    found += single_changes(trials, (*checks_off(trials), *weights(trials)))[0]
+    found += [with_moves(trials, hint) for hint in single_changes(trials, evictions(trials))[0]]
+    if not pairs:
+        return found, ""
+    of_two.of_pod(of_pod)
+    of_two.with_nodes(of_pod, groups)
+    return found + of_two.found, of_two.left_out
 
 
-def single_changes(trials: Trials, candidates: Iterable[Candidate]) -> tuple[list[Hint], list[Candidate]]:
-    """The hints of single changes, and the changes that do not reach the goal alone."""
-    found: list[Hint] = []
-    failed: list[Candidate] = []
-    for candidate in candidates:
-        if isinstance(candidate, Scale):
-            hint = trials.smallest(candidate)
-        elif _says_nothing_new(candidate.smaller, found):
-            continue
-        else:
-            hint = trials.tried(candidate)
-        if hint is None:
-            failed.append(candidate)
-        else:
-            found.append(hint)
-    return found, failed
-
-
-def _says_nothing_new(smaller: Sequence[str], found: Sequence[Hint]) -> bool:
-    return any(hint.text in smaller for hint in found)
-
-
-def two_changes(trials: Trials, failed: Sequence[Candidate]) -> list[Hint]:
-    """The hints of two changes, of which neither reaches the goal alone."""
-    found = (_together(trials, *two) for two in combinations(failed, 2))
-    return [hint for hint in found if hint is not None]
-
-
-def _together(trials: Trials, first: Candidate, second: Candidate) -> Hint | None:
-    """The hint of two changes: the amount of the first as small as it can be, then that of the second."""
-    one, two = _largest(first), _largest(second)
-    hint = trials.tried(one, two)
-    if hint is None:
-        return None
-    if isinstance(first, Scale):
-        hint = trials.smallest(first, two) or hint
-        one = hint.changes[-1]
-    if isinstance(second, Scale):
-        hint = trials.smallest(second, one) or hint
-    return hint
-
-
-def _largest(candidate: Candidate) -> Proposal:
-    return candidate.at(candidate.largest) if isinstance(candidate, Scale) else candidate
+def _first(trials: Trials, proposals: Iterable[Proposal]) -> list[Hint]:
+    """The first of some proposals that reaches the goal, if one does."""
+    return list(islice(filter(None, (trials.tried(one) for one in proposals)), 1))

@@ -35,6 +35,10 @@ R = TypeVar("R", PodSpec, Affinity, NodeSelectorTerm, TopologySpreadConstraint)
 
 SYSTEM_TAINTS = "node.kubernetes.io/"
 """Taints that Kubernetes itself puts on nodes begin so: to tolerate one is a larger change than another."""
+HOSTNAME = "kubernetes.io/hostname"
+"""The label that says which node it is."""
+PINNED = 2.0
+"""The size of selecting one node by its name: no other can take the pod then."""
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
 
 
@@ -49,6 +53,7 @@ def pod_candidates(trials: Trials) -> Iterator[Candidate]:
     yield from spread_constraints(pod, trials)
     yield from host_ports(pod)
     yield from scheduling_gates(pod)
+    yield from pinned(trials)
 
 
 def of_pod(pod: Pod, kind: str, text: str, size: float, edit: Callable[[PodSpec], PodSpec], *smaller: str) -> Proposal:
@@ -201,6 +206,20 @@ def _with_affinity(spec: PodSpec, **parts: NodeAffinity | PodAffinity | None) ->
     empty = not (changed.node_affinity or changed.pod_affinity or changed.pod_anti_affinity)
     affinity = None if empty else changed
     return attrs.evolve(spec, affinity=affinity)
+
+
+def pinned(trials: Trials) -> Iterator[Proposal]:
+    """For the node that is wanted: with the node's hostname in the nodeSelector."""
+    node = trials.cache.columns.nodes[trials.cache.columns.row_of[trials.goal.node]] if trials.goal.node else None
+    hostname = None if node is None else node.metadata.labels.get(HOSTNAME)
+    if hostname is None or trials.pod.spec.node_selector.get(HOSTNAME) == hostname:
+        return
+    chosen: str = hostname
+
+    def edit(spec: PodSpec) -> PodSpec:
+        return attrs.evolve(spec, node_selector=FrozenMap({**spec.node_selector, HOSTNAME: chosen}))
+
+    yield of_pod(trials.pod, "hostname", f"select {HOSTNAME}={hostname}", PINNED, edit)
 
 
 # --- what it wants of other pods -----------------------------------------------------------

@@ -43,6 +43,8 @@ class Proposal:
     """Changes what decides."""
     preempts: bool = False
     """Whether it works by preemption."""
+    alike: tuple[str, ...] = ()
+    """Other nodes on which the same change does the same."""
     smaller: tuple[str, ...] = ()
     """Texts of smaller changes that are part of it: where one of them works it says nothing new."""
 
@@ -96,8 +98,6 @@ class Hint:
     """What is to be changed."""
     host: str
     """Where the pod then goes."""
-    alike: tuple[str, ...] = ()
-    """Other nodes on which the same change does the same."""
     victims: tuple[str, ...] = ()
     """namespace/name of the pods that preemption would evict."""
     moves: Mapping[str, str] = attrs.field(factory=dict)
@@ -107,6 +107,12 @@ class Hint:
     def text(self) -> str:
         """The changes in plain words."""
         return " and ".join(change.text for change in self.changes)
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """Other nodes on which the same changes do the same."""
+        of_nodes = [change.alike for change in self.changes if change.target == NODE]
+        return tuple(name for name in of_nodes[0] if all(name in other for other in of_nodes)) if of_nodes else ()
 
     @property
     def rank(self) -> tuple[int, int, float, str]:

@@ -11,11 +11,15 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray
-from clusterstate.objects import Node, Pod
+from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, INIT_ANNOTATIONS, TOLERATIONS_ANNOTATION
+from clusterstate.objects import FrozenMap, Labels, Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.hinting.proposals import Goal, Hint, Proposal, Scale
+
+SPEC_ANNOTATIONS = (AFFINITY_ANNOTATION, TOLERATIONS_ANNOTATION, *INIT_ANNOTATIONS)
+"""What 1.4 reads in place of fields of a pod's spec."""
 
 
 class Trials:
@@ -73,9 +77,8 @@ class Trials:
         host = self.goal.host(decision, preempts=any(one.preempts for one in proposals))
         if host is None or decision.error is not None:
             return None
-        fits = set(decision.feasible.tolist())
-        row_of = self.cache.columns.row_of
-        if any(one.where and row_of[one.where] not in fits for one in proposals):
+        where = {one.where for one in proposals if one.where}
+        if where and not where <= {decision.names[row] for row in decision.feasible.tolist()}:
             return None
         evicted = decision.preemption.candidates[host].pods if decision.host is None and decision.preemption else ()
         return Hint(tuple(proposals), host, victims=tuple(pod.key for pod in evicted))
@@ -165,3 +168,19 @@ def _take(cache: ClusterCache, pod: Pod) -> None:
         cache.forget_pod(pod)
     else:
         cache.remove_pod(pod)
+
+
+def as_read(pod: Pod, cache: ClusterCache) -> Pod:
+    """The pod with what 1.4 reads in its annotations as fields, which are changed more easily."""
+    if not pod.metadata.annotations.keys() & set(SPEC_ANNOTATIONS):
+        return pod
+    spec = cache.info(pod).spec
+    if spec == pod.spec:
+        return pod
+    annotations = without_annotations(pod.metadata.annotations, *SPEC_ANNOTATIONS)
+    return attrs.evolve(pod, spec=spec, metadata=attrs.evolve(pod.metadata, annotations=annotations))
+
+
+def without_annotations(annotations: Labels, *gone: str) -> Labels:
+    """The annotations but for some."""
+    return FrozenMap({key: value for key, value in annotations.items() if key not in gone})

@@ -52,8 +52,11 @@ def _node_affinity(values: list[str]) -> Manifest:
 
 
 @st.composite
-def hint_worlds(draw: st.DrawFn) -> HintWorld:
-    """One to three nodes, up to three running pods, and a pod with many wishes."""
+def hint_worlds(draw: st.DrawFn, *, alternatives: bool = True) -> HintWorld:
+    """One to three nodes, up to three running pods, and a pod with many wishes.
+
+    alternatives: also a selector and an affinity that want different values of the same label.
+    """
     there = draw(st.lists(nodes(), min_size=1, max_size=3, unique_by=lambda node: node["metadata"]["name"]))
     names = [node["metadata"]["name"] for node in there]
     running = [
@@ -72,7 +75,9 @@ def hint_worlds(draw: st.DrawFn) -> HintWorld:
         cpu=f"{draw(st.integers(0, 60))}00m",
         memory=draw(st.sampled_from(["1Gi", "6Gi"])),
         labels={"app": "a"},
-        node_selector=draw(st.sampled_from([{}, {"disk": "a"}, {"disk": "a", "rack": "c"}])),
+        node_selector=draw(st.sampled_from([{}, {"disk": "a"}, {"disk": "a", "rack": "c"}]))
+        if alternatives or "nodeAffinity" not in affinity
+        else {},
         tolerations=draw(st.sampled_from([(), ("gpu",)])),
         spec={"affinity": affinity} if affinity else {},
     )

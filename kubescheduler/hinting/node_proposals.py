@@ -1,0 +1,272 @@
+"""Changes of nodes: taints, cordons, labels, sizes, and one node more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray
+from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
+from clusterstate.objects import FrozenMap, Node, Requirement, Taint
+from clusterstate.usage import CPU, MEMORY, PODS
+from kubescheduler.hinting.pod_proposals import HARD_EFFECTS, HOSTNAME, taint_text, without
+from kubescheduler.hinting.proposals import NODE, Candidate, Proposal, Scale
+from kubescheduler.hinting.trials import Trials, without_annotations
+from predicates.refusal_evidence import amount
+
+CORDON = "node.kubernetes.io/unschedulable"
+"""The key of the taint of cordoned nodes."""
+UNSIZED = 2.0
+"""The size of a node more, among changes of nodes."""
+VALUES = 8
+"""Values of a topology label that are tried."""
+
+
+@attrs.frozen
+class NodeGroup:
+    """Nodes that refuse the pod for the same reasons, and have the same of what a change may concern."""
+
+    rows: tuple[int, ...]
+    """Of the cluster, by name; the first stands for all."""
+    nodes: tuple[Node, ...]
+    """In the same order."""
+
+    @property
+    def first(self) -> Node:
+        """The node that changes are tried on."""
+        return self.nodes[0]
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """The names of the others."""
+        return tuple(node.name for node in self.nodes[1:])
+
+
+def node_groups(trials: Trials) -> list[NodeGroup]:
+    """The nodes in question in groups, the largest first."""
+    decision, columns = trials.thorough, trials.cache.columns
+    masks = [decision.listed, *(mask for _, verdict in decision.verdicts for mask in verdict.values())]
+    bits = np.packbits(np.stack([mask[: len(decision.listed)] for mask in masks]), axis=0).T
+    wanted = wanted_labels(trials)
+    found: dict[object, list[tuple[str, int, Node]]] = {}
+    for row, node in enumerate(columns.nodes[: len(bits)]):
+        if node is None or (trials.goal.node and node.name != trials.goal.node):
+            continue
+        labels = tuple(node.metadata.labels.get(key) for key in wanted)
+        key = (bits[row].tobytes(), node.taints, node.unschedulable, labels)
+        found.setdefault(key, []).append((node.name, row, node))
+    groups = [sorted(members, key=lambda member: member[0]) for members in found.values()]
+    groups.sort(key=lambda members: (-len(members), members[0][0]))
+    return [NodeGroup(tuple(m[1] for m in members), tuple(m[2] for m in members)) for members in groups]
+
+
+def node_candidates(trials: Trials, group: NodeGroup) -> Iterator[Candidate]:
+    """Every change of one node of a group that is searched, except a node more."""
+    yield from taints_gone(group)
+    yield from uncordoned(group)
+    yield from labelled(trials, group)
+    yield from larger(trials, group)
+
+
+def everything(trials: Trials, group: NodeGroup) -> list[Proposal]:
+    """The largest change of a group's first node by each kind: where all together do not help, no single one does.
+
+    Of the labels one value each, so it stands for all only where there are no labels to choose from.
+    """
+    found: dict[str, Proposal] = {}
+    for candidate in node_candidates(trials, group):
+        proposal = candidate.at(candidate.largest) if isinstance(candidate, Scale) else candidate
+        found.setdefault(proposal.text, proposal)
+    return list(found.values())
+
+
+def of_node(group: NodeGroup, kind: str, text: str, size: float, edit: Callable[[Node], Node]) -> Proposal:
+    """A change of the group's first node."""
+    return Proposal(kind, NODE, group.first.name, text, size, node=edit, alike=group.alike)
+
+
+# --- taints and cordons --------------------------------------------------------------------
+
+
+def taints_gone(group: NodeGroup) -> Iterator[Proposal]:
+    """Without each of its taints."""
+    for taint in group.first.taints:
+        if taint.effect in HARD_EFFECTS:
+            text = f"remove the taint {taint_text(taint)} from {group.first.name}"
+            yield of_node(group, "taint", text, 1.0, partial(_untainted, gone=taint))
+
+
+def _untainted(node: Node, gone: Taint) -> Node:
+    return _with_taints(node, without(node.taints, gone))
+
+
+def _with_taints(node: Node, taints: tuple[Taint, ...]) -> Node:
+    """With these taints, also for 1.4, which reads the annotation where there are none."""
+    annotations = without_annotations(node.metadata.annotations, TAINTS_ANNOTATION)
+    return attrs.evolve(node, taints=taints, metadata=attrs.evolve(node.metadata, annotations=annotations))
+
+
+def uncordoned(group: NodeGroup) -> Iterator[Proposal]:
+    """Open for pods again; the taint of cordoned nodes goes with the cordon."""
+    if group.first.unschedulable:
+        yield of_node(group, "cordon", f"uncordon {group.first.name}", 1.0, _uncordoned)
+
+
+def _uncordoned(node: Node) -> Node:
+    kept = tuple(taint for taint in node.taints if taint.key != CORDON)
+    return _with_taints(attrs.evolve(node, unschedulable=False), kept)
+
+
+# --- labels --------------------------------------------------------------------------------
+
+
+def wanted_labels(trials: Trials) -> dict[str, tuple[str | None, ...]]:
+    """Key of a label of nodes that the pod names → the values that may help; None: without the label."""
+    spec = trials.pod.spec
+    out: dict[str, tuple[str | None, ...]] = {}
+
+    def note(key: str, *values: str | None) -> None:
+        if key and key != HOSTNAME:
+            out[key] = tuple(dict.fromkeys((*out.get(key, ()), *values)))
+
+    for key, value in spec.node_selector.items():
+        note(key, value)
+    node_affinity = None if spec.affinity is None else spec.affinity.node_affinity
+    for term in (None if node_affinity is None else node_affinity.required) or ():
+        for requirement in term.match_expressions:
+            note(requirement.key, *_meeting(requirement))
+    for key in _topology_keys(trials):
+        note(key, *_values(trials, key))
+    return out
+
+
+def _meeting(requirement: Requirement) -> tuple[str | None, ...]:
+    """Values with which a requirement is met."""
+    values = requirement.values
+    number = int(values[0]) if values and values[0].lstrip("-").isdigit() else 0
+    by_operator: dict[str, tuple[str | None, ...]] = {
+        "In": values,
+        "Exists": ("",),
+        "NotIn": (None,),
+        "DoesNotExist": (None,),
+        "Gt": (str(number + 1),),
+        "Lt": (str(number - 1),),
+    }
+    return by_operator.get(requirement.operator, ())
+
+
+def _topology_keys(trials: Trials) -> list[str]:
+    """The keys by which the pod's constraints and terms of pod affinity divide the nodes."""
+    spec = trials.pod.spec
+    keys = [constraint.topology_key for constraint in spec.topology_spread_constraints]
+    for part in () if spec.affinity is None else (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+        keys += () if part is None else (term.topology_key for term in part.required)
+    return list(dict.fromkeys(keys))
+
+
+def _values(trials: Trials, key: str) -> list[str]:
+    """The values of a label that nodes have, by name, the first few."""
+    nodes = (node for node in trials.cache.columns.nodes if node is not None)
+    return sorted({value for node in nodes if (value := node.metadata.labels.get(key)) is not None})[:VALUES]
+
+
+def labelled(trials: Trials, group: NodeGroup) -> Iterator[Proposal]:
+    """With another value of each label that the pod names, or without it."""
+    for key, values in wanted_labels(trials).items():
+        there = group.first.metadata.labels.get(key)
+        for value in values:
+            if value == there:
+                continue
+            name = group.first.name
+            was = "" if there is None else f" instead of {there!r}"
+            text = f"remove the label {key} from {name}" if value is None else f"label {name} {key}={value}{was}"
+            yield of_node(group, "label", text, 1.0, partial(_relabelled, key=key, value=value))
+
+
+def _relabelled(node: Node, key: str, value: str | None) -> Node:
+    labels = {k: v for k, v in node.metadata.labels.items() if k != key}
+    labels |= {} if value is None else {key: value}
+    return attrs.evolve(node, metadata=attrs.evolve(node.metadata, labels=FrozenMap(labels)))
+
+
+# --- sizes ---------------------------------------------------------------------------------
+
+
+def larger(trials: Trials, group: NodeGroup) -> Iterator[Scale]:
+    """With more of each resource that the pod asks for, on the node of the group that lacks the least of it."""
+    asked = trials.cache.info(trials.pod).usage.request
+    for resource in (*asked, PODS):
+        short = _short(trials, group.rows, resource, 1 if resource == PODS else asked[resource])
+        if short is None or int(short.min()) <= 0:
+            continue
+        at = int(short.argmin())
+        least = int(short[at])
+        alike = tuple(node.name for node, more in zip(group.nodes, short.tolist(), strict=True) if more == least)
+        yield _scale(group.nodes[at], tuple(name for name in alike if name != group.nodes[at].name), resource, least)
+
+
+def _short(trials: Trials, rows: Sequence[int], resource: str, asked: int) -> IntArray | None:
+    """(n,) by how much more of a resource is asked for than is free on some rows; None: no node counts it."""
+    snapshot = trials.cache.snapshot()
+    at = np.array(rows, np.int64)
+    if resource == PODS:
+        return snapshot.take(at).pod_count + 1 - snapshot.take(at).allowed_pods
+    index = snapshot.resource(resource)
+    if index is None:
+        return None
+    out: IntArray = snapshot.take(at).requested[index] + asked - snapshot.take(at).allocatable[index]
+    return out
+
+
+def _scale(node: Node, alike: tuple[str, ...], resource: str, least: int) -> Scale:
+    unit = 1 if resource == CPU else 1000
+    there = node.allocatable.get(resource, 0) // unit
+
+    def proposal(more: int) -> Proposal:
+        text = f"give {node.name} {amount(resource, there + more)} {resource} instead of {amount(resource, there)}"
+        edit = partial(_resized, resource=resource, allocatable=(there + more) * unit)
+        return Proposal("size", NODE, node.name, text, more / (there + more), node=edit, alike=alike)
+
+    return Scale(2 * least, proposal, lambda _: least)
+
+
+def _resized(node: Node, resource: str, allocatable: int) -> Node:
+    return attrs.evolve(node, allocatable=FrozenMap({**node.allocatable, resource: allocatable}))
+
+
+# --- one more ------------------------------------------------------------------------------
+
+
+def copies(trials: Trials, groups: Sequence[NodeGroup]) -> Iterator[Proposal]:
+    """One more node, empty, like each sort of node that there is: the smallest first."""
+    if trials.goal.node:
+        return
+    sorts: dict[object, Node] = {}
+    for group in groups:
+        for node in group.nodes:
+            labels = frozenset(item for item in node.metadata.labels.items() if item[0] != HOSTNAME)
+            sorts.setdefault((labels, node.taints, node.unschedulable, node.allocatable), node)
+    taken = trials.cache.columns.row_of
+    for node in sorted(sorts.values(), key=lambda node: (*_amounts(node), node.name)):
+        name = next(n for at in range(1, len(taken) + 2) if (n := f"{node.name}-{at}") not in taken or _gone(trials, n))
+        yield Proposal("node", NODE, name, f"add one more node like {node.name}", UNSIZED, added=_copy(node, name))
+
+
+def _gone(trials: Trials, name: str) -> bool:
+    columns = trials.cache.columns
+    row = columns.row_of[name]
+    return columns.nodes[row] is None and not columns.pods[row]
+
+
+def _amounts(node: Node) -> tuple[int, ...]:
+    there = node.allocatable
+    return there.get(CPU, 0), there.get(MEMORY, 0), sum(there.values())
+
+
+def _copy(node: Node, name: str) -> Node:
+    labels = FrozenMap({key: name if key == HOSTNAME else value for key, value in node.metadata.labels.items()})
+    metadata = attrs.evolve(node.metadata, name=name, uid="", labels=labels)
+    return attrs.evolve(node, metadata=metadata, manifest=None)

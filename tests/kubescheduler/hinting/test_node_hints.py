@@ -1,0 +1,121 @@
+"""Hints that change nodes, against every such change made by hand and decided by fresh engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+
+import kubescheduler as ks
+from clusterstate.objects import Node
+from kubescheduler.hinting.proposals import Hint, PodHints
+from tests.support.hint_worlds import HARD, HintWorld, hint_worlds
+
+UNITS = {"cpu": 1, "memory": 1000}
+"""Resource → thousandths in the unit it is counted in."""
+
+
+def fits(cluster: ks.Cluster, world: HintWorld, node: str) -> bool:
+    """Whether the pod fits a node by a fresh engine."""
+    return node in ks.Scheduler(cluster).decide(dict(world.pod)).fits()
+
+
+def changes_that_work(world: HintWorld, release: str) -> Iterator[str]:
+    """The words of every change of a node, other than of its size, by which the pod fits there."""
+    cluster = world.cluster(release)
+    for node in cluster.nodes:
+        for taint in node.taints:
+            text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+            without = cluster.without_taint(node.name, f"{taint.key}:{taint.effect}")
+            if taint.effect in HARD and fits(without, world, node.name):
+                yield f"remove the taint {text} from {node.name}"
+        if node.unschedulable and fits(cluster.uncordoned(node.name), world, node.name):
+            yield f"uncordon {node.name}"
+        for key, value in wanted(world).items():
+            there = node.metadata.labels.get(key)
+            if there != value and fits(cluster.with_label(node.name, key, value), world, node.name):
+                was = "" if there is None else f" instead of {there!r}"
+                yield f"label {node.name} {key}={value}{was}"
+
+
+def wanted(world: HintWorld) -> dict[str, str]:
+    """The labels with which the pod's selector, and its affinity if it has one, are met."""
+    out = dict(world.pod["spec"].get("nodeSelector", {}))
+    affinity = world.pod["spec"].get("affinity", {}).get("nodeAffinity")
+    if affinity:
+        (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+        out = {"disk": term["matchExpressions"][0]["values"][0], "rack": "", **out}
+    return out
+
+
+def of_kinds(found: PodHints, *kinds: str) -> list[Hint]:
+    """The hints of one change of some kinds."""
+    return [hint for hint in found if len(hint.changes) == 1 and hint.changes[0].kind in kinds]
+
+
+def spread(hint: Hint) -> Iterator[str]:
+    """Its words, for every node on which it does the same."""
+    (change,) = hint.changes
+    yield from (change.text.replace(change.name, node) for node in (change.name, *change.alike))
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@settings(max_examples=15, deadline=None)
+@given(world=hint_worlds(alternatives=False))
+def test_brute_force_finds_the_same_changes_of_nodes(release: str, world: HintWorld) -> None:
+    """Taints, cordons and labels, on each of the nodes that are said to be alike."""
+    found = ks.hints(world.cluster(release), world.pod, top=None)
+    listed = {text for hint in of_kinds(found, "taint", "cordon", "label") for text in spread(hint)}
+    assert found.reached or listed == set(changes_that_work(world, release))
+
+
+def resized(cluster: ks.Cluster, node: Node, resource: str, more: int) -> ks.Cluster:
+    """With more of a resource on a node, counted in its unit."""
+    amount = node.allocatable[resource] // UNITS[resource] + more
+    return cluster.resized(node.name, **{resource: f"{amount}m" if resource == "cpu" else amount})
+
+
+def increase(hint: Hint, cluster: ks.Cluster, resource: str) -> int:
+    """By how much a hint of the kind size makes its node larger."""
+    (change,) = hint.changes
+    node = next(node for node in cluster.nodes if node.name == change.name)
+    assert change.node is not None
+    return (change.node(node).allocatable[resource] - node.allocatable[resource]) // UNITS[resource]
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@settings(max_examples=10, deadline=None)
+@given(world=hint_worlds())
+def test_no_smaller_node_size_works(release: str, world: HintWorld) -> None:
+    """One unit less fits no node; where no size is listed, a very large one does not fit either."""
+    cluster = world.cluster(release)
+    found = ks.hints(cluster, world.pod, top=None, pairs=False)
+    for resource in UNITS:
+        sizes = [hint for hint in of_kinds(found, "size") if resource in hint.text]
+        least = min((increase(hint, cluster, resource) for hint in sizes), default=1 << 40)
+        for hint in sizes:
+            more = increase(hint, cluster, resource)
+            names = (hint.changes[0].name, *hint.alike)
+            nodes = [node for node in cluster.nodes if node.name in names]
+            assert all(fits(resized(cluster, node, resource, more), world, node.name) for node in nodes)
+        for node in cluster.nodes if not found.reached else ():
+            assert not fits(resized(cluster, node, resource, least - 1), world, node.name)
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+def test_one_more_node_like_the_smallest_that_does(release: str) -> None:
+    """It is empty, and the pod goes there."""
+    cluster = ks.Cluster(release=release).node("big", cpu=8).node("small", cpu=2).node("tiny", cpu=1)
+    for node in ("big", "small", "tiny"):
+        cluster = cluster.pod(f"on-{node}", node=node, cpu={"big": 8, "small": 2, "tiny": 1}[node])
+    (hint,) = of_kinds(ks.hints(cluster, ks.pod("web", cpu=2)), "node")
+    assert (hint.text, hint.host) == ("add one more node like small", "small-1")
+
+
+def test_a_cordon_and_its_taint_are_one_change() -> None:
+    """The taint goes with the cordon, as its controller takes it away."""
+    cluster = ks.Cluster(release="1.36").node(
+        "a", unschedulable=True, taints=["node.kubernetes.io/unschedulable:NoSchedule"]
+    )
+    assert "uncordon a" in [hint.text for hint in ks.hints(cluster, ks.pod("web"))]
