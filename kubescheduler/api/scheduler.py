@@ -10,7 +10,7 @@ import attrs
 
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
 from clusterstate.objects import Pod
-from kubescheduler.api.argument_checks import checked_cluster, shown_argument
+from kubescheduler.api.argument_checks import TEXT, WHOLE, checked_cluster, refuse, shown_argument, wrong_type
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
@@ -168,6 +168,11 @@ class Scheduler:
         >>> scheduler.hints("big")[0].text
         'ask for 2 cpu instead of 3'
         """
+        faults = [
+            *wrong_type("node", node, TEXT, "the name of a node"),
+            *wrong_type("top", top, WHOLE, "a whole number"),
+        ]
+        refuse(faults or ([f"top: expected 1 or more, found {top}"] if top is not None and top < 1 else []))
         pods = self._pods(pod, "pod")
         if len(pods) > 1:
             raise DecodeError(f"hints takes one pod, found {', '.join(key_of(p)[1] for p in pods)}")

@@ -65,6 +65,8 @@ def changed_pod(before: Pod, after: Pod) -> dict[str, Any]:
         if field in CONTAINERS and len(spec.get(field) or ()) == len(new[field]):
             part = "containers" if field == "containers" else "init_containers"
             spec[field] = _containers(spec[field], getattr(before.spec, part), getattr(after.spec, part))
+        elif field == "resources":
+            spec[field] = {**(spec.get(field) or {}), **new[field]}
         else:
             _set(spec, field, new.get(field))
     if old.get("priority") != new.get("priority"):

@@ -21,7 +21,7 @@ from kubescheduler.hinting.single_changes import single_changes
 from kubescheduler.hinting.trials import Trials, as_read
 from kubescheduler.hinting.two_changes import NodeChanges, Pairs
 
-GROUPS = 100
+GROUPS = 200
 """Groups of nodes that are alike whose nodes' changes are tried, the largest first."""
 
 
@@ -61,23 +61,26 @@ class HintSearch:
 def _found(trials: Trials, *, pairs: bool) -> tuple[list[Hint], str]:
     """The hints, and what was left out."""
     found, of_pod = single_changes(trials, pod_candidates(trials))
-    of_two = Pairs(trials)
     if not trials.base.tried:
+        of_two = Pairs(trials)
         of_two.of_pod(of_pod if pairs else ())
         return found + of_two.found, of_two.left_out
     priority = priority_scale(trials)
     by_priority = None if priority is None else trials.smallest(priority)
     found += [] if by_priority is None else [by_priority]
-    groups = [NodeChanges.of(trials, group) for group in node_groups(trials)[:GROUPS]]
+    alike = node_groups(trials)
+    groups = [NodeChanges.of(trials, group) for group in alike[:GROUPS]]
     found += [hint for group in groups for hint in group.found]
-    found += _first(trials, copies(trials, [group.nodes for group in groups]))
+    found += _first(trials, islice(copies(trials, [group.nodes for group in groups]), GROUPS))
     found += single_changes(trials, (*checks_off(trials), *weights(trials)))[0]
     found += [with_moves(trials, hint) for hint in single_changes(trials, evictions(trials))[0]]
-    if not pairs:
-        return found, ""
-    of_two.of_pod(of_pod)
-    of_two.with_nodes(of_pod, groups)
-    return found + of_two.found, of_two.left_out
+    of_two = Pairs(trials)
+    if pairs:
+        of_two.of_pod(of_pod)
+        of_two.with_nodes(of_pod, groups)
+    rest = f"changes of nodes in {len(alike) - GROUPS} more groups of nodes that differ were not tried"
+    left_out = [of_two.left_out, rest if len(alike) > GROUPS else ""]
+    return found + of_two.found, "; ".join(filter(None, left_out))
 
 
 def _first(trials: Trials, proposals: Iterable[Proposal]) -> list[Hint]:

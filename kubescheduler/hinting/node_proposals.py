@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import attrs
@@ -12,8 +12,9 @@ from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.objects import FrozenMap, Node, Requirement, Taint
 from clusterstate.usage import CPU, MEMORY, PODS
-from kubescheduler.hinting.pod_proposals import HARD_EFFECTS, HOSTNAME, taint_text, without
+from kubescheduler.hinting.pod_proposals import HARD_EFFECTS, HOSTNAME, taint_text
 from kubescheduler.hinting.proposals import NODE, Candidate, Proposal, Scale
+from kubescheduler.hinting.spec_edits import without
 from kubescheduler.hinting.trials import Trials, without_annotations
 from predicates.refusal_evidence import amount
 
@@ -21,8 +22,13 @@ CORDON = "node.kubernetes.io/unschedulable"
 """The key of the taint of cordoned nodes."""
 UNSIZED = 2.0
 """The size of a node more, among changes of nodes."""
+LARGER = 8
+"""How many times larger a node may get for the pod to be drawn there."""
 VALUES = 8
 """Values of a topology label that are tried."""
+
+WantedLabels = Mapping[str, tuple[str | None, ...]]
+"""Key of a label of nodes → the values that may help; None: without the label."""
 
 
 @attrs.frozen
@@ -33,6 +39,8 @@ class NodeGroup:
     """Of the cluster, by name; the first stands for all."""
     nodes: tuple[Node, ...]
     """In the same order."""
+    wanted: WantedLabels = attrs.field(factory=dict)
+    """The labels that the pod names."""
 
     @property
     def first(self) -> Node:
@@ -60,14 +68,14 @@ def node_groups(trials: Trials) -> list[NodeGroup]:
         found.setdefault(key, []).append((node.name, row, node))
     groups = [sorted(members, key=lambda member: member[0]) for members in found.values()]
     groups.sort(key=lambda members: (-len(members), members[0][0]))
-    return [NodeGroup(tuple(m[1] for m in members), tuple(m[2] for m in members)) for members in groups]
+    return [NodeGroup(tuple(m[1] for m in members), tuple(m[2] for m in members), wanted) for members in groups]
 
 
 def node_candidates(trials: Trials, group: NodeGroup) -> Iterator[Candidate]:
     """Every change of one node of a group that is searched, except a node more."""
     yield from taints_gone(group)
     yield from uncordoned(group)
-    yield from labelled(trials, group)
+    yield from labelled(group)
     yield from larger(trials, group)
 
 
@@ -123,8 +131,8 @@ def _uncordoned(node: Node) -> Node:
 # --- labels --------------------------------------------------------------------------------
 
 
-def wanted_labels(trials: Trials) -> dict[str, tuple[str | None, ...]]:
-    """Key of a label of nodes that the pod names → the values that may help; None: without the label."""
+def wanted_labels(trials: Trials) -> WantedLabels:
+    """The labels that the pod's selector, affinity, terms and constraints name."""
     spec = trials.pod.spec
     out: dict[str, tuple[str | None, ...]] = {}
 
@@ -173,9 +181,9 @@ def _values(trials: Trials, key: str) -> list[str]:
     return sorted({value for node in nodes if (value := node.metadata.labels.get(key)) is not None})[:VALUES]
 
 
-def labelled(trials: Trials, group: NodeGroup) -> Iterator[Proposal]:
+def labelled(group: NodeGroup) -> Iterator[Proposal]:
     """With another value of each label that the pod names, or without it."""
-    for key, values in wanted_labels(trials).items():
+    for key, values in group.wanted.items():
         there = group.first.metadata.labels.get(key)
         for value in values:
             if value == there:
@@ -205,7 +213,9 @@ def larger(trials: Trials, group: NodeGroup) -> Iterator[Scale]:
         at = int(short.argmin())
         least = int(short[at])
         alike = tuple(node.name for node, more in zip(group.nodes, short.tolist(), strict=True) if more == least)
-        yield _scale(group.nodes[at], tuple(name for name in alike if name != group.nodes[at].name), resource, least)
+        node = group.nodes[at]
+        beyond = LARGER * (node.allocatable.get(resource, 0) // _unit(resource)) if trials.goal.node else 0
+        yield _scale(node, tuple(name for name in alike if name != node.name), resource, least, 2 * least + beyond)
 
 
 def _short(trials: Trials, rows: Sequence[int], resource: str, asked: int) -> IntArray | None:
@@ -221,8 +231,13 @@ def _short(trials: Trials, rows: Sequence[int], resource: str, asked: int) -> In
     return out
 
 
-def _scale(node: Node, alike: tuple[str, ...], resource: str, least: int) -> Scale:
-    unit = 1 if resource == CPU else 1000
+def _unit(resource: str) -> int:
+    """Thousandths in the unit that a resource is counted in."""
+    return 1 if resource == CPU else 1000
+
+
+def _scale(node: Node, alike: tuple[str, ...], resource: str, least: int, largest: int) -> Scale:
+    unit = _unit(resource)
     there = node.allocatable.get(resource, 0) // unit
 
     def proposal(more: int) -> Proposal:
@@ -230,7 +245,7 @@ def _scale(node: Node, alike: tuple[str, ...], resource: str, least: int) -> Sca
         edit = partial(_resized, resource=resource, allocatable=(there + more) * unit)
         return Proposal("size", NODE, node.name, text, more / (there + more), node=edit, alike=alike)
 
-    return Scale(2 * least, proposal, lambda _: least)
+    return Scale(largest, proposal, lambda _: least)
 
 
 def _resized(node: Node, resource: str, allocatable: int) -> Node:

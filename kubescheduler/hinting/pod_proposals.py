@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
 
 from clusterstate.objects import (
     Affinity,
-    Container,
     ContainerPort,
     FrozenMap,
     NodeAffinity,
@@ -24,11 +23,11 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from clusterstate.usage import CPU
-from kubescheduler.core.decision import Decision
-from kubescheduler.hinting.proposals import POD, Candidate, Proposal, Scale
+from kubescheduler.hinting.proposals import Candidate, Proposal, Scale
+from kubescheduler.hinting.request_proposals import requests
+from kubescheduler.hinting.spec_edits import evolved, of_pod, replaced, without
 from kubescheduler.hinting.trials import Trials
-from predicates.refusal_evidence import amount, requirement_text
+from predicates.refusal_evidence import requirement_text
 
 T = TypeVar("T")
 R = TypeVar("R", PodSpec, Affinity, NodeSelectorTerm, TopologySpreadConstraint)
@@ -54,69 +53,6 @@ def pod_candidates(trials: Trials) -> Iterator[Candidate]:
     yield from host_ports(pod)
     yield from scheduling_gates(pod)
     yield from pinned(trials)
-
-
-def of_pod(pod: Pod, kind: str, text: str, size: float, edit: Callable[[PodSpec], PodSpec], *smaller: str) -> Proposal:
-    """A change of the pod's spec."""
-    return Proposal(
-        kind, POD, pod.key, text, size, pod=lambda old: attrs.evolve(old, spec=edit(old.spec)), smaller=smaller
-    )
-
-
-def without(entries: Sequence[T], gone: T) -> tuple[T, ...]:
-    """All entries but the first that equals one; all where none does."""
-    at = entries.index(gone) if gone in entries else len(entries)
-    return (*entries[:at], *entries[at + 1 :])
-
-
-def evolved(record: R, **fields: Any) -> R:
-    """The record with fields that are named at run time."""
-    return attrs.evolve(record, **fields)
-
-
-def replaced(entries: Sequence[T], at: int, entry: T) -> tuple[T, ...]:
-    """The entries with another in one place."""
-    return (*entries[:at], entry, *entries[at + 1 :])
-
-
-# --- requests ------------------------------------------------------------------------------
-
-
-def requests(trials: Trials) -> Iterator[Scale]:
-    """Each amount that a container asks for, lowered as far as to nothing."""
-    spec = trials.pod.spec
-    for field in ("containers", "init_containers"):
-        containers: tuple[Container, ...] = getattr(spec, field)
-        several = len(spec.containers) + len(spec.init_containers) > 1
-        for at, container in enumerate(containers):
-            for resource in container.requests:
-                yield from _lowered(trials, field, at, resource, container.name if several else "")
-
-
-def _lowered(trials: Trials, field: str, at: int, resource: str, container: str) -> Iterator[Scale]:
-    asked = getattr(trials.pod.spec, field)[at].requests[resource]
-    unit = 1 if resource == CPU else 1000
-    whole = -(-asked // unit)
-    if whole <= 0:
-        return
-
-    def edit(amount_left: int, spec: PodSpec) -> PodSpec:
-        containers: tuple[Container, ...] = getattr(spec, field)
-        old = containers[at]
-        left = FrozenMap({**old.requests, resource: amount_left * unit})
-        return evolved(spec, **{field: replaced(containers, at, attrs.evolve(old, requests=left))})
-
-    def proposal(less: int) -> Proposal:
-        left = whole - less
-        of = f" in container {container}" if container else ""
-        text = f"ask for {amount(resource, left)} {resource} instead of {amount(resource, whole)}{of}"
-        return of_pod(trials.pod, "request", text, less / whole, partial(edit, left))
-
-    def guess(decision: Decision) -> int:
-        short = trials.shortage(decision, resource)
-        return int(short.min()) if len(short) else 0
-
-    yield Scale(whole, proposal, guess)
 
 
 # --- taints --------------------------------------------------------------------------------

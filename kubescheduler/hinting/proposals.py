@@ -94,7 +94,7 @@ class Goal:
 class Hint:
     """One or two changes that together reach the goal, tried by deciding."""
 
-    changes: tuple[Proposal, ...]
+    changes: tuple[Proposal, ...] = attrs.field(repr=lambda changes: repr([change.text for change in changes]))
     """What is to be changed."""
     host: str
     """Where the pod then goes."""
@@ -149,7 +149,7 @@ class Hint:
 class PodHints:
     """What would make one pod reach a goal, the smallest change first."""
 
-    pod: Pod
+    pod: Pod = attrs.field(repr=lambda pod: pod.key)
     """The pod."""
     goal: Goal
     """What is to be reached."""

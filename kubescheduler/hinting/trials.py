@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 
 import attrs
 import numpy as np
@@ -39,7 +40,11 @@ class Trials:
         self.last: Decision | None = None
         self.errors: dict[str, None] = {}
         self.base = self.decide(())
-        self.thorough = self.scheduler.decide(pod, thorough=True)
+
+    @cached_property
+    def thorough(self) -> Decision:
+        """The decision as things are, with every check on every node and every score."""
+        return self.scheduler.decide(self.pod, thorough=True)
 
     def decide(self, proposals: Sequence[Proposal]) -> Decision:
         """The decision under changes. A text of an error that ended it is kept in ``errors``."""
@@ -90,11 +95,10 @@ class Trials:
             return self.tried(*beside, scale.at(amount))
 
         best = tried(scale.largest)
-        if best is None:
-            return None
-        low, high = 0, scale.largest
-        """The goal is not reached by ``low``, and is by ``high``."""
         guessed = 0 if scale.guess is None or self.last is None else scale.guess(self.last)
+        if best is None:  # where the pod has to be chosen, too much of a change may make another node win
+            return tried(guessed) if self.goal.node and 0 < guessed < scale.largest else None
+        low, high = 0, scale.largest  # the goal is not reached by the one, and is by the other
         for amount in (guessed, guessed - 1):
             if low < amount < high:
                 hint = tried(amount)
@@ -106,12 +110,16 @@ class Trials:
         return best
 
     def shortage(self, decision: Decision, resource: str) -> IntArray:
-        """(n,) by how much of a resource the pod asks for more than is free, on the nodes that fit by a decision."""
+        """(n,) by how much of a resource the pod asks for more than is free, on the nodes that fit by a decision.
+
+        Where a node is wanted, on that one.
+        """
         snapshot = self.cache.snapshot()
-        index = snapshot.resource(resource)
-        if index is None or not len(decision.feasible):
+        index, row = snapshot.resource(resource), snapshot.row_of(self.goal.node)
+        rows = decision.feasible if row is None else decision.feasible[decision.feasible == row]
+        if index is None or not len(rows):
             return np.zeros(0, np.int64)
-        there = snapshot.take(decision.feasible)
+        there = snapshot.take(rows)
         asked = dict(self.cache.info(self.pod).used).get(index, 0)
         out: IntArray = there.requested[index] + asked - there.allocatable[index]
         return out

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import attrs
 
-from kubescheduler.hinting.node_proposals import NodeGroup, everything, node_candidates, wanted_labels
+from kubescheduler.hinting.node_proposals import NodeGroup, everything, node_candidates
 from kubescheduler.hinting.proposals import Candidate, Hint, Proposal, Scale
 from kubescheduler.hinting.single_changes import single_changes
 from kubescheduler.hinting.trials import Trials
@@ -44,7 +44,7 @@ def _hopeless(trials: Trials, group: NodeGroup, *beside: Proposal) -> bool:
     Not known where a label may have one of several values, nor where the pod is to be chosen, which a change can
     prevent.
     """
-    if trials.goal.node or any(len(values) > 1 for values in wanted_labels(trials).values()):
+    if trials.goal.node or any(len(values) > 1 for values in group.wanted.values()):
         return False
     return trials.tried(*everything(trials, group), *beside) is None
 

@@ -92,6 +92,8 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "capacity: None": (lambda: ks.capacity(NONE, ks.pod("a")), NO_CLUSTER),
     "capacity: 5": (lambda: ks.capacity(cluster(), 5), f"pod: {THING} 5"),
+    "hints: top": (lambda: ks.hints(cluster(), ks.pod("a"), top="x"), f'top: {WHOLE} "x"'),  # type: ignore[arg-type]
+    "hints: none": (lambda: ks.hints(cluster(), ks.pod("a"), top=0), "top: expected 1 or more, found 0"),
     "capacity: limit": (lambda: ks.capacity(cluster(), ks.pod("a"), limit="x"), f'limit: {WHOLE} "x"'),  # type: ignore[arg-type]
     "capacity: -1": (lambda: ks.capacity(cluster(), ks.pod("a"), limit=-1), "limit: expected 1 or more, found -1"),
     "migrate: nothing": (ks.migrate, "say what to translate: either a policy or provider="),
