@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 import kubescheduler as ks
+from benchmarks.hints import holds
 from clusterstate.objects import Pod
 from clusterstate.quantity import parse_quantity
+from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.hinting.changed_manifests import manifests_of
 from kubescheduler.hinting.proposals import Hint, PodHints
 from tests.support.hint_worlds import HintWorld, edited_pods, hint_worlds, with_request
@@ -41,6 +43,19 @@ def test_every_hint_works_on_a_fresh_engine(release: str, world: HintWorld) -> N
     for hint in found:
         if not hint.victims and all(change.pod or change.node or change.added for change in hint.changes):
             assert fresh_host(world, release, hint, found.pod) == hint.host, hint.text
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@settings(max_examples=10, deadline=None)
+@given(world=hint_worlds())
+def test_every_hint_for_a_node_works_on_a_fresh_engine(release: str, world: HintWorld) -> None:
+    """Changes of the configuration, evictions, preemption and pairs among them: the pod goes to that node."""
+    cluster = world.cluster(release)
+    engine = EngineSpec(release=release).engine(no_notice)
+    for node in cluster.nodes:
+        found = ks.hints(cluster, world.pod, node.name, top=None)
+        assert {hint.host for hint in found} <= {node.name}
+        assert all(holds(engine, cluster.objects, found.pod, hint) for hint in found)
 
 
 @pytest.mark.parametrize("release", ks.RELEASES)
