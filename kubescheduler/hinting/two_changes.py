@@ -78,9 +78,17 @@ class Pairs:
         for two in pairs:
             if self._ended():
                 return
-            hint = together(self._trials, *two)
+            hint = None if self._contains_another(*two) else together(self._trials, *two)
             if hint is not None:
                 self.found.append(hint)
+
+    def _contains_another(self, first: Candidate, second: Candidate) -> bool:
+        """Whether a pair that was found is part of this one; pairs with an amount are not looked at."""
+        if isinstance(first, Scale) or isinstance(second, Scale):
+            return False
+        parts = {(small, second.text) for small in first.smaller} | {(first.text, small) for small in second.smaller}
+        found = {tuple(change.text for change in hint.changes) for hint in self.found} if parts else set()
+        return not parts.isdisjoint(found)
 
     def _ended(self) -> bool:
         if self._trials.count >= self._end:

@@ -140,3 +140,14 @@ def test_a_pod_that_goes_there_needs_no_hint() -> None:
     """The answer says so."""
     found = ks.hints(ks.Cluster().node("a"), ks.pod("web"), node="a")
     assert (found.reached, len(found), found.host) == (True, 0, "a")
+
+
+def test_a_pair_that_contains_another_is_left_out() -> None:
+    """Of a required term one requirement is dropped, not all of them."""
+    wanted = [{"key": "d", "operator": "Exists"}, {"key": "e", "operator": "Exists"}]
+    terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    cluster = ks.Cluster().node("a", labels={"e": "x"}, taints=["gpu:NoSchedule"])
+    found = ks.hints(cluster, ks.pod("web", spec={"affinity": affinity}), top=None)
+    pairs = {h.text for h in found if len(h.changes) == 2 and all(change.target == "pod" for change in h.changes)}
+    assert pairs == {"tolerate gpu:NoSchedule and drop d to exist from the required node affinity"}
