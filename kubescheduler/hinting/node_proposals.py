@@ -146,7 +146,7 @@ def wanted_labels(trials: Trials) -> WantedLabels:
     for term in (None if node_affinity is None else node_affinity.required) or ():
         for requirement in term.match_expressions:
             note(requirement.key, *_meeting(requirement))
-    for key in _topology_keys(trials):
+    for key in topology_keys(trials):
         note(key, *_values(trials, key))
     return out
 
@@ -166,7 +166,7 @@ def _meeting(requirement: Requirement) -> tuple[str | None, ...]:
     return by_operator.get(requirement.operator, ())
 
 
-def _topology_keys(trials: Trials) -> list[str]:
+def topology_keys(trials: Trials) -> list[str]:
     """The keys by which the pod's constraints and terms of pod affinity divide the nodes."""
     spec = trials.pod.spec
     keys = [constraint.topology_key for constraint in spec.topology_spread_constraints]

@@ -110,7 +110,7 @@ def node_affinity(pod: Pod) -> Iterator[Proposal]:
         for field in ("match_expressions", "match_fields"):
             for requirement in getattr(term, field):
                 of = f" (term {at + 1})" if len(terms) > 1 else ""
-                smaller.append(f"drop {requirement_text(requirement)} from the required node affinity{of}")
+                smaller.append(f"drop the requirement {requirement_text(requirement)} from the node affinity{of}")
 
                 def edit(spec: PodSpec, at: int = at, field: str = field, gone: Requirement = requirement) -> PodSpec:
                     old = _required(spec)

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import attrs
 
-from kubescheduler.hinting.node_proposals import NodeGroup, everything, node_candidates
+from kubescheduler.hinting.node_proposals import NodeGroup, everything, node_candidates, topology_keys
 from kubescheduler.hinting.proposals import Candidate, Hint, Proposal, Scale
 from kubescheduler.hinting.single_changes import single_changes
 from kubescheduler.hinting.trials import Trials
@@ -41,10 +41,11 @@ class NodeChanges:
 def _hopeless(trials: Trials, group: NodeGroup, *beside: Proposal) -> bool:
     """Whether the changes of a node, all at once, do not reach the goal, so that no single one does.
 
-    Not known where a label may have one of several values, nor where the pod is to be chosen, which a change can
-    prevent.
+    Not known where one change can prevent what another does: where the pod is to be chosen, a label may have one of
+    several values, or nodes are divided by a label.
     """
-    if trials.goal.node or any(len(values) > 1 for values in group.wanted.values()):
+    several = any(len(values) > 1 for values in group.wanted.values())
+    if trials.goal.node or several or topology_keys(trials):
         return False
     return trials.tried(*everything(trials, group), *beside) is None
 

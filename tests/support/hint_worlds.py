@@ -111,7 +111,7 @@ def edited_pods(world: HintWorld) -> Iterator[tuple[str, Manifest]]:
             pod = copy.deepcopy(world.pod)
             required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
             del required["nodeSelectorTerms"][0]["matchExpressions"][at]
-            yield f"drop {text} from the required node affinity", pod
+            yield f"drop the requirement {text} from the node affinity", pod
 
 
 def with_request(pod: Manifest, resource: str, amount: str) -> Manifest:

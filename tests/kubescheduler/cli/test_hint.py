@@ -85,3 +85,20 @@ def test_a_dead_extender_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "policy.json").write_text(json.dumps(policy))
     assert run([*files(tmp_path), "--policy-config-file", str(tmp_path / "policy.json")]) == 2
     assert "no decision on default/web" in capsys.readouterr().err
+
+
+def test_a_plugin_that_raises_is_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No hint is shown."""
+    plugin = "class Mine:\n    name = 'Mine'\n    def filter(self, state, pod, node_info): raise ValueError('odd')\n"
+    (tmp_path / "raising_for_hints.py").write_text(plugin)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    profile = {"plugins": {"multiPoint": {"enabled": [{"name": "Mine", "weight": 1}]}}}
+    header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    (tmp_path / "config.json").write_text(json.dumps({**header, "profiles": [profile]}))
+    more = ["--release", "1.36", "--plugin", "raising_for_hints:Mine", "--config", str(tmp_path / "config.json")]
+    assert run([*files(tmp_path, cpu="1"), *more]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert "ValueError: odd" in err

@@ -150,4 +150,4 @@ def test_a_pair_that_contains_another_is_left_out() -> None:
     cluster = ks.Cluster().node("a", labels={"e": "x"}, taints=["gpu:NoSchedule"])
     found = ks.hints(cluster, ks.pod("web", spec={"affinity": affinity}), top=None)
     pairs = {h.text for h in found if len(h.changes) == 2 and all(change.target == "pod" for change in h.changes)}
-    assert pairs == {"tolerate gpu:NoSchedule and drop d to exist from the required node affinity"}
+    assert pairs == {"tolerate gpu:NoSchedule and drop the requirement d to exist from the node affinity"}
