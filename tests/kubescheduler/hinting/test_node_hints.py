@@ -73,7 +73,8 @@ def test_brute_force_finds_the_same_changes_of_nodes(release: str, world: HintWo
 def resized(cluster: ks.Cluster, node: Node, resource: str, more: int) -> ks.Cluster:
     """With more of a resource on a node, counted in its unit."""
     amount = node.allocatable[resource] // UNITS[resource] + more
-    return cluster.resized(node.name, **{resource: f"{amount}m" if resource == "cpu" else amount})
+    text = f"{amount}m" if resource == "cpu" else str(amount)
+    return cluster.resized(node.name, **{resource: text})
 
 
 def increase(hint: Hint, cluster: ks.Cluster, resource: str) -> int:
