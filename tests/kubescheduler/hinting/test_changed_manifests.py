@@ -21,7 +21,7 @@ def written(cluster: ks.Cluster, found: PodHints, text: str) -> list[dict[str, A
 
 def test_what_scheduling_does_not_read_stays() -> None:
     """Only the request differs from the manifest that was given."""
-    container = {"name": "c", "image": "i", "env": [{"name": "A", "value": "b"}], "command": ["x"]}
+    container: dict[str, Any] = {"name": "c", "image": "i", "env": [{"name": "A", "value": "b"}], "command": ["x"]}
     container |= {"resources": {"requests": {"cpu": "3", "memory": "1Gi"}, "limits": {"cpu": "4"}}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [container]}}
     cluster = ks.Cluster().node("a", cpu=2)
