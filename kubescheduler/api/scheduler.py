@@ -179,7 +179,13 @@ class Scheduler:
         return self.hint_search().hints(pods[0], node=node or "", top=top, pairs=pairs)
 
     def hint_search(self) -> HintSearch:
-        """What finds hints, over a cache of its own of the cluster as it is now; kept until something is bound."""
+        """What finds hints, over a cache of its own of the cluster as it is now; kept until something is bound.
+
+        >>> from kubescheduler import Cluster
+        >>> cluster = Cluster().node("a", cpu=2).pod("big", cpu=3)
+        >>> len(Scheduler(cluster).hint_search().hints(cluster.pending()[0], top=1))
+        1
+        """
         from kubescheduler.hinting.hint_search import HintSearch
 
         if self._hinting is None:
