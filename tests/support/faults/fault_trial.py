@@ -43,6 +43,7 @@ class Trial:
     """Pods that were deleted while they were bound."""
     removed: set[str] = attrs.field(factory=set)
     """Nodes that were removed."""
+    _replaced: set[str] = attrs.field(factory=set, init=False)
     killed: list[str] = attrs.field(factory=list)
     """Identities of leaders."""
     replicas: list[Replica] = attrs.field(factory=list)
@@ -171,20 +172,25 @@ class Trial:
         """Whether every pod has a node."""
         return all(pod.node for pod in self.history.present())
 
-    def clean_up(self) -> None:
-        """Pods on nodes that are gone are replaced, as the garbage collector and their controllers do."""
-        for pod in self.history.present():
-            if pod.node in self.removed:
+    def clean_up(self) -> bool:
+        """Replaces pods on nodes that are gone, as the garbage collector and their controllers do; whether none was.
+
+        Nodes may go while their replacements are bound: what is there then is replaced once more.
+        """
+        left = [pod for pod in self.history.present() if pod.node in self.removed]
+        for pod in left:
+            if pod.name not in self._replaced:
+                self._replaced.add(pod.name)
                 self.server.storage.delete(PODS, "default", pod.name)
                 self._make_pod(f"{pod.name}-new")
+        return not left
 
     def check(self, *, elects: bool = True) -> None:
         """Waits until every pod is bound. Once each, on nodes that have room at every moment, and nothing is left."""
         self.until(lambda: len(self.history.pods) >= self.pods and self.settled())
         seconds = time.monotonic() - self.started
         late = len([pod for pod in self.history.present() if pod.node in self.removed])
-        self.clean_up()
-        self.until(lambda: self.settled() and not any(pod.node in self.removed for pod in self.history.present()))
+        self.until(lambda: self.clean_up() and self.settled())
         self._check_pods()
         self.until(self._queues_are_empty, 60.0)
         if elects:
