@@ -15,6 +15,7 @@ from benchmarks.scene_requests import Record
 
 BINDING = {"kind": "Binding", "metadata": {"name": "p", "uid": "6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11"}}
 CONDITION = {"type": "PodScheduled", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+NODES = "/api/v1/nodes"
 PODS, EVENTS = "/api/v1/namespaces/default/pods", "/apis/events.k8s.io/v1/namespaces/default/events"
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
@@ -150,6 +151,19 @@ def test_a_preemptor_between_its_victims() -> None:
     patch = at(asked("PATCH", f"{EVENTS}/high.18ea4ca4185e424e", {"series": {"count": 2}}), "victims end", 1.0)
     assert [found.agrees for found in compare_records([start, placed], [start, patch, placed])] == [True]
     assert [found.agrees for found in compare_records([start, patch], [start, patch, placed])] == [False]
+
+
+def test_a_new_leader_and_a_lost_answer() -> None:
+    """What we do better is passed over in its scene, and found in any other."""
+    start, lost = "second start; lease PUT fails from now on: loss", "binding forwarded, answer lost"
+    read = f"{PODS}?limit=1"
+    for scene in (start, "one"):
+        [found] = compare_records([asked("GET", read, scene=scene)], [asked("GET", NODES, scene=scene)])
+        assert (found.ours == ()) is (scene == start)
+    status = asked("PATCH", f"{PODS}/lost/status", {"status": {"conditions": [CONDITION]}}, scene=lost)
+    other = asked("PATCH", f"{PODS}/other/status", {"status": {"conditions": [CONDITION]}}, scene=lost)
+    [found] = compare_records([asked("GET", PODS, scene=lost)], [status, other])
+    assert len(found.theirs) == 1
 
 
 def test_the_command(tmp_path: Path) -> None:
