@@ -78,7 +78,7 @@ RACES = {
 """Scene → what of it is not compared, see ``deletions``."""
 BETTER = {
     "binding forwarded, answer lost": re.compile(
-        r"(?:PATCH|PUT) .*/pods/lost/status|(?:POST|PATCH|PUT) .*/events.*lost"
+        r"(?:PATCH|PUT) .*/pods/lost/status|(?:POST|PATCH|PUT) .*/events.*lost|event .* Pod lost "
     ),
     "second start; lease PUT fails from now on: loss": re.compile(r"GET .*[?&]limit=1 "),
 }
@@ -152,12 +152,15 @@ def _begun_with(record: list[Record], other: list[Record]) -> list[Record]:
 
 def _only(mine: Scene, other: Scene, races: re.Pattern[str] | None) -> tuple[set[str], set[str]]:
     """(requests that only the one has, that only the other has). races: those that do not count."""
+    passed = [races] if races is not None else []
     if mine.leads != other.leads:
-        races = ALL_BUT_READS
+        passed.append(ALL_BUT_READS)
     ours, theirs = set(mine.requests) - set(other.requests), set(other.requests) - set(mine.requests)
-    if races is None:
-        return ours, theirs
-    return {one for one in ours if not races.match(one)}, {one for one in theirs if not races.match(one)}
+
+    def counts(request: str) -> bool:
+        return not any(pattern.match(request) for pattern in passed)
+
+    return set(filter(counts, ours)), set(filter(counts, theirs))
 
 
 def _events_api(record: Iterable[Record]) -> bool:
