@@ -1,0 +1,187 @@
+"""Scene: one state with what came before and after it, and what its schedulers decide."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Self
+
+import attrs
+
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.core.decision import Decision
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.lab.scene.opening import opened_state
+from kubescheduler.lab.scene.scene_faults import SceneFault
+from kubescheduler.lab.scene.scene_side import Side
+from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.lab.scene.side_schedulers import Kept, MadeEngine, SideSchedulers
+
+MOST_STEPS = 100
+"""Edits that can be undone."""
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """An edit that was made."""
+
+    text: str
+    """What was done, in the past tense."""
+    before: SceneState
+    """What the scene was."""
+
+
+class Scene:
+    """A state that edits replace, with undo and redo, and the decisions of its sides.
+
+    Used by one thread at a time. Schedulers are kept until the cluster or their side changes, decisions until the scene
+    does.
+
+    >>> import kubescheduler as ks
+    >>> scene = Scene.opened(ks.Cluster(release="1.36").node("a").pod("web", cpu=1))
+    >>> scene.decision("a").host
+    'a'
+    """
+
+    def __init__(self, state: SceneState) -> None:
+        self._state = state
+        self._version = 1
+        self._done: deque[Step] = deque(maxlen=MOST_STEPS)
+        self._undone: list[Step] = []
+        self._sides = SideSchedulers()
+        self._decisions = Kept(16)
+        self._without = Kept(2)
+        self.extra: dict[str, Any] = {}
+        """What families of verbs keep with the scene, by their own key."""
+
+    @classmethod
+    def opened(
+        cls, *sources: Any, pods: Iterable[Any] = (), sides: Iterable[Side | EngineSpec] = (), title: str = ""
+    ) -> Self:
+        """A scene of a cluster (files, manifests, objects, or a Cluster), pods that wait in it besides, and sides.
+
+        The first of ``pods``, else the first that waits in the cluster, is the one that is asked about. sides: by
+        default the default provider of the cluster's release. Raises InputError with every fault.
+        """
+        return cls(opened_state(sources, pods, sides, title))
+
+    # --- what it is ----------------------------------------------------------------------------
+
+    @property
+    def state(self) -> SceneState:
+        """What it is now."""
+        return self._state
+
+    @property
+    def version(self) -> int:
+        """Grows with every change, also by undo and redo."""
+        return self._version
+
+    @property
+    def undo_text(self) -> str | None:
+        """What undo would take back; None when there is nothing."""
+        return self._done[-1].text if self._done else None
+
+    @property
+    def redo_text(self) -> str | None:
+        """What redo would do again; None when there is nothing."""
+        return self._undone[-1].text if self._undone else None
+
+    # --- changes -------------------------------------------------------------------------------
+
+    def change(self, text: str, state: SceneState) -> None:
+        """Goes on with another state; what was undone cannot be redone any more. text: what was done."""
+        self._done.append(Step(text, self._state))
+        self._undone.clear()
+        self._goto(state)
+
+    def undo(self) -> str:
+        """Takes the last edit back; what it had done. Raises SceneFault when there is none."""
+        if not self._done:
+            raise SceneFault("undo: nothing was done")
+        step = self._done.pop()
+        self._undone.append(Step(step.text, self._state))
+        self._goto(step.before)
+        return step.text
+
+    def redo(self) -> str:
+        """Makes the edit that was taken back last again. Raises SceneFault when there is none."""
+        if not self._undone:
+            raise SceneFault("redo: nothing was undone")
+        step = self._undone.pop()
+        self._done.append(Step(step.text, self._state))
+        self._goto(step.before)
+        return step.text
+
+    def touched(self) -> None:
+        """Something outside of the state has changed, such as a plugin's file: nothing that was decided counts."""
+        self._sides, self._decisions, self._without = SideSchedulers(), Kept(16), Kept(2)
+        self._version += 1
+
+    def _goto(self, state: SceneState) -> None:
+        self._state = state
+        self._version += 1
+
+    # --- what decides --------------------------------------------------------------------------
+
+    def side(self, letter: str) -> Side:
+        """The side of that id. Raises SceneFault."""
+        return self._state.side(letter)
+
+    def made(self, side: Side) -> MadeEngine:
+        """A side's engine with its notes, or why there is none."""
+        return self._sides.made(side)
+
+    def engine(self, side: str) -> Engine:
+        """What a side decides by. Raises SceneFault with what is wrong with its description."""
+        return self._sides.engine(self.side(side))
+
+    def problems(self, side: str) -> tuple[str, ...]:
+        """Why a side cannot decide: its description, or manifests that its release refuses to read."""
+        return self._sides.problems(self._state.cluster, self.side(side))
+
+    def cluster(self, side: str) -> Cluster:
+        """The cluster as the side's release stores it. Raises SceneFault."""
+        return self._sides.cluster(self._state.cluster, self.side(side))
+
+    def scheduler(self, side: str) -> PodScheduler:
+        """What decides; its cache is not to be changed. Raises SceneFault."""
+        return self._sides.scheduler(self._state.cluster, self.side(side))
+
+    def decision(self, side: str, pod: str | None = None, *, thorough: bool = False) -> Decision:
+        """Where a pod goes, by default the one that is asked about, with what preemption would do.
+
+        pod: ``namespace/name``; one that runs is decided as if it waited. thorough: every check judges every node, and
+        one node that fits is scored too; extenders are not asked for that. Raises SceneFault.
+        """
+        key = self.pod_key(pod)
+        described = self.side(side)
+        scheduler, found = self._deciding(described, key)
+        return self._decisions.value(
+            (scheduler.cache, described), lambda: _decided(scheduler, found, thorough=thorough), key, thorough
+        )
+
+    def pod_key(self, pod: str | None = None) -> str:
+        """``namespace/name`` of a pod of the cluster, by default of the one that is asked about. Raises SceneFault."""
+        if pod is None and self._state.asked is None:
+            raise SceneFault("pod: no pod is asked about; choose one")
+        key = self._state.asked if pod is None else pod
+        found = self._state.cluster.find_pod(key or "")
+        if found is None:
+            raise SceneFault(f"pod: there is no pod {key} in the cluster")
+        return found.key
+
+    def _deciding(self, side: Side, key: str) -> tuple[PodScheduler, Any]:
+        """The scheduler in a cluster where the pod waits, and the pod as its release stores it."""
+        cluster = self._state.cluster
+        there = cluster.find_pod(key)
+        if there is not None and there.node_name:
+            running = cluster
+            cluster = self._without.value((running,), lambda: running.unbound(key), key)
+        pod = self._sides.cluster(cluster, side).find_pod(key)
+        return self._sides.scheduler(cluster, side), pod
+
+
+def _decided(scheduler: PodScheduler, pod: Any, *, thorough: bool) -> Decision:
+    return scheduler.decide(pod, preempt=True, thorough=thorough)

@@ -1,0 +1,92 @@
+"""The verbs ``state`` and ``pending``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterstate.objects import Pod
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_side import Side
+from kubescheduler.lab.scene.verb_parameters import NoParameters, parameters
+
+MOST_PODS = 500
+"""Pods that the state names; more are counted."""
+
+
+def state(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The scene in brief."""
+    parameters(NoParameters, asked)
+    now = scene.state
+    pods = now.cluster.pods
+    return {
+        "version": scene.version,
+        "title": now.title,
+        "releases": list(RELEASE_NAMES),
+        "sides": [side_entry(scene, side) for side in now.sides],
+        "asked": asked_entry(scene),
+        "pods": [pod_entry(pod) for pod in pods[:MOST_PODS]],
+        "nodesTotal": len(now.cluster.nodes),
+        "podsTotal": len(pods),
+        "pendingTotal": len(now.cluster.pending()),
+        "canUndo": scene.undo_text is not None,
+        "undoText": scene.undo_text,
+        "canRedo": scene.redo_text is not None,
+        "redoText": scene.redo_text,
+        "notes": list(now.notes),
+        "exercise": None,
+        "plugin": None,
+    }
+
+
+def asked_entry(scene: Scene) -> dict[str, Any] | None:
+    """The pod that is asked about."""
+    key = scene.state.asked
+    found = None if key is None else scene.state.cluster.find_pod(key)
+    if found is None:
+        return None
+    return {"key": found.key, "namespace": found.metadata.namespace, "name": found.metadata.name}
+
+
+def side_entry(scene: Scene, side: Side) -> dict[str, Any]:
+    """One side: what describes it, and why it cannot decide."""
+    made = scene.made(side)
+    return {
+        "id": side.id,
+        "name": side.name,
+        "release": side.release,
+        "kind": side.kind,
+        "text": side.shown_text,
+        "schedulerNames": scheduler_names(made.engine),
+        "notes": list(made.notes),
+        "problems": list(scene.problems(side.id)),
+    }
+
+
+def scheduler_names(engine: Any) -> list[str]:
+    """Whose pods an engine decides on."""
+    if engine is None:
+        return []
+    config = getattr(engine, "config", None)
+    if config is not None:
+        return [profile.scheduler_name for profile in config.profiles]
+    name = engine.algorithm.scheduler_name
+    return [] if name is None else [name]
+
+
+def pod_entry(pod: Pod) -> dict[str, Any]:
+    """A pod in a list."""
+    return {
+        "key": pod.key,
+        "node": pod.node_name or None,
+        "phase": "running" if pod.node_name else "pending",
+        "owner": owner_of(pod),
+        "priority": pod.priority,
+    }
+
+
+def owner_of(pod: Pod) -> str:
+    """``ReplicaSet web``: the controller; empty where there is none."""
+    owners = (f"{owner.kind} {owner.name}" for owner in pod.metadata.owner_references if owner.controller)
+    return next(owners, "")

@@ -1,0 +1,109 @@
+"""What the rules that score give some nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterstate.growable import IntArray
+from clusterstate.usage import wrap
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.node_explanation import CUSTOM_PAGE
+from kubescheduler.engine.engine_contract import PodScheduler
+from priorities.score_evidence import ScoreEvidence
+
+NOBODY: tuple[str, ...] = ()
+
+
+class ScoreRows:
+    """Scores and ranks of the nodes of one decision; numbers by row are made for those that are asked for.
+
+    places: (N,) how many nodes have a higher total; of a node that does not fit, more than any that does.
+    """
+
+    def __init__(self, found: Decision, scored: Decision, scheduler: PodScheduler) -> None:
+        """scored: the same decision with every score, also where one node fits."""
+        self._found = found
+        self._scored = scored
+        self._scheduler = scheduler
+        size = len(found.names)
+        self._at = np.full(size, -1, np.int64)
+        self._at[scored.feasible] = np.arange(len(scored.feasible))
+        self.places = np.full(size, size, np.int64)
+        self.places[found.feasible] = 0
+        totals = scored.totals
+        if len(totals):
+            self.places[scored.feasible] = len(totals) - np.searchsorted(np.sort(totals), totals, side="right")
+
+    def of(self, rows: IntArray) -> dict[int, dict[str, Any]]:
+        """Row → scores by rule, total, rank, and whether it is among the best or chosen."""
+        return {row: self._of(row, int(self._at[row])) for row in rows.tolist()}
+
+    def _of(self, row: int, at: int) -> dict[str, Any]:
+        scored, name = self._scored, self._found.names[row]
+        if at < 0 or not len(scored.totals):
+            return {"scores": {}, "total": None, "rank": None, "best": False, "chosen": name == self._found.host}
+        scores = {rule: self._numbers(rule, at) for rule in scored.scores}
+        scores |= {one.rule: _of_evidence(one) for one in self._besides(name)}
+        place = int(self.places[row])
+        return {
+            "scores": scores,
+            "total": int(scored.totals[at]),
+            "rank": place + 1,
+            "best": place == 0,
+            "chosen": name == self._found.host,
+        }
+
+    def _numbers(self, rule: str, at: int) -> dict[str, int]:
+        scored = self._scored
+        final = _one(scored.scores[rule], at)
+        raw = _one(scored.raws[rule], at) if rule in scored.raws else final
+        return {"raw": raw, "normalised": final, "product": wrap(scored.weights[rule] * final)}
+
+    def _besides(self, name: str) -> tuple[ScoreEvidence, ...]:
+        """What extenders give a node, or that every node counts 1 where no rule scores."""
+        scored = self._scored
+        if scored.scores and all(t.scores is None and t.prioritize_error is None for t in scored.extenders):
+            return ()
+        return scored.score_evidence(name, NOBODY)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Every rule that scores, with its weight."""
+        scored = self._scored
+        rules = {one.config.name: one.config.evidence for one in self._scheduler.algorithm.priorities}
+        out: list[dict[str, Any]] = []
+        for name in scored.scores:
+            evidence = rules.get(name)
+            out.append(
+                {
+                    "id": name,
+                    "title": name,
+                    "weight": scored.weights[name],
+                    "page": CUSTOM_PAGE if evidence is None else evidence.page,
+                    "upstream": "" if evidence is None else f"{scored.release} {evidence.upstream}",
+                    "scale": scored.scale,
+                }
+            )
+        if len(scored.totals):
+            out += [_entry_of(one, scored.scale) for one in self._besides(scored.names[int(scored.feasible[0])])]
+        return out
+
+
+def _one(scores: Any, at: int) -> int:
+    return scores if isinstance(scores, int) else int(scores[at])
+
+
+def _of_evidence(one: ScoreEvidence) -> dict[str, int]:
+    return {"raw": one.raw, "normalised": one.normalised, "product": one.product}
+
+
+def _entry_of(one: ScoreEvidence, scale: int) -> dict[str, Any]:
+    return {
+        "id": one.rule,
+        "title": one.rule,
+        "weight": one.weight,
+        "page": one.page,
+        "upstream": one.upstream,
+        "scale": scale,
+    }
