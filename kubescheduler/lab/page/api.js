@@ -1,0 +1,139 @@
+// Questions to the scene and changes of it. A screen uses `useAnswer`; a button uses `edit`.
+
+import { announce, busy, connection, connectionProblems, state, tab, toast, version } from "./store.js";
+import { batch, useEffect, useRef, useState } from "./ui.js";
+
+let transport = null;
+const serials = new Map();
+const underWay = new Map();
+
+export function connect(link) {
+  transport = link;
+}
+
+// Whether changes can be asked for: a replay only shows.
+export function live() {
+  return transport?.live ?? false;
+}
+
+// Asks a verb. slot: of the questions with one slot only the newest counts: an older one is aborted, and gives undefined.
+export async function ask(verb, params = {}, { slot = null } = {}) {
+  const body = { ...params, tab: tab.value ?? undefined };
+  let controller;
+  if (slot) {
+    body.ask = slot;
+    body.serial = (serials.get(slot) ?? 0) + 1;
+    serials.set(slot, body.serial);
+    underWay.get(slot)?.abort();
+    underWay.set(slot, (controller = new AbortController()));
+  }
+  busy.value += 1;
+  try {
+    const answer = await transport.ask(verb, body, controller?.signal);
+    return slot && serials.get(slot) !== body.serial ? undefined : answer;
+  } catch (fault) {
+    if (fault.kind === "superseded" || (slot && serials.get(slot) !== body.serial)) return undefined;
+    if (fault.kind === "gone" || fault.kind === "token" || fault.kind === "tab") lost(fault);
+    throw fault;
+  } finally {
+    busy.value -= 1;
+  }
+}
+
+function lost(fault) {
+  batch(() => {
+    connection.value = fault.kind === "token" ? "refused" : "closed";
+    connectionProblems.value = fault.problems;
+  });
+}
+
+function problemsOf(fault) {
+  if (!fault.problems) throw fault;
+  return fault.problems;
+}
+
+// The answer to a question, asked anew when it or the scene changed: {answer, problems, loading}.
+// While a newer answer is awaited the older stays, with loading true.
+export function useAnswer(verb, params = {}, { slot = verb, when = true } = {}) {
+  const [known, learn] = useState({ answer: null, problems: null, loading: true });
+  const key = JSON.stringify(params);
+  const shown = version.value;
+  const alive = useRef(true);
+  useEffect(() => () => (alive.current = false), []);
+  useEffect(() => {
+    if (!when) return;
+    learn((before) => ({ ...before, loading: true }));
+    ask(verb, params, { slot }).then(
+      (answer) => answer !== undefined && alive.current && learn({ answer, problems: null, loading: false }),
+      (fault) => alive.current && learn({ answer: null, problems: problemsOf(fault), loading: false }),
+    );
+  }, [verb, key, shown, when, slot]);
+  return known;
+}
+
+function take(next) {
+  batch(() => {
+    state.value = next;
+    version.value = next.version;
+  });
+}
+
+// Asks the scene what it is now: after an event, and when the page opens.
+export async function refresh() {
+  const next = await ask("state");
+  take(next.state ?? next);
+}
+
+// A verb that changes the scene; its text becomes a note with Undo. Gives the answer, or null after a fault.
+async function change(verb, params, { quiet = false, undo: canUndo = true } = {}) {
+  try {
+    const answer = await ask(verb, params);
+    take(answer.state);
+    if (quiet) announce(answer.text);
+    else toast(answer.text, { action: canUndo ? { text: "Undo", run: undo } : null });
+    return answer;
+  } catch (fault) {
+    toast(problemsOf(fault).join("\n"), { kind: "fault" });
+    return null;
+  }
+}
+
+// Changes the scene: edit({do: "bind", pod, node}).
+export function edit(wanted, options) {
+  return change("edit", { edit: wanted }, options);
+}
+
+export function undo() {
+  return change("undo", {}, { undo: false });
+}
+
+export function redo() {
+  return change("redo", {}, { undo: false });
+}
+
+// The same without a note: gives the answer or throws the Fault, for forms that show problems themselves.
+export async function editOrFault(wanted) {
+  const answer = await ask("edit", { edit: wanted });
+  take(answer.state);
+  toast(answer.text, { action: { text: "Undo", run: undo } });
+  return answer;
+}
+
+// Opens a scene: from "start", "bundled", {share}, {lab} or {exercise}.
+export async function open(from) {
+  const opened = await ask("open", { from });
+  batch(() => {
+    tab.value = opened.tab;
+    take(opened.state);
+    connection.value = "open";
+  });
+  return opened;
+}
+
+// Follows changes that come from elsewhere (a plugin's file was saved); gives what ends it.
+export function follow(heard) {
+  return transport.events(tab.value, async (event) => {
+    heard?.(event);
+    if (event.version !== version.value) await refresh().catch(() => {});
+  });
+}

@@ -1,0 +1,35 @@
+// Notes of what was done or went wrong, and the region that says them to screen readers.
+
+import { announcement, dismiss, toasts } from "../store.js";
+import { html } from "../ui.js";
+import { Icon } from "./icons.js";
+
+export function Toasts() {
+  return html`<section class="toasts" aria-label="Notes">
+    <ul>
+      ${toasts.value.map((each) => html`<${Note} key=${each.id} ...${each} />`)}
+    </ul>
+  </section>`;
+}
+
+function Note({ id, text, kind, action }) {
+  const act = () => {
+    dismiss(id);
+    action.run();
+  };
+  return html`<li class=${`toast ${kind}`}>
+    <span class="sign" aria-hidden="true">${kind === "fault" ? "!" : "✓"}</span>
+    <span class="text">${text}</span>
+    ${action && html`<button type="button" class="plain" onClick=${act}>${action.text}</button>`}
+    <button type="button" class="icon" aria-label="Dismiss" onClick=${() => dismiss(id)}><${Icon} name="close" /></button>
+  </li>`;
+}
+
+// Two regions: what is urgent interrupts. The key makes the same text heard again.
+export function LiveRegion() {
+  const { text, urgent, at } = announcement.value;
+  return html`<div class="unseen" role="region" aria-label="Announcements">
+    <div role="status" aria-live="polite">${!urgent && html`<p key=${at}>${text}</p>`}</div>
+    <div role="alert" aria-live="assertive">${urgent && html`<p key=${at}>${text}</p>`}</div>
+  </div>`;
+}

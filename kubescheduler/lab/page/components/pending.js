@@ -1,0 +1,53 @@
+// The pods that wait, with what the scheduler says of each; choosing one makes it the pod that every screen asks about.
+
+import { edit, live, useAnswer } from "../api.js";
+import { asked, side, state } from "../store.js";
+import { classes, html, useState } from "../ui.js";
+import { Answered } from "./states.js";
+
+export function Pending() {
+  const known = useAnswer("pending", { side: side.value?.id }, { when: Boolean(side.value) });
+  const [open, setOpen] = useState(matchMedia("(min-width: 70rem)").matches);
+  const total = state.value?.pendingTotal ?? 0;
+  return html`<section class=${classes("pending", open && "open")} aria-label="Pending pods">
+    <h2>
+      <button type="button" class="plain" aria-expanded=${open} onClick=${() => setOpen(!open)}>
+        Pending <span class="count">${total}</span>
+      </button>
+    </h2>
+    ${
+      open &&
+      html`<${Answered} known=${known} text="Asking for the pending pods">
+        ${(answer) => html`<${List} pods=${answer.pods} more=${answer.more} />`}
+      </${Answered}>`
+    }
+  </section>`;
+}
+
+function List({ pods, more }) {
+  if (!pods.length) return html`<p class="quiet">Every pod has a node.</p>`;
+  return html`<ul>
+      ${pods.map((pod) => html`<${PendingPod} key=${pod.key} pod=${pod} />`)}
+    </ul>
+    ${more > 0 && html`<p class="quiet">and ${more} more</p>`}`;
+}
+
+function PendingPod({ pod }) {
+  const chosen = asked.value?.key === pod.key;
+  const ask = () => !chosen && edit({ do: "ask", pod: pod.key }, { quiet: true });
+  const [namespace, name] = pod.key.split("/");
+  return html`<li>
+    <button type="button" class="pod-choice" aria-pressed=${chosen} disabled=${!live() && !chosen} onClick=${ask}>
+      <span class="name">${name}</span> <span class="quiet">${namespace}</span>
+      <span class=${classes("verdict", pod.host ? "fits" : "refused")}>${verdict(pod)}</span>
+      ${pod.message && !pod.host && html`<span class="message">${pod.message}</span>`}
+    </button>
+  </li>`;
+}
+
+function verdict(pod) {
+  if (pod.gated) return "‖ held by a scheduling gate";
+  if (pod.host) return `✓ would go to ${pod.host}`;
+  if (pod.nominated) return `… nominated to ${pod.nominated}`;
+  return "✗ fits nowhere";
+}

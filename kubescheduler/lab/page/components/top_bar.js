@@ -1,0 +1,109 @@
+// Title, sides, screens, undo and redo, theme, presenter, share.
+
+import { live, redo, undo } from "../api.js";
+import { address } from "../route.js";
+import { PANELS, SCREENS } from "../screens.js";
+import { presenter, running, screen, side, sideId, state, theme } from "../store.js";
+import { html, useEffect } from "../ui.js";
+import { openDialog } from "./dialog.js";
+import { IconButton } from "./icons.js";
+
+export function TopBar() {
+  const shown = running.value ? state.value : null;
+  useEffect(() => {
+    addEventListener("keydown", shortcut);
+    return () => removeEventListener("keydown", shortcut);
+  }, []);
+  return html`<header class="bar">
+    <p class="brand">
+      <strong>kubescheduler lab</strong>
+      <span class="scene" title=${shown?.title}>${shown?.title ?? ""}</span>
+    </p>
+    ${shown && html`<${Sides} sides=${shown.sides} /> <${Screens} />`}
+    <div class="tools">
+      ${shown && live() && html`<${History} shown=${shown} />`}
+      <${Look} />
+      ${shown && html`<${IconButton} name="share" label="Share or save the scene" onClick=${openShare} />`}
+    </div>
+  </header>`;
+}
+
+async function openShare() {
+  const module = await PANELS.share();
+  openDialog(module.default);
+}
+
+// One of several releases or configurations: what the screens show.
+function Sides({ sides }) {
+  const text = (each) => each.name || each.release;
+  if (sides.length < 2) {
+    return html`<p class="side" title="The release whose decisions are shown">${sides.map(text).join("")}</p>`;
+  }
+  return html`<fieldset class="segments sides">
+    <legend class="unseen">Release and configuration shown</legend>
+    ${sides.map(
+      (each) => html`<label key=${each.id}>
+        <input
+          type="radio"
+          name="side"
+          checked=${side.value?.id === each.id}
+          onChange=${() => (sideId.value = each.id)}
+        /><span>${text(each)}</span>
+      </label>`,
+    )}
+  </fieldset>`;
+}
+
+function Screens() {
+  const here = screen.value;
+  const hidden = state.value.plugin ? [] : ["code"];
+  const shown = SCREENS.filter((each) => !hidden.includes(each.id) || each.id === here);
+  return html`<nav class="screens" aria-label="Screens">
+    ${shown.map(
+      ({ id, title }) =>
+        html`<a key=${id} href=${address(id)} aria-current=${id === here ? "page" : undefined} onClick=${go(id)}>${title}</a>`,
+    )}
+  </nav>`;
+}
+
+const go = (id) => (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  screen.value = id;
+};
+
+function History({ shown }) {
+  const back = shown.canUndo ? `Undo: ${shown.undoText}` : "Nothing to undo";
+  const forth = shown.canRedo ? `Redo: ${shown.redoText}` : "Nothing to redo";
+  return html`<${IconButton} name="undo" label=${back} aria-disabled=${!shown.canUndo} onClick=${() => shown.canUndo && undo()} />
+    <${IconButton} name="redo" label=${forth} aria-disabled=${!shown.canRedo} onClick=${() => shown.canRedo && redo()} />`;
+}
+
+const NEXT = { auto: "light", light: "dark", dark: "auto" };
+const SAID = { auto: "as the system", light: "light", dark: "dark" };
+
+function Look() {
+  const large = presenter.value === "on";
+  return html`<${IconButton}
+      name=${theme.value}
+      label=${`Colours: ${SAID[theme.value]}`}
+      onClick=${() => (theme.value = NEXT[theme.value])}
+    />
+    <${IconButton}
+      name="presenter"
+      label="Large type for a room"
+      aria-pressed=${large}
+      onClick=${() => (presenter.value = large ? "off" : "on")}
+    />`;
+}
+
+// Ctrl+Z and Ctrl+Shift+Z (⌘ on a Mac), except where text is edited.
+function shortcut(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.altKey) return;
+  const inside = event.composedPath()[0];
+  if (inside.closest?.("input, textarea, select, dialog, [contenteditable=true], .editor")) return;
+  if (!running.value || !live()) return;
+  event.preventDefault();
+  if (event.shiftKey) state.value.canRedo && redo();
+  else state.value.canUndo && undo();
+}

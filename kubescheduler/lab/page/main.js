@@ -1,0 +1,46 @@
+// Opens the scene and draws the shell.
+
+import { connect, follow, open, refresh } from "./api.js";
+import { followRoute, keepTab, opening } from "./route.js";
+import { Shell } from "./shell.js";
+import { connection, connectionProblems, tab } from "./store.js";
+import { cannedTransport, httpTransport } from "./transport.js";
+import { html, render } from "./ui.js";
+
+// The scene of this tab again after a reload, or the one that the address or the command line names.
+async function begin(from) {
+  if (from.tab && !from.share && !from.exercise) {
+    tab.value = from.tab;
+    try {
+      await refresh();
+      connection.value = "open";
+      return;
+    } catch (fault) {
+      if (fault.kind !== "tab") throw fault;
+      tab.value = null;
+    }
+  }
+  if (from.share) await open({ share: from.share });
+  else if (from.exercise) await open({ exercise: from.exercise });
+  else await open("start");
+}
+
+async function start() {
+  const replay = document.getElementById("replay");
+  const from = opening();
+  connect(replay ? cannedTransport(JSON.parse(replay.textContent)) : httpTransport(from.token));
+  try {
+    await begin(from);
+    keepTab(tab.value);
+    followRoute();
+    follow();
+  } catch (fault) {
+    connectionProblems.value = fault.problems ?? [String(fault)];
+    connection.value = fault.kind === "token" ? "refused" : "closed";
+  }
+}
+
+const place = document.getElementById("lab");
+place.textContent = "";
+render(html`<${Shell} />`, place);
+start();

@@ -1,0 +1,61 @@
+// What the address says after #: which screen and side. The token and a shared scene are read once, and removed.
+
+import { connection, screen, sideId } from "./store.js";
+import { effect } from "./ui.js";
+
+const TOKEN = "lab-token";
+const TAB = "lab-tab";
+
+function kept(key, value) {
+  try {
+    if (value) sessionStorage.setItem(key, value);
+    return value ?? sessionStorage.getItem(key);
+  } catch {
+    return value ?? null;
+  }
+}
+
+export function fragment() {
+  return new URLSearchParams(location.hash.slice(1));
+}
+
+// {token, tab, share, exercise} of the address, or kept from before a reload.
+export function opening() {
+  const given = fragment();
+  const found = {
+    token: kept(TOKEN, given.get("token")) ?? "",
+    tab: given.get("token") ? null : kept(TAB, null),
+    share: given.get("share"),
+    exercise: given.get("exercise"),
+  };
+  show(given);
+  return found;
+}
+
+export function keepTab(id) {
+  kept(TAB, id);
+}
+
+function show(given) {
+  if (given.get("screen")) screen.value = given.get("screen");
+  if (given.get("side")) sideId.value = given.get("side");
+}
+
+export function address(to) {
+  const parts = new URLSearchParams({ screen: to });
+  if (sideId.value !== "a") parts.set("side", sideId.value);
+  return `#${parts}`;
+}
+
+// Keeps the address and the screen in step, both ways.
+export function followRoute() {
+  addEventListener("hashchange", () => show(fragment()));
+  effect(() => {
+    const wanted = address(screen.value);
+    if (connection.value === "open" && location.hash !== wanted) {
+      if (fragment().get("screen")) history.pushState(null, "", wanted);
+      else history.replaceState(null, "", wanted);
+    }
+  });
+  addEventListener("popstate", () => show(fragment()));
+}

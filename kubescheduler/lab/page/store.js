@@ -1,0 +1,80 @@
+// What the whole page shares, as signals: the scene's state, which screen and side are shown, how it looks.
+
+import { computed, effect, signal } from "./vendor/signals.js";
+
+// The answer of the verb `state`; null until the scene is open.
+export const state = signal(null);
+// Grows with every change of the scene; what was asked for an older one is asked again.
+export const version = signal(0);
+// The id of this browser tab's scene on the server.
+export const tab = signal(null);
+// "opening" | "open" | "closed" (no server) | "refused" (no token)
+export const connection = signal("opening");
+export const connectionProblems = signal([]);
+
+export const screen = signal("cluster");
+// The id of the side (a release with its configuration) that the screens show.
+export const sideId = signal("a");
+// The node that a screen dwells on, by name; null for none.
+export const focusedNode = signal(null);
+
+// How many requests are under way.
+export const busy = signal(0);
+// What a screen reader hears next: {text, urgent, at}.
+export const announcement = signal({ text: "", urgent: false, at: 0 });
+// [{id, text, kind: "done" | "fault", action: {text, run} | null}]
+export const toasts = signal([]);
+// The dialog that is open: a component, or null.
+export const dialog = signal(null);
+
+export const side = computed(() => {
+  const sides = state.value?.sides ?? [];
+  return sides.find((each) => each.id === sideId.value) ?? sides[0] ?? null;
+});
+export const asked = computed(() => state.value?.asked ?? null);
+export const running = computed(() => connection.value === "open");
+
+// "auto" | "light" | "dark"
+export const theme = signal(remembered("theme", ["auto", "light", "dark"]));
+// Large type, for a room: "off" | "on".
+export const presenter = signal(remembered("presenter", ["off", "on"]));
+
+function remembered(name, choices) {
+  try {
+    const kept = localStorage.getItem(`lab-${name}`);
+    return choices.includes(kept) ? kept : choices[0];
+  } catch {
+    return choices[0];
+  }
+}
+
+function keep(name, value) {
+  document.documentElement.dataset[name] = value;
+  try {
+    localStorage.setItem(`lab-${name}`, value);
+  } catch {
+    // A page of a file may not keep anything; it then begins anew each time.
+  }
+}
+
+effect(() => keep("theme", theme.value));
+effect(() => keep("presenter", presenter.value));
+
+export function announce(text, urgent = false) {
+  announcement.value = { text, urgent, at: announcement.value.at + 1 };
+}
+
+const SECONDS = { done: 6, fault: 15 };
+let lastToast = 0;
+
+// Shows a note at the edge of the page and says it to screen readers.
+export function toast(text, { kind = "done", action = null } = {}) {
+  const id = (lastToast += 1);
+  toasts.value = [...toasts.value.slice(-2), { id, text, kind, action }];
+  announce(text, kind === "fault");
+  setTimeout(() => dismiss(id), SECONDS[kind] * 1000);
+}
+
+export function dismiss(id) {
+  toasts.value = toasts.value.filter((each) => each.id !== id);
+}

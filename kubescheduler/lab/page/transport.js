@@ -1,0 +1,69 @@
+// How the page reaches the scene: over HTTP, or from answers kept in a file (a replay).
+
+// What went wrong, as sentences for people. kind: "asked" | "gone" (no server) | "tab" (unknown there) | "token"
+export class Fault extends Error {
+  constructor(problems, kind = "asked") {
+    super(problems.join("\n"));
+    this.problems = problems;
+    this.kind = kind;
+  }
+}
+
+const SILENT = "The server does not answer. Is `kubescheduler lab` still running?";
+const KINDS = { 403: "token", 404: "tab", 409: "superseded" };
+
+export function httpTransport(token) {
+  return {
+    live: true,
+    async ask(verb, body, signal) {
+      let response;
+      try {
+        response = await fetch(`api/${verb}`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json", "X-Lab-Token": token },
+          body: JSON.stringify(body),
+          signal,
+        });
+      } catch (error) {
+        if (error.name === "AbortError") throw new Fault(["superseded"], "superseded");
+        throw new Fault([SILENT], "gone");
+      }
+      const answer = await response.json().catch(() => ({ problems: [`The server answered ${response.status}.`] }));
+      if (!response.ok) throw new Fault(answer.problems ?? [`${response.status}`], KINDS[response.status] ?? "asked");
+      return answer;
+    },
+    // Calls `changed` with {version, what, problems?} when the scene changed otherwise than by this page.
+    events(tab, changed) {
+      const source = new EventSource(`api/events?tab=${encodeURIComponent(tab)}&token=${encodeURIComponent(token)}`);
+      source.onmessage = (event) => changed(JSON.parse(event.data));
+      return () => source.close();
+    },
+  };
+}
+
+// The parameters with their keys in order, so that the same question is the same text.
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const keys = Object.keys(value).filter((key) => value[key] !== undefined);
+  return `{${keys
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)
+    .join(",")}}`;
+}
+
+const NOT_KEPT = "This replay holds no answer to that. Open the scene with `kubescheduler lab` to ask it.";
+
+// answers: verb and canonical parameters, as `verb {…}`, to the answer.
+export function cannedTransport(answers) {
+  return {
+    live: false,
+    async ask(verb, body) {
+      const { tab, ask, serial, ...params } = body;
+      const answer = answers[`${verb} ${canonical(params)}`];
+      if (answer === undefined) throw new Fault([NOT_KEPT]);
+      return answer;
+    },
+    events: () => () => {},
+  };
+}

@@ -1,0 +1,40 @@
+// What every part of the page draws with: preact, its hooks and signals, and htm instead of a build step.
+
+import { h } from "./vendor/preact.js";
+import htm from "./vendor/htm.js";
+
+export const html = htm.bind(h);
+
+export { Fragment, render } from "./vendor/preact.js";
+export {
+  useCallback,
+  useEffect,
+  useErrorBoundary,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "./vendor/hooks.js";
+export { batch, computed, effect, signal, useComputed, useSignal } from "./vendor/signals.js";
+
+// The names that hold, as one class attribute: classes("node", chosen && "chosen").
+export function classes(...names) {
+  return names.filter(Boolean).join(" ");
+}
+
+// Puts a stylesheet of a screen into the head, once; resolves when it can be used.
+const sheets = new Map();
+export function useSheet(address) {
+  if (sheets.has(address)) return sheets.get(address);
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = address;
+  const ready = new Promise((done) => {
+    link.onload = done;
+    link.onerror = done;
+  });
+  sheets.set(address, ready);
+  document.head.append(link);
+  return ready;
+}
