@@ -1,0 +1,202 @@
+"""Predicates and priorities as a form: of releases that decide by them, and of Policies of releases with plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from typing import Any
+
+import attrs
+
+from algorithmprovider import DEFAULT_PROVIDER, registry
+from algorithmprovider.registry import Registry
+from kubescheduler.config.policy.policy_1_20_names import MANDATORY_PREDICATES, PREDICATES, PRIORITIES
+from kubescheduler.config.policy.policy_model import Policy, PriorityPolicy
+from kubescheduler.config.policy.policy_schema import PREDICATE, PRIORITY
+from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.engine.engines import LegacyEngine
+from kubescheduler.engine.legacy_algorithm import policy_of_document
+from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.framework.args.document_schema import Struct
+from kubescheduler.lab.tuning.argument_schema import schema_fields
+from kubescheduler.lab.tuning.form_rows import CUSTOM_PAGE, Form, Row, RuleArguments, first_sentence, largest
+from kubescheduler.lab.tuning.side_text import POLICY, PROVIDER, SideText
+
+ALWAYS = "release {} always runs it"
+NEVER = "release {} has no place for it in the order of predicates, so it never runs"
+ELSEWHERE = "the configuration names its provider or Policy, in which this is said"
+INT64, INT32 = 2**63 - 1, 2**31 - 1
+
+
+@attrs.frozen
+class Lists:
+    """What is selected."""
+
+    predicates: tuple[str, ...]
+    """Without those that always run."""
+    priorities: Mapping[str, int]
+    """Priority → weight."""
+
+
+def policy_form(side: SideText) -> Form:
+    """The form of a provider, or of a Policy. Raises ConfigError with every problem of the text."""
+    if side.spec.record.framework is not None:
+        return _of_plugins(side)
+    spec = side.spec
+    engine = spec.engine(no_notice)
+    assert isinstance(engine, LegacyEngine)
+    known = spec.record.legacy_rules.registry(spec.gates)
+    fixed = "" if side.kind in (PROVIDER, POLICY) else ELSEWHERE
+    checks = _legacy_checks(known, engine.algorithm, side.release, fixed)
+    rules = _legacy_rules(spec, known, engine.algorithm, fixed)
+    return Form(tuple(rules), tuple(checks), arguments=tuple(entry_arguments(side)))
+
+
+def selected(side: SideText) -> Lists:
+    """What a provider or a Policy selects, as entries of a Policy. Raises ConfigError with every problem."""
+    spec = side.spec
+    if spec.record.framework is not None:
+        return _selected_of_plugins(side)
+    known, rules = spec.record.legacy_rules.registry(spec.gates), spec.record.legacy_rules
+    default = known.provider(spec.provider or DEFAULT_PROVIDER)
+    weights = {name: known.priorities[name].weight for name in sorted(default.priorities)}
+    if spec.policy is None:
+        return Lists(tuple(_in_order(default.predicates, known.ordering)), weights)
+    policy = policy_of_document(spec, spec.policy)
+    absent = rules.absent_means_default
+    predicates = tuple(entry.name for entry in policy.predicates or ())
+    priorities = {entry.name: entry.weight for entry in policy.priorities or ()}
+    if policy.predicates is None and absent:
+        predicates = tuple(_in_order(default.predicates, known.ordering))
+    return Lists(predicates, weights if policy.priorities is None and absent else priorities)
+
+
+def _in_order(names: Any, ordering: list[str]) -> list[str]:
+    return sorted(names, key=lambda name: (ordering.index(name) if name in ordering else len(ordering), name))
+
+
+# --- releases with predicates and priorities -------------------------------------------------------
+
+
+def _legacy_checks(known: Registry, algorithm: Algorithm, release: str, fixed: str) -> Iterator[Row]:
+    running = {predicate.name for predicate in algorithm.predicates}
+    idle = {predicate.name for predicate in algorithm.idle}
+    for name in _in_order({*known.fit_predicates, *running, *idle}, known.ordering):
+        why = ALWAYS.format(release) if name in algorithm.mandatory else fixed
+        if name in idle or (name not in running and name not in known.ordering):
+            why = NEVER.format(release)
+        page = f"docs/reference/predicates.md#{name.lower()}" if name in known.fit_predicates else CUSTOM_PAGE
+        yield Row(
+            name,
+            first_sentence(_newest().fit_predicates.get(name), known.fit_predicates.get(name)),
+            name in running,
+            page,
+            why,
+        )
+
+
+def _legacy_rules(spec: EngineSpec, known: Registry, algorithm: Algorithm, fixed: str) -> Iterator[Row]:
+    weights = {one.config.name: one.weight for one in algorithm.priorities}
+    for name in sorted({*known.priorities, *weights}):
+        registered = known.priorities.get(name)
+        page = CUSTOM_PAGE if registered is None else f"docs/reference/priorities.md#{name.lower()}"
+        made = (_newest().priorities.get(name), registered)
+        text = first_sentence(*(each.make for each in made if each is not None))
+        most = largest(partial(_weight_allowed, spec, weights, name), INT64)
+        yield Row(name, text, name in weights, page, fixed, weight=weights.get(name), most=most)
+
+
+def _weight_allowed(spec: EngineSpec, weights: Mapping[str, int], name: str, weight: int) -> bool:
+    """Whether the release takes a weight beside the others."""
+    rules, changed = spec.record.legacy_rules, {**weights, name: weight}
+    policy = Policy(priorities=tuple(PriorityPolicy(each, value) for each, value in changed.items()))
+    problems = rules.problems(policy, (), changed, hard_weight=1, defaults={})
+    return not problems and rules.total_weight_error(changed) is None
+
+
+@cache
+def _newest() -> Registry:
+    """What the newest release with predicates and priorities registers, whose documentation says it all."""
+    return registry("1.16", {})
+
+
+# --- Policies of a release with plugins ----------------------------------------------------------
+
+
+def _selected_of_plugins(side: SideText) -> Lists:
+    spec = side.spec
+    rules = spec.record.framework_rules.policy_rules
+    spec.component_config(no_notice)
+    defaults = rules.defaults
+    document = spec.policy or {}
+    entries = _entries(document, "priorities")
+    predicates = _entries(document, "predicates")
+    priorities = {each.get("name", ""): each.get("weight", 0) for each in entries or ()}
+    return Lists(
+        defaults.predicates if predicates is None else tuple(each.get("name", "") for each in predicates),
+        defaults.priorities if entries is None else priorities,
+    )
+
+
+def _of_plugins(side: SideText) -> Form:
+    lists = _selected_of_plugins(side)
+    always = ALWAYS.format(side.release)
+    checks = [
+        Row(
+            name,
+            "",
+            name in lists.predicates or name in MANDATORY_PREDICATES,
+            _plugin_page(plugins[0]),
+            always if name in MANDATORY_PREDICATES else "",
+            plugin=", ".join(plugins),
+        )
+        for name, plugins in PREDICATES.items()
+    ]
+    custom = [name for name in lists.predicates if name not in PREDICATES]
+    checks += [Row(name, "", on=True, page=CUSTOM_PAGE) for name in custom]
+    rules = [
+        Row(name, "", name in lists.priorities, _plugin_page(plugin), weight=weight, most=INT32, plugin=plugin)
+        for name, plugin in PRIORITIES.items()
+        for weight in (lists.priorities.get(name),)
+        if name != plugin or name in lists.priorities
+    ]
+    more = [name for name in lists.priorities if name not in PRIORITIES]
+    rules += [Row(name, "", on=True, page=CUSTOM_PAGE, weight=lists.priorities[name], most=INT32) for name in more]
+    return Form(tuple(rules), tuple(checks), arguments=tuple(entry_arguments(side)))
+
+
+def _plugin_page(plugin: str) -> str:
+    return f"docs/reference/plugins.md#{plugin.lower()}"
+
+
+# --- entries with an argument --------------------------------------------------------------------
+
+
+def _entries(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]] | None:
+    found = next((value for name, value in document.items() if name.casefold() == key), None)
+    return None if found is None else [each for each in found if isinstance(each, Mapping)]
+
+
+def entry_arguments(side: SideText) -> Iterator[RuleArguments]:
+    """The arguments of a Policy's entries that have one."""
+    if side.kind != POLICY:
+        return
+    document = side.spec.policy or {}
+    for key, struct in (("predicates", PREDICATE), ("priorities", PRIORITY)):
+        for entry in _entries(document, key) or ():
+            argument = entry.get("argument")
+            if isinstance(argument, Mapping):
+                kinds = _argument_kinds(struct)
+                given = {name: value for name, value in argument.items() if name in kinds}
+                fields = [
+                    field
+                    for name, value in given.items()
+                    for field in schema_fields(kinds[name], value, {}, f"{name}.")
+                ]
+                yield RuleArguments(str(entry.get("name", "")), tuple(fields))
+
+
+def _argument_kinds(struct: Struct) -> dict[str, Struct]:
+    argument = next(field.kind for field in struct.fields if field.key == "argument")
+    assert isinstance(argument, Struct)
+    return {field.key: field.kind for field in argument.fields if isinstance(field.kind, Struct)}
