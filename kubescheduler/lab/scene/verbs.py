@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kubescheduler.lab.scene.families.tune_verbs import TUNE_VERBS
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.viewing.cluster_view import cluster
 from kubescheduler.lab.scene.viewing.decision_view import decision
@@ -15,5 +16,5 @@ Verb = Callable[[Scene, Mapping[str, Any]], dict[str, Any]]
 
 VIEWING: Mapping[str, Verb] = {"state": state, "cluster": cluster, "decision": decision}
 
-VERBS: Mapping[str, Verb] = {**VIEWING}
+VERBS: Mapping[str, Verb] = {**VIEWING, **TUNE_VERBS}
 """All of them."""

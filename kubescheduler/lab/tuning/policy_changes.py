@@ -10,7 +10,7 @@ import attrs
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from kubescheduler.lab.tuning.form_rows import Form, Row
-from kubescheduler.lab.tuning.policy_form import Lists, policy_form, selected
+from kubescheduler.lab.tuning.policy_form import Selection, policy_form, selected
 from kubescheduler.lab.tuning.side_text import POLICY, PROVIDER, SideText
 from kubescheduler.lab.tuning.text_rewriting import NORMALISED, rewritten
 
@@ -90,7 +90,7 @@ def as_policy(side: SideText, written: set[str]) -> SideText:
     return side.saying(POLICY, fresh.text, *notes)
 
 
-def _lists(lists: Lists) -> Document:
+def _lists(lists: Selection) -> Document:
     predicates = [{"name": name} for name in lists.predicates]
     priorities = [{"name": name, "weight": weight} for name, weight in lists.priorities.items()]
     return {PREDICATES: predicates, PRIORITIES: priorities}

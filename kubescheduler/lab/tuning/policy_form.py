@@ -29,7 +29,7 @@ INT64, INT32 = 2**63 - 1, 2**31 - 1
 
 
 @attrs.frozen
-class Lists:
+class Selection:
     """What is selected."""
 
     predicates: tuple[str, ...]
@@ -52,7 +52,7 @@ def policy_form(side: SideText) -> Form:
     return Form(tuple(rules), tuple(checks), arguments=tuple(entry_arguments(side)))
 
 
-def selected(side: SideText) -> Lists:
+def selected(side: SideText) -> Selection:
     """What a provider or a Policy selects, as entries of a Policy. Raises ConfigError with every problem."""
     spec = side.spec
     if spec.record.framework is not None:
@@ -61,14 +61,14 @@ def selected(side: SideText) -> Lists:
     default = known.provider(spec.provider or DEFAULT_PROVIDER)
     weights = {name: known.priorities[name].weight for name in sorted(default.priorities)}
     if spec.policy is None:
-        return Lists(tuple(_in_order(default.predicates, known.ordering)), weights)
+        return Selection(tuple(_in_order(default.predicates, known.ordering)), weights)
     policy = policy_of_document(spec, spec.policy)
     absent = rules.absent_means_default
     predicates = tuple(entry.name for entry in policy.predicates or ())
     priorities = {entry.name: entry.weight for entry in policy.priorities or ()}
     if policy.predicates is None and absent:
         predicates = tuple(_in_order(default.predicates, known.ordering))
-    return Lists(predicates, weights if policy.priorities is None and absent else priorities)
+    return Selection(predicates, weights if policy.priorities is None and absent else priorities)
 
 
 def _in_order(names: Any, ordering: list[str]) -> list[str]:
@@ -123,7 +123,7 @@ def _newest() -> Registry:
 # --- Policies of a release with plugins ----------------------------------------------------------
 
 
-def _selected_of_plugins(side: SideText) -> Lists:
+def _selected_of_plugins(side: SideText) -> Selection:
     spec = side.spec
     rules = spec.record.framework_rules.policy_rules
     spec.component_config(no_notice)
@@ -132,7 +132,7 @@ def _selected_of_plugins(side: SideText) -> Lists:
     entries = _entries(document, "priorities")
     predicates = _entries(document, "predicates")
     priorities = {each.get("name", ""): each.get("weight", 0) for each in entries or ()}
-    return Lists(
+    return Selection(
         defaults.predicates if predicates is None else tuple(each.get("name", "") for each in predicates),
         defaults.priorities if entries is None else priorities,
     )

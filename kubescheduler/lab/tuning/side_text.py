@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 
 import attrs
 
-from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 
-PROVIDER, POLICY, CONFIG = "provider", "policy", "config"
-KINDS = (PROVIDER, POLICY, CONFIG)
+Kind = Literal["provider", "policy", "config"]
 """What a text may be: the name of an algorithm provider, a Policy, a KubeSchedulerConfiguration."""
+
+PROVIDER: Final = "provider"
+POLICY: Final = "policy"
+CONFIG: Final = "config"
 
 
 @attrs.frozen
@@ -21,8 +23,8 @@ class SideText:
 
     flags: EngineSpec
     """What is said besides: release, feature gates, plugins; its own provider and documents do not count."""
-    kind: str = PROVIDER
-    """One of KINDS."""
+    kind: Kind = PROVIDER
+    """What the text is."""
     text: str = ""
     """The provider's name, or the document; empty: the release's default."""
     notes: tuple[str, ...] = ()
@@ -35,12 +37,10 @@ class SideText:
 
     @property
     def spec(self) -> EngineSpec:
-        """The description of the scheduler. Raises ConfigError for text that cannot be read, or of an unknown kind."""
+        """The description of the scheduler. Raises ConfigError for text that cannot be read."""
         given: dict[str, Any] = dict.fromkeys(
             ("provider", "policy", "component", "policy_file", "policy_configmap", "config_file")
         )
-        if self.kind not in KINDS:
-            raise ConfigError(f"kind: expected one of {', '.join(KINDS)}, found {self.kind}")
         if self.kind == PROVIDER:
             given["provider"] = self.text.strip() or None
         elif self.text.strip():
@@ -52,6 +52,6 @@ class SideText:
         self.spec.engine(no_notice)
         return self
 
-    def saying(self, kind: str, text: str, *notes: str) -> SideText:
+    def saying(self, kind: Kind, text: str, *notes: str) -> SideText:
         """The same scheduler, described by another text."""
         return attrs.evolve(self, kind=kind, text=text, notes=notes)

@@ -8,11 +8,18 @@ from typing import Any
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.lab.tuning.form_rows import Form
-from kubescheduler.lab.tuning.policy_changes import argued_policy, toggled_policy, weighed_policy
+from kubescheduler.lab.tuning.policy_changes import argued_policy, as_policy, toggled_policy, weighed_policy
 from kubescheduler.lab.tuning.policy_form import ELSEWHERE, policy_form
-from kubescheduler.lab.tuning.profile_changes import REFUSING, SCORING, argued_plugin, toggled_plugin, weighed_profile
+from kubescheduler.lab.tuning.profile_changes import (
+    REFUSING,
+    SCORING,
+    argued_plugin,
+    as_config,
+    toggled_plugin,
+    weighed_profile,
+)
 from kubescheduler.lab.tuning.profile_form import profile_form
-from kubescheduler.lab.tuning.side_text import CONFIG, POLICY, SideText
+from kubescheduler.lab.tuning.side_text import CONFIG, POLICY, PROVIDER, SideText
 
 
 def form_of(side: SideText, scheduler: str = "") -> Form:
@@ -26,6 +33,16 @@ def form_of(side: SideText, scheduler: str = "") -> Form:
 def has_policy_form(side: SideText) -> bool:
     """Whether it is predicates and priorities that are chosen, and not plugins."""
     return side.flags.record.framework is None or side.kind == POLICY
+
+
+def written_out(side: SideText) -> SideText:
+    """A provider as the Policy or the configuration that says the same; itself where it is one already.
+
+    Raises ConfigError with every problem.
+    """
+    if side.text.strip() and side.kind != PROVIDER:
+        return side
+    return as_policy(side, set()) if has_policy_form(side) else as_config(side)
 
 
 def weighed(side: SideText, weights: Mapping[str, int], scheduler: str = "") -> SideText:

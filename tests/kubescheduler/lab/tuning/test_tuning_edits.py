@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import kubescheduler as ks
@@ -31,7 +33,7 @@ def decided(side: SideText) -> Decision:
     """A pod that two nodes fit."""
     spec = side.spec
     cluster = ks.Cluster(release=side.release).node("a", cpu=4).node("b", cpu=2)
-    given = {"policy": spec.policy, "config": spec.component, "provider": spec.provider}
+    given: dict[str, Any] = {"policy": spec.policy, "config": spec.component, "provider": spec.provider}
     return ks.Scheduler(cluster, **given).decide(ks.pod("web", cpu=1))
 
 

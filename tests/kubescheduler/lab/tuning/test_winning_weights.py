@@ -42,7 +42,11 @@ def scored_worlds(draw: st.DrawFn) -> tuple[list[Manifest], Manifest]:
 def decided(side: SideText, nodes: list[Manifest], pod: Manifest) -> Decision:
     """The pod's decision by a fresh engine, with every score."""
     cluster = ks.Cluster(*nodes, release=side.release)
-    document = {"policy": side.spec.policy, "config": side.spec.component, "provider": side.spec.provider}
+    document: dict[str, Any] = {
+        "policy": side.spec.policy,
+        "config": side.spec.component,
+        "provider": side.spec.provider,
+    }
     return ks.Scheduler(cluster, **document).decide(pod, thorough=True)
 
 

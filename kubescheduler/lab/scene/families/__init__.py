@@ -1,0 +1,1 @@
+"""Families of verbs beyond looking and editing: tuning, hints, sides, time, code, exercises, sharing."""
