@@ -54,7 +54,8 @@ function problemsOf(fault) {
 
 // The answer to a question, asked anew when it or the scene changed: {answer, problems, loading}.
 // While a newer answer is awaited the older stays, with loading true.
-export function useAnswer(verb, params = {}, { slot = verb, when = true } = {}) {
+// later: milliseconds to wait first, for what is beside what the person looks at.
+export function useAnswer(verb, params = {}, { slot = verb, when = true, later = 0 } = {}) {
   const [known, learn] = useState({ answer: null, problems: null, loading: true });
   const key = JSON.stringify(params);
   const shown = version.value;
@@ -63,10 +64,14 @@ export function useAnswer(verb, params = {}, { slot = verb, when = true } = {}) 
   useEffect(() => {
     if (!when) return;
     learn((before) => ({ ...before, loading: true }));
-    ask(verb, params, { slot }).then(
-      (answer) => answer !== undefined && alive.current && learn({ answer, problems: null, loading: false }),
-      (fault) => alive.current && learn({ answer: null, problems: problemsOf(fault), loading: false }),
-    );
+    const begin = () =>
+      ask(verb, params, { slot }).then(
+        (answer) => answer !== undefined && alive.current && learn({ answer, problems: null, loading: false }),
+        (fault) => alive.current && learn({ answer: null, problems: problemsOf(fault), loading: false }),
+      );
+    if (!later || !known.answer) return void begin();
+    const timer = setTimeout(begin, later);
+    return () => clearTimeout(timer);
   }, [verb, key, shown, when, slot]);
   return known;
 }
@@ -109,6 +114,21 @@ export function undo() {
 
 export function redo() {
   return change("redo", {}, { undo: false });
+}
+
+// A change that a newer one of the same slot overtakes: what a slider does while it is dragged. join: changes in a
+// row with the same text are one step back. Gives the answer, undefined when overtaken, null after a fault.
+export async function editInSlot(wanted, { slot, join }) {
+  try {
+    const answer = await ask("edit", { edit: wanted, join }, { slot });
+    if (answer === undefined) return undefined;
+    take(answer.state);
+    announce(answer.text);
+    return answer;
+  } catch (fault) {
+    toast(problemsOf(fault).join("\n"), { kind: "fault" });
+    return null;
+  }
 }
 
 // The same without a note: gives the answer or throws the Fault, for forms that show problems themselves.

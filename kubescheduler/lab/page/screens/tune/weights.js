@@ -1,0 +1,130 @@
+// A slider and a number for each weight, with the exact weights at which another node wins.
+
+import { editInSlot, live } from "../../api.js";
+import { side } from "../../store.js";
+import { html, useEffect, useId, useRef, useState } from "../../ui.js";
+
+const LEAST_RANGE = 10;
+
+// The end of the slider: round, beyond the weight and what changes the winner; it never shrinks under the hand.
+function reach(rule, thresholds) {
+  const beyond = thresholds.map((each) => each.from).filter((each) => each !== null && each <= 1000);
+  const wanted = Math.max(LEAST_RANGE, 2 * (rule.weight ?? 1), ...beyond.map((each) => each + 2));
+  const step = 10 ** Math.floor(Math.log10(wanted));
+  return Math.min(rule.max ?? Infinity, Math.ceil(wanted / step) * step);
+}
+
+// The weight that reaches a threshold with the smallest step from the present one.
+function nearest(threshold, weight) {
+  if (threshold.from !== null && weight < threshold.from) return threshold.from;
+  if (threshold.to !== null && weight > threshold.to) return threshold.to;
+  return weight;
+}
+
+function Ticks({ thresholds, min, max }) {
+  const places = [...new Set(thresholds.map((each) => each.from).filter((each) => each > min && each <= max))];
+  const span = max - min || 1;
+  return html`<svg class="ticks" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false">
+    ${places.map((at) => {
+      const x = (100 * (at - min)) / span;
+      return html`<line x1=${x} x2=${x} y1="0" y2="6" vector-effect="non-scaling-stroke" />`;
+    })}
+  </svg>`;
+}
+
+function Thresholds({ rule, thresholds, choose }) {
+  const told = thresholds.filter((each) => each.from !== null || each.to !== null);
+  if (!told.length) return null;
+  return html`<ul class="thresholds">
+    ${told.map((each) => {
+      const to = nearest(each, rule.weight);
+      return html`<li key=${each.node}>
+        ${to === rule.weight
+          ? html`<span class="here"><span class="sign" aria-hidden="true">✓</span> ${each.text}</span>`
+          : html`<button type="button" class="plain" disabled=${!live()} onClick=${() => choose(to)} title=${`Set the weight to ${to}`}>
+              ${each.text}
+            </button>`}
+      </li>`;
+    })}
+  </ul>`;
+}
+
+function Weight({ rule, thresholds, hold }) {
+  const [value, setValue] = useState(rule.weight);
+  const dragged = useRef(false);
+  const range = useRef(0);
+  const id = useId();
+  const max = (range.current = dragged.current ? Math.max(range.current, rule.weight ?? 1) : reach(rule, thresholds));
+  useEffect(() => {
+    if (!dragged.current) setValue(rule.weight);
+  }, [rule.weight]);
+  const set = (next) => {
+    const weight = Math.round(next);
+    if (!Number.isFinite(weight)) return;
+    setValue(weight);
+    if (weight < (rule.min ?? 1) || weight === rule.weight) return;
+    const wanted = { do: "weights", side: side.value.id, weights: { [rule.id]: weight } };
+    editInSlot(wanted, { slot: "weights", join: `weight ${side.value.id} ${rule.id}` });
+  };
+  const take = () => {
+    hold();
+    dragged.current = true;
+  };
+  const let_go = () => (dragged.current = false);
+  const disabled = !live() || Boolean(rule.fixed) || rule.weight === null;
+  const own = { min: rule.min ?? 1, disabled, value, onFocus: take, onBlur: let_go };
+  return html`<li class="weight" data-off=${rule.on ? null : ""}>
+    <label for=${id} title=${rule.text}>${rule.title}</label>
+    <span class="slide">
+      <input
+        type="range"
+        id=${id}
+        ...${own}
+        max=${max}
+        step="1"
+        onPointerDown=${take}
+        onPointerUp=${let_go}
+        onInput=${(event) => set(event.target.valueAsNumber)}
+      />
+      <${Ticks} thresholds=${thresholds} min=${rule.min ?? 1} max=${max} />
+    </span>
+    <input
+      type="number"
+      class="number"
+      aria-label=${`Weight of ${rule.title}`}
+      ...${own}
+      max=${rule.max}
+      onInput=${(event) => set(event.target.valueAsNumber)}
+    />
+    <${WeightToggle} rule=${rule} hold=${hold} />
+    <${Thresholds} rule=${rule} thresholds=${thresholds} choose=${(to) => (hold(), set(to))} />
+  </li>`;
+}
+
+function WeightToggle({ rule, hold }) {
+  const toggle = (event) => {
+    hold();
+    const point = rule.points?.length ? "score" : undefined;
+    editInSlot({ do: "toggle", side: side.value.id, rule: rule.id, point, on: event.target.checked }, { slot: "toggle" });
+  };
+  return html`<input
+    type="checkbox"
+    aria-label=${`${rule.title} scores`}
+    title=${rule.fixed || (rule.on ? "Scores; clear it to leave it out" : "Does not score")}
+    checked=${rule.on}
+    disabled=${!live() || Boolean(rule.fixed)}
+    onChange=${toggle}
+  />`;
+}
+
+// thresholds: of all rules, as the verb gives them. hold(): a control is taken; the ranking shown now becomes the old one.
+export function Weights({ rules, thresholds, hold }) {
+  if (!rules.length) return html`<p class="quiet">Nothing scores: the first node that fits is taken.</p>`;
+  const of = (rule) => thresholds.filter((each) => each.rule === (rule.plugin ?? rule.id));
+  return html`<fieldset class="weights">
+    <legend><h2>Weights</h2></legend>
+    <ul>
+      ${rules.map((rule) => html`<${Weight} key=${rule.id} rule=${rule} thresholds=${of(rule)} hold=${hold} />`)}
+    </ul>
+  </fieldset>`;
+}
