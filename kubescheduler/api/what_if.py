@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
 from clusterstate.errors import DecodeError
-from clusterstate.objects import Pod
+from clusterstate.objects import Node, Pod
 from kubescheduler.api import node_edits
 from kubescheduler.api.cluster_entries import Entry, Key, key_of
 from kubescheduler.api.manifest_builders import Amount
@@ -19,6 +20,11 @@ STAYS_ON_NODE = ("DaemonSet", "Node")
 
 class WhatIf(ABC):
     """The what-if methods of a cluster. Each raises DecodeError for a name that the cluster does not have."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> list[Node]:
+        """The nodes, in order."""
 
     @property
     @abstractmethod
@@ -119,14 +125,16 @@ class WhatIf(ABC):
         return self._nodes([name], node_edits.resized({**amounts, **more}))
 
     def cloned(self, name: str, count: int = 1) -> Self:
-        """With copies of a node, empty and called ``name-1``, ``name-2`` and so on.
+        """With copies of a node, empty and called ``name-1``, ``name-2`` and so on, but for taken names.
 
         >>> from kubescheduler import Cluster
-        >>> [node.name for node in Cluster().node("a", cpu=64).cloned("a", 2).nodes]
-        ['a', 'a-1', 'a-2']
+        >>> [node.name for node in Cluster().node("a", cpu=64).cloned("a", 2).cloned("a").nodes]
+        ['a', 'a-1', 'a-2', 'a-3']
         """
         manifest = self._known("Node", name).manifest()
-        return self.add([node_edits.renamed(f"{name}-{number}")(manifest) for number in range(1, count + 1)])
+        taken = {node.name for node in self.nodes}
+        free = (fresh for number in itertools.count(1) if (fresh := f"{name}-{number}") not in taken)
+        return self.add([node_edits.renamed(fresh)(manifest) for fresh in itertools.islice(free, count)])
 
     # --- pods --------------------------------------------------------------------------------
 
@@ -155,8 +163,19 @@ class WhatIf(ABC):
         >>> Cluster().node("a").pod("web-1").bound("web-1", "a").pods[0].node_name
         'a'
         """
-        self._known("Node", node)
-        return self._changed({self._known("Pod", name).key: node_edits.bound(node)})
+        return self.with_hosts({name: node})
+
+    def with_hosts(self, hosts: Mapping[str, str]) -> Self:
+        """With pods that run on nodes: pod → node.
+
+        >>> from kubescheduler import Cluster
+        >>> cluster = Cluster().node("a").pod("web-1").pod("web-2").with_hosts({"web-1": "a", "web-2": "a"})
+        >>> [pod.node_name for pod in cluster.pods]
+        ['a', 'a']
+        """
+        for node in set(hosts.values()):
+            self._known("Node", node)
+        return self._changed({self._known("Pod", name).key: node_edits.bound(node) for name, node in hosts.items()})
 
     def scaled(self, name: str, replicas: int) -> Self:
         """With so many pods like one: further ones are pending copies, and those there are too many of are gone.
@@ -185,6 +204,27 @@ class WhatIf(ABC):
             number += 1
         return self.add(fresh)
 
+    # --- anything ----------------------------------------------------------------------------
+
+    def with_manifest(self, kind: str, name: str, manifest: Manifest) -> Self:
+        """With another manifest for an object: its kind, and ``namespace/name`` or the name, stay.
+
+        >>> from kubescheduler import Cluster, node
+        >>> Cluster().node("a").with_manifest("Node", "a", node("a", cpu=8)).nodes[0].allocatable["cpu"]
+        8000
+        """
+        key = self._known(kind, name).key
+        where = manifest.get("spec")
+        if kind == "Pod" and isinstance(where, Mapping) and where.get("nodeName"):
+            self._known("Node", str(where["nodeName"]))
+        out = self._changed({key: lambda _: {**manifest, "kind": kind}})
+        try:
+            out._known(*key)
+        except DecodeError as error:
+            text = f"{kind} {key[1]}: metadata: name and namespace cannot be changed; add another and remove this one"
+            raise DecodeError(text) from error
+        return out
+
     # --- inside ------------------------------------------------------------------------------
 
     def _nodes(self, names: Any, edit: Edit) -> Self:
@@ -193,7 +233,7 @@ class WhatIf(ABC):
     def _pods_off(self, names: Any) -> dict[Key, Edit | None]:
         """What becomes of the pods of nodes that go."""
         there = [pod for pod in self.pods if pod.node_name in set(names)]
-        return {key_of(pod): None if _stays(pod) else node_edits.unbound for pod in there}
+        return {key_of(pod): None if stays_on_node(pod) else node_edits.unbound for pod in there}
 
     def _replicas(self, name: str) -> list[Pod]:
         full = name if "/" in name else f"default/{name}"
@@ -212,5 +252,6 @@ class WhatIf(ABC):
         return [found]
 
 
-def _stays(pod: Pod) -> bool:
+def stays_on_node(pod: Pod) -> bool:
+    """Whether the pod belongs to its node, as those of a DaemonSet do, and is not made anew elsewhere."""
     return any(owner.controller and owner.kind in STAYS_ON_NODE for owner in pod.metadata.owner_references)

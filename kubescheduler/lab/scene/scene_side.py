@@ -79,12 +79,17 @@ class Side:
         return attrs.evolve(self, spec=spec, text=text)
 
 
+def default_name(release: str) -> str:
+    """What a side is called that nobody has named."""
+    return f"release {release}"
+
+
 def side_of(spec: EngineSpec, letter: str = SIDE_IDS[0], name: str = "", **ties: Any) -> Side:
     """A side by what the command line or Python says of a scheduler; its files are read now, and not again.
 
     ties: ``tie_break`` and ``seed``. Raises ConfigError for a file that cannot be read.
     """
-    side = Side(letter, name or f"release {spec.release}", _without_files(spec), **ties)
+    side = Side(letter, name or default_name(spec.release), _without_files(spec), **ties)
     for kind, document, path in _documents(spec):
         text = document_text(document) if path is None else _yaml_or_json(read_text(path), path)
         side = side.with_document(kind, text)

@@ -9,7 +9,7 @@ import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
-from kubescheduler.lab.scene.verbs import VERBS
+from kubescheduler.lab.scene.verbs import VERBS, VIEWING
 
 PARAMETERS = {"tuneText": {"text": ""}}
 """Verb → what it cannot do without."""
@@ -29,7 +29,7 @@ def opened(release: str) -> Scene:
 
 
 @pytest.mark.parametrize("release", ks.RELEASES)
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", VIEWING)
 def test_every_verb_answers_data_that_json_can_hold(verb: str, release: str) -> None:
     """Also in the releases that write manifests otherwise."""
     answer = VERBS[verb](opened(release), PARAMETERS.get(verb, {}))

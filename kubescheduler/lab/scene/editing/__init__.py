@@ -1,0 +1,1 @@
+"""Edits of a scene: each makes another state, or is refused and changes nothing."""

@@ -1,0 +1,151 @@
+"""Edits: what each changes, and that one which is refused changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kubescheduler as ks
+from clusterstate.errors import InputError
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.verbs import EDITS, VERBS
+
+
+def opened(release: str = "1.36") -> Scene:
+    """Two nodes, a pod on each and one that waits; on ``b`` also a pod of a DaemonSet."""
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "1", "controller": True}
+    agent = ks.pod("agent-b", node="b")
+    agent["metadata"]["ownerReferences"] = [owner]
+    cluster = (
+        ks.Cluster(release=release)
+        .node("a", cpu=4)
+        .node("b", cpu=8, taints=["old:NoSchedule"])
+        .pod("web-1", node="a", cpu=3)
+        .pod("web-2", node="b", cpu=1)
+        .add(agent)
+        .pod("next", cpu=1)
+    )
+    return Scene.opened(cluster, sides=[EngineSpec(release)])
+
+
+def edit(scene: Scene, **asked: Any) -> Any:
+    """Makes one edit."""
+    return VERBS["edit"](scene, {"edit": asked})
+
+
+def places(scene: Scene) -> dict[str, str]:
+    """Pod → node."""
+    return {pod.metadata.name: pod.node_name for pod in scene.state.cluster.pods}
+
+
+BEFORE = {"web-1": "a", "web-2": "b", "agent-b": "b", "next": ""}
+
+PLACES: list[tuple[dict[str, Any], dict[str, str], str]] = [
+    ({"do": "bind", "pod": "default/next", "node": "a"}, {**BEFORE, "next": "a"}, "Put pod default/next on node a"),
+    ({"do": "unbind", "pod": "default/web-1"}, {**BEFORE, "web-1": ""}, "Took pod default/web-1 off its node"),
+    ({"do": "kill", "node": "b"}, {"web-1": "a", "web-2": "", "next": ""}, "Killed node b"),
+    ({"do": "removeNode", "node": "b"}, {"web-1": "a", "next": ""}, "Removed node b with its 2 pods"),
+    ({"do": "drain", "node": "b"}, {**BEFORE, "web-2": ""}, "Drained node b"),
+    ({"do": "removePod", "pod": "next"}, {"web-1": "a", "web-2": "b", "agent-b": "b"}, "Removed pod default/next"),
+    ({"do": "scale", "pod": "next", "replicas": 2}, {**BEFORE, "next-1": ""}, "Scaled next to 2 pods"),
+    ({"do": "addPod", "name": "x", "count": 2}, {**BEFORE, "x-1": "", "x-2": ""}, "Added 2 pods: x"),
+    ({"do": "schedule"}, {**BEFORE, "next": "a"}, "Scheduled 1 pod: default/next on a"),
+    ({"do": "schedule", "pod": "default/next"}, {**BEFORE, "next": "a"}, "Scheduled 1 pod: default/next on a"),
+]
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize(
+    ("asked", "expected", "text"),
+    PLACES,
+    ids=lambda value: str(value.get("do", ""))[:10] if isinstance(value, dict) else "",
+)
+def test_an_edit_moves_pods(asked: dict[str, Any], expected: dict[str, str], text: str, release: str) -> None:
+    """Undo takes it back, redo makes it again."""
+    scene = opened(release)
+    answer = edit(scene, **asked)
+    assert (places(scene), answer["text"], answer["state"]["undoText"]) == (expected, text, text)
+    VERBS["undo"](scene, {})
+    assert places(scene) == BEFORE
+    assert VERBS["redo"](scene, {})["text"] == text
+    assert places(scene) == expected
+
+
+NODES: list[tuple[dict[str, Any], str, Any]] = [
+    ({"do": "cordon", "node": "a"}, "a", {"cordoned": True}),
+    ({"do": "taint", "node": "a", "taint": "k=v:NoExecute"}, "a", {"taints": ["k=v:NoExecute"]}),
+    ({"do": "untaint", "node": "b", "key": "old"}, "b", {"taints": []}),
+    ({"do": "clone", "node": "b", "count": 2}, "b-2", {"taints": ["old:NoSchedule"], "podsTotal": 0}),
+    ({"do": "addNode", "name": "c", "zone": "east", "taints": ["x:NoSchedule"]}, "c", {"zone": "east"}),
+    (
+        {"do": "label", "node": "a", "key": "disk", "value": "ssd"},
+        "a",
+        {"labels": {"kubernetes.io/hostname": "a", "disk": "ssd"}},
+    ),
+]
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize(("asked", "node", "expected"), NODES, ids=[asked["do"] for asked, _, _ in NODES])
+def test_an_edit_changes_a_node(asked: dict[str, Any], node: str, expected: dict[str, Any], release: str) -> None:
+    """As the verb cluster shows it."""
+    scene = opened(release)
+    edit(scene, **asked)
+    shown = {entry["name"]: entry for entry in VERBS["cluster"](scene, {"side": "a"})["nodes"]}
+    assert {key: shown[node][key] for key in expected} == expected
+
+
+def test_a_node_is_resized() -> None:
+    """One resource stays as it was where only another is given."""
+    scene = opened()
+    edit(scene, do="resize", node="a", resources={"cpu": "16"})
+    sizes = {one["name"]: one["text"]["allocatable"] for one in VERBS["cluster"](scene, {})["nodes"][0]["resources"]}
+    assert sizes == {"cpu": "16", "memory": "8Gi", "pods": "110"}
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"do": "tain", "node": "a"}, "edit.do: there is no edit 'tain'; did you mean taint?"),
+    ({"do": "kill", "node": "z"}, "there is no node z in the cluster"),
+    ({"do": "kill"}, "Object missing required field `node`"),
+    ({"do": "kill", "node": "a", "force": True}, "Object contains unknown field `force`"),
+    ({"do": "untaint", "node": "a", "key": "old"}, "Node a: there is no taint old; it has none"),
+    ({"do": "taint", "node": "a", "taint": "k=v"}, "k=v"),
+    ({"do": "addNode", "name": "a"}, "Node a: metadata.name: already in the cluster"),
+    ({"do": "addPod", "name": "web-1"}, "Pod default/web-1: metadata.name: already in the cluster"),
+    ({"do": "addPod", "name": "x", "count": 0}, "count: expected 1 to 5000, found 0"),
+    ({"do": "addYaml", "text": " "}, "text: it is empty"),
+    ({"do": "addYaml", "text": "kind: Pod\nmetadata: {name: x}\nspec: {nodeNme: a}"}, "nodeNme"),
+    (
+        {"do": "editYaml", "kind": "Node", "key": "a", "text": "metadata: {name: z}"},
+        "name and namespace cannot be changed",
+    ),
+    ({"do": "schedule", "pod": "web-1"}, "pod: default/web-1 runs on a; take it off its node first"),
+    ({"do": "weights", "side": "a", "weights": {"NodeResourceFit": 2}}, "did you mean NodeResourcesFit?"),
+    ({"do": "weights", "side": "a", "weights": {"NodeResourcesFit": -2}}, "the weight has to be 1 or more, found -2"),
+    ({"do": "toggle", "side": "a", "rule": "TaintTolerations", "on": False}, "did you mean TaintToleration?"),
+    ({"do": "configure", "side": "a", "kind": "policy", "text": "{}"}, "--policy-config-file"),
+    ({"do": "release", "side": "a", "release": "1.17"}, "1.17"),
+    ({"do": "removeSide", "side": "a"}, "sides: it is the only one"),
+    ({"do": "migrateSide", "from": "a", "to": "1.16"}, "has no provider to migrate"),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"), REFUSED, ids=[f"{asked['do']}-{at}" for at, (asked, _) in enumerate(REFUSED)]
+)
+def test_an_edit_that_is_refused_changes_nothing(asked: dict[str, Any], text: str) -> None:
+    """It says what is wrong."""
+    scene = opened()
+    before = (scene.state, scene.version)
+    with pytest.raises(InputError) as raised:
+        edit(scene, **asked)
+    assert text in str(raised.value)
+    assert before == (scene.state, scene.version)
+
+
+def test_every_edit_is_tried() -> None:
+    """One that is added is added to the tables too."""
+    tried = {asked["do"] for asked, _, _ in (*PLACES, *NODES)} | {asked["do"] for asked, _ in REFUSED}
+    assert EDITS.keys() - tried <= {"uncordon", "ask", "resize", "args", "addSide", "nameSide", "askExtenders"}
