@@ -72,8 +72,9 @@ def check_standard_input(*files: Sequence[object]) -> None:
         raise click.UsageError("standard input can be read once: give - once")
 
 
-def cluster_options(command: Callable[..., int], name: str = "cluster") -> Callable[..., int]:
-    """Gives a command the argument ``name``: where its cluster is, a ServerCluster or names of files."""
+def cluster_options(command: Callable[..., int], name: str = "cluster", *, required: bool = True) -> Callable[..., int]:
+    """Gives a command the argument ``name``: where its cluster is, a ServerCluster or names of files; none if that may
+    be left out."""
 
     @functools.wraps(command)
     def called(*, kubeconfig: str | None, context: str | None, **given: Any) -> int:
@@ -81,7 +82,7 @@ def cluster_options(command: Callable[..., int], name: str = "cluster") -> Calla
         return command(**given)
 
     decorated: Callable[..., int] = called
-    argument = click.argument(name, cls=ClusterArgument, nargs=-1, required=True, type=FILE)
+    argument = click.argument(name, cls=ClusterArgument, nargs=-1, required=required, type=FILE)
     for option in (CONTEXT, KUBECONFIG, argument):
         decorated = option(decorated)
     return decorated

@@ -1,31 +1,68 @@
-"""``kubescheduler lab``: exercises that check themselves."""
+"""``kubescheduler lab``: a page that shows what a scheduler does, and exercises that check themselves."""
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.common_options import OneOf
+from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.common_options import OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, engine_options
+from kubescheduler.cli.lab.lab_group import OpeningGroup
+from kubescheduler.cli.lab.lab_page_options import FOLDER, page_options
 from kubescheduler.cli.terminal.empty_values import CheckedCommand
 
 if TYPE_CHECKING:
+    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.terminal.screen import Screen
     from kubescheduler.lab.exercises.checking import CheckedExercise
 
-FOLDER = click.Path(file_okay=False)
+EXTRA = "the lab's page needs the extra 'lab': pip install 'kubescheduler[lab]'"
 
 
-@click.group(short_help="Exercises that check themselves.")
-def lab() -> None:
-    """Exercises in scheduling that check themselves.
+@click.group(
+    cls=OpeningGroup,
+    short_help="See a scheduler think, in the browser; exercises.",
+    epilog="Exit status: 0 ended by a signal, 2 an error: wrong input or usage, or the port is in use.",
+)
+@functools.partial(cluster_options, required=False)
+@pod_files_option("pod", "--pod", "Pods that wait in it: manifests, or controllers with a pod template.")
+@engine_options
+@page_options
+def lab(
+    cluster: tuple[ClusterPlace, ...],
+    pod: tuple[str, ...],
+    engine: EngineOptions,
+    exercise: str | None,
+    listen: str | None,
+    token: str | None,
+    browser: bool | None,
+) -> int:
+    """Open a page with CLUSTER: where pods go and why, what would change it, and exercises.
+
+    CLUSTER is as for schedule; without one it is a small cluster that comes with the package. The page changes its own
+    copy: neither files nor a live cluster are written to.
+
+    The words list, start and check right after lab are its sub-commands; a file of such a name is ./list.
 
     \b
     Examples:
+      kubescheduler lab
+      kubescheduler lab cluster.yaml --pod web.yaml --release 1.36
+      kubescheduler lab cluster.yaml --policy-config-file policy.json
+      kubescheduler lab --kubeconfig ~/.kube/config
+      kubescheduler lab --exercise my-taints
       kubescheduler lab list
-      kubescheduler lab start taints my-taints
-      kubescheduler lab check my-taints
     """
+    import importlib.util
+
+    if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
+        raise click.UsageError(EXTRA)
+    from kubescheduler.cli.lab.lab_page import PageOptions, serve_page
+
+    return serve_page(cluster, pod, engine, exercise, PageOptions(listen, token, browser))
 
 
 @lab.command("list", cls=CheckedCommand, short_help="The exercises that come with the package.")

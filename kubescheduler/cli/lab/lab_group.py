@@ -1,0 +1,56 @@
+"""A command with sub-commands: the first word says which; any other first word is an argument of the command's own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kubescheduler.cli.terminal.help_groups import GroupedCommand
+
+
+class OpeningGroup(GroupedCommand, click.Group):
+    """Runs a sub-command when the first word is its name, otherwise itself, with all words as arguments and options."""
+
+    def __init__(self, *args: Any, callback: Callable[..., Any], **kwargs: Any) -> None:
+        super().__init__(*args, callback=_alone(callback), **kwargs)
+        self.invoke_without_command, self.no_args_is_help = True, False
+        self.subcommand_metavar = "| COMMAND [ARGS]..."
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; of a sub-command's words none are read here."""
+        ctx.meta[__name__] = bool(args) and args[0] in self.commands
+        if self._passes_on(ctx):
+            return super().parse_args(ctx, args)
+        ctx.allow_interspersed_args = True
+        ctx.allow_extra_args = False
+        return click.Command.parse_args(self, ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """None but --help where a sub-command is asked for."""
+        params = super().get_params(ctx)
+        return [one for one in params if one not in self.params] if self._passes_on(ctx) else params
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """In the order in which they were made."""
+        return list(self.commands)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own options, then the sub-commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def _passes_on(self, ctx: click.Context) -> bool:
+        return bool(ctx.meta.get(__name__))
+
+
+def _alone(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """The command's own work, which click asks for before a sub-command's too."""
+
+    @functools.wraps(callback)
+    def called(**given: Any) -> Any:
+        return None if click.get_current_context().invoked_subcommand else callback(**given)
+
+    return called

@@ -1,0 +1,152 @@
+"""Opening the lab's page: what the command line names becomes scenes, and a server shows them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Sequence
+
+import attrs
+import click
+from click.core import ParameterSource
+
+from clusterstate.errors import InputError
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.cli.cluster_access.cluster_options import check_standard_input
+from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
+from kubescheduler.cli.engine_options import EngineOptions, remark
+from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collected, read_shown
+from kubescheduler.cli.unexpected import unexpected_problem
+from kubescheduler.lab import bundled
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_side import Side, side_of
+from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.lab.scene.verbs import VERBS
+from kubescheduler.lab.server.lab_application import LabApplication, LabParts
+from kubescheduler.lab.server.lab_serving import serve
+from kubescheduler.lab.server.listening import Listening
+from kubescheduler.lab.server.request_guard import AllowedHosts
+from kubescheduler.lab.server.scene_openings import SceneOpenings
+
+SHORTEST_TOKEN = 16
+"""Characters of a token that nobody finds by trying."""
+
+
+@attrs.frozen
+class PageOptions:
+    """Where and how the page is served."""
+
+    listen: str | None
+    """``ADDR:PORT``; None: a free port of the loopback interface."""
+    token: str | None
+    """What the page has to show; None: a new one."""
+    browser: bool | None
+    """Whether a browser is opened; None: where there is a display."""
+
+    def listening(self) -> Listening:
+        """Raises InputError for an address that cannot be read, and for one beyond this machine without a token."""
+        place = Listening() if self.listen is None else Listening.parse(self.listen)
+        if self.token is not None and (len(self.token) < SHORTEST_TOKEN or not _is_plain(self.token)):
+            raise InputError(f"--token: at least {SHORTEST_TOKEN} letters, digits, - or _")
+        if place.anywhere and self.token is None:
+            raise InputError(
+                f"--listen {self.listen}: other machines can reach this address; say what they have to show: --token "
+                f"{secrets.token_hex(SHORTEST_TOKEN)}"
+            )
+        return place
+
+
+def _is_plain(token: str) -> bool:
+    return token.isascii() and all(letter.isalnum() or letter in "-_" for letter in token)
+
+
+def serve_page(
+    cluster: Sequence[ClusterPlace],
+    pod_files: Sequence[str],
+    engine: EngineOptions,
+    exercise: str | None,
+    options: PageOptions,
+) -> int:
+    """Reads what the command line names, and serves it until a signal ends it. Raises InputError with every fault."""
+    check_standard_input(cluster, pod_files)
+    if exercise is not None:
+        raise InputError("--exercise: the page shows no exercises yet; see kubescheduler lab check")
+    problems: list[str] = []
+    place = attempt(problems, options.listening)
+    start = attempt(problems, lambda: start_state(cluster, pod_files, engine))
+    if place is None or start is None or problems:
+        raise InputError(problems)
+    for note in start.notes:
+        remark(note)
+    lab = LabParts(
+        verbs=VERBS,
+        opens=SceneOpenings(lambda: Scene(start), lambda: Scene(bundled_state())),
+        token=options.token or secrets.token_hex(SHORTEST_TOKEN),
+        hosts=AllowedHosts.of(place.names(), anywhere=place.anywhere),
+        unexpected=unexpected_problem,
+    )
+    return _serve(lab, place, browser=options.browser)
+
+
+def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engine: EngineOptions) -> SceneState:
+    """What a tab begins with. Raises InputError with every fault."""
+    if not cluster and _is_default("release"):
+        engine = attrs.evolve(engine, said={**engine.said, "release": bundled.RELEASE})
+    problems: list[str] = []
+    side = attempt(problems, lambda: _side(engine))
+    places = cluster or (str(bundled.CLUSTER),)
+    with nothing_collected():
+        found = attempt(problems, lambda: read_shown(places, engine.release, True, keep_manifests=True))
+    if found is None or side is None or problems:
+        raise InputError(problems)
+    pods = [sys.stdin.read() if name == "-" else name for name in pod_files]
+    title = ", ".join(str(place) for place in cluster) if cluster else bundled.TITLE
+    state = Scene.opened(found, pods=pods, sides=[side], title=title).state
+    return attrs.evolve(state, notes=tuple(dict.fromkeys((*notes_on_cluster(found), *state.notes))))
+
+
+def _side(engine: EngineOptions) -> Side:
+    """What decides. Raises ConfigError where no engine can be made of it."""
+    side = side_of(engine.spec(), tie_break=engine.tie_break, seed=engine.seed)
+    side.spec.engine(remark)
+    return side
+
+
+def bundled_state() -> SceneState:
+    """The cluster that comes with the package."""
+    return Scene.opened(Cluster.read(bundled.CLUSTER, release=bundled.RELEASE), title=bundled.TITLE).state
+
+
+def _is_default(option: str) -> bool:
+    """Whether neither the command line nor a settings file says it."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
+
+
+def _serve(lab: LabParts, place: Listening, *, browser: bool | None) -> int:
+    bound = place.bind()
+    address = f"http://{place.shown_host()}:{bound.getsockname()[1]}/#token={lab.token}"
+
+    def ready() -> None:
+        click.echo(f"The lab is at {address} (Ctrl-C ends it)")
+        sys.stdout.flush()
+        if has_display() if browser is None else browser:
+            _show_in_browser(address)
+
+    serve(LabApplication(lab), bound, ready)
+    return 0
+
+
+def has_display() -> bool:
+    """Whether a browser would be seen: a terminal on a desktop, not one of another machine."""
+    if not sys.stdout.isatty() or os.environ.get("SSH_CONNECTION"):
+        return False
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _show_in_browser(address: str) -> None:
+    """In a thread: some browsers hold up who opens them."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -1,0 +1,194 @@
+"""What the page asks, from the request to the scene's thread and back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from clusterstate.errors import InputError
+from kubescheduler.lab.server.lab_sessions import Session, Sessions, ShownScene
+from kubescheduler.lab.server.page_requests import PageRequest, answer_bytes, read_request
+from kubescheduler.lab.server.server_limits import ServerLimits
+from kubescheduler.lab.server.verb_worker import Busy, Superseded, Work
+from kubescheduler.lab.server.watched_files import stamps
+
+OPEN = "open"
+"""What opens a scene for a tab; no verb, since it has no scene yet."""
+
+CHANGING = frozenset({"edit", "undo", "redo", "exerciseFile", "exerciseCheck", "exerciseHint"})
+"""Verbs that change the scene, and are not stopped because another is asked meanwhile."""
+
+JSON = "application/json"
+GONE = "this tab's scene is no longer here; open it again"
+LONG = "this takes too long, and was stopped"
+CROWDED = "too much is asked at once, or the server ends"
+
+
+class Opens(Protocol):
+    """Makes scenes."""
+
+    def __call__(self, asked: Mapping[str, Any]) -> ShownScene:
+        """The scene that the page asks for. Raises InputError with every problem."""
+        ...
+
+
+class RefusedError(Exception):
+    """A request that is answered with a status and problems."""
+
+    def __init__(self, status: int, *problems: str) -> None:
+        self.status, self.problems = status, problems
+        super().__init__(status, *problems)
+
+
+def problems_answer(status: int, *problems: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that says what is wrong."""
+    return _json(answer_bytes({"problems": problems}), status, headers)
+
+
+def _json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, JSON)
+
+
+@attrs.frozen
+class AskedVerbs:
+    """Answers the page's questions, each in the thread of its scene."""
+
+    verbs: Mapping[str, Callable[[Any, dict[str, Any]], Mapping[str, Any]]]
+    """Name → what answers, of a scene and its parameters."""
+    opens: Opens
+    """Makes the scene of a tab."""
+    sessions: Sessions
+    """The tabs."""
+    limits: ServerLimits
+    """How much is taken on."""
+    unexpected: Callable[[Exception], str]
+    """What is said of a fault in this program."""
+
+    async def answer(self, request: Request) -> Response:
+        """The answer to one question, or what is wrong with it."""
+        verb = request.path_params["verb"]
+        try:
+            if verb != OPEN and verb not in self.verbs:
+                raise RefusedError(404, f"there is no verb {verb[:50]}")
+            asked = await self._read(request, self.limits.opening_body if verb == OPEN else self.limits.body)
+            body = await (self._open(request, asked) if verb == OPEN else self._ask(request, verb, asked))
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except Exception as error:
+            return self._refusal(error)
+        return _json(body)
+
+    def _refusal(self, error: Exception) -> Response:
+        """The status and problems that say why there is no answer."""
+        match error:
+            case RefusedError():
+                status, problems = error.status, error.problems
+            case Superseded():
+                status, problems = 409, ("superseded",)
+            case Busy():
+                status, problems = 503, (CROWDED,)
+            case InputError():
+                status, problems = 400, error.problems
+            case _:
+                status, problems = 500, (self.unexpected(error),)
+        return problems_answer(status, *problems)
+
+    async def look_at_files(self, session: Session) -> None:
+        """Has the scene read again what changed on disk since it was last looked at, and tells the page."""
+        watched: Callable[[], Sequence[Path]] | None = getattr(session.scene, "watched", None)
+        if watched is None:
+            return
+        seen = await asyncio.to_thread(stamps, watched())
+        before, session.seen = session.seen, seen
+        if before is None or before == seen or set(before) != set(seen):
+            return
+        scene: Any = session.scene
+        problems: list[str] = []
+
+        def act() -> bytes:
+            problems.extend(scene.reread())
+            return b""
+
+        try:
+            await self._done(session, Work(act, reads=False))
+        except (Busy, RefusedError):
+            session.seen = before
+            return
+        session.tell({"version": scene.version, "what": "plugin", "problems": problems})
+
+    async def _read(self, request: Request, most: int) -> PageRequest:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            raise RefusedError(415, f"a question is {JSON}")
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > most:
+            raise RefusedError(413, f"a question has at most {most:,} bytes")
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.limits.receiving):
+                async for piece in request.stream():
+                    body += piece
+                    if len(body) > most:
+                        raise RefusedError(413, f"a question has at most {most:,} bytes")
+        except TimeoutError:
+            raise RefusedError(408, "the question did not arrive in time") from None
+        return await asyncio.to_thread(read_request, bytes(body))
+
+    async def _ask(self, request: Request, verb: str, asked: PageRequest) -> bytes:
+        session = self.sessions.find(asked.tab)
+        if session is None:
+            raise RefusedError(404, GONE)
+
+        def act() -> bytes:
+            answer = self.verbs[verb](session.scene, asked.asked)
+            assert session.scene is not None
+            return answer_bytes({**answer, "version": session.scene.version})
+
+        work = Work(act, asked.slot, asked.serial, reads=verb not in CHANGING)
+        return await self._done(session, work, request)
+
+    async def _open(self, request: Request, asked: PageRequest) -> bytes:
+        session = self.sessions.new()
+
+        def act() -> bytes:
+            session.scene = scene = self.opens(asked.asked)
+            shown = self.verbs["state"](scene, {})
+            return answer_bytes({"tab": session.tab, "version": scene.version, "state": shown})
+
+        try:
+            body = await self._done(session, Work(act, reads=True), request)
+        except BaseException:
+            session.worker.close()
+            raise
+        self.sessions.keep(session)
+        return body
+
+    async def _done(self, session: Session, work: Work, request: Request | None = None) -> bytes:
+        """What came of the work. It is withdrawn when the page goes away, and stopped after its time."""
+        session.worker.submit(work)
+        answer: asyncio.Future[Any] = asyncio.wrap_future(work.answer)
+        left: asyncio.Future[Any] = asyncio.ensure_future(_left(request))
+        try:
+            await asyncio.wait({answer, left}, timeout=self.limits.answering, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done() and left.done():
+                session.worker.withdraw(work, Superseded())
+                await asyncio.wait({answer}, timeout=self.limits.answering)
+            if not answer.done():
+                session.worker.withdraw(work, RefusedError(503, LONG), also_begun=True)
+            body: bytes = await answer
+            return body
+        finally:
+            left.cancel()
+
+
+async def _left(request: Request | None) -> None:
+    """Returns when the page has gone away before it was answered; never, where there is no page."""
+    while request is None:
+        await asyncio.sleep(3600)
+    while (await request.receive())["type"] != "http.disconnect":
+        continue

@@ -1,0 +1,40 @@
+"""Server-sent events: what changed without the page having asked for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from kubescheduler.lab.server.lab_sessions import Event, Session
+
+MOST_UNREAD = 100
+"""Events that wait for a reader; a browser that sleeps does not fill the memory."""
+
+RETRY = b"retry: 1000\n\n"
+"""Milliseconds after which a browser connects again."""
+
+
+async def event_stream(session: Session, heartbeat: float) -> AsyncIterator[bytes]:
+    """The events of a session from now on, after a first with its version; a comment after so many silent seconds."""
+    queue: asyncio.Queue[Event | None] = asyncio.Queue(MOST_UNREAD)
+    session.listeners.append(queue)
+    try:
+        yield RETRY
+        yield _written({"version": 0 if session.scene is None else session.scene.version, "what": "hello"})
+        while True:
+            try:
+                event = await asyncio.wait_for(queue.get(), heartbeat)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if event is None:
+                return
+            yield _written(event)
+    finally:
+        session.listeners.remove(queue)
+
+
+def _written(event: Event) -> bytes:
+    return b"data: " + msgspec.json.encode(event) + b"\n\n"

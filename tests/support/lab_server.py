@@ -1,0 +1,131 @@
+"""The lab's server in a thread of this process, and questions to it as bytes on a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from kubescheduler.lab.server.lab_application import LabApplication, LabParts
+from kubescheduler.lab.server.lab_serving import serve_until
+from kubescheduler.lab.server.listening import Listening
+from kubescheduler.lab.server.request_guard import AllowedHosts
+from kubescheduler.lab.server.server_limits import ServerLimits
+
+TOKEN = "a-token-for-tests-only"
+
+
+@attrs.define
+class PlainScene:
+    """What the server needs of a scene, with nothing behind it."""
+
+    version: int = 1
+    stopped: int = 0
+    files: tuple[Path, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def touched(self) -> None:
+        self.stopped += 1
+        self.version += 1
+
+    def watched(self) -> tuple[Path, ...]:
+        return self.files
+
+    def reread(self) -> list[str]:
+        self.version += 1
+        return list(self.problems)
+
+
+@attrs.frozen
+class Answer:
+    """What the server said."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@attrs.frozen
+class LabServer:
+    """A server that answers."""
+
+    port: int
+    application: LabApplication
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
+    ) -> Answer:
+        """One request on a connection of its own; a header None is left out, the others are as the page sends them."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        usual = {"Host": f"127.0.0.1:{self.port}", "X-Lab-Token": TOKEN, "Content-Type": "application/json"}
+        sent = {**usual, **(headers or {})}
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in sent.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            found = connection.getresponse()
+            return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
+        finally:
+            connection.close()
+
+    def ask(self, verb: str, **asked: Any) -> Answer:
+        """A question of the page."""
+        return self.send("POST", f"/api/{verb}", json.dumps(asked).encode())
+
+    def opened(self) -> str:
+        """A new tab."""
+        tab: str = self.ask("open", **{"from": "start"}).json["tab"]
+        return tab
+
+
+Verbs = Mapping[str, Callable[[Any, dict[str, Any]], Mapping[str, Any]]]
+
+
+@contextmanager
+def lab_server(
+    verbs: Verbs, scene: Callable[[], Any] = PlainScene, *, page: Path | None = None, limits: ServerLimits | None = None
+) -> Iterator[LabServer]:
+    """A server of these verbs, with a scene for each tab."""
+    parts = LabParts(
+        verbs={"state": lambda scene, _: {"seen": scene.version}, **verbs},
+        opens=lambda _: scene(),
+        token=TOKEN,
+        hosts=AllowedHosts.of([], anywhere=False),
+        unexpected=lambda _: "a fault",
+        limits=limits or ServerLimits(),
+        **({} if page is None else {"page": page}),
+    )
+    bound, lab = Listening().bind(), LabApplication(parts)
+    port = bound.getsockname()[1]
+    ready = threading.Event()
+    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    async def until_left() -> None:
+        loops.append((asyncio.get_running_loop(), ending := asyncio.Event()))
+        await serve_until(ending, lab, bound, ready.set)
+
+    thread = threading.Thread(target=lambda: asyncio.run(until_left()))
+    thread.start()
+    assert ready.wait(20)
+    try:
+        yield LabServer(port, lab)
+    finally:
+        loop, ending = loops[0]
+        loop.call_soon_threadsafe(ending.set)
+        thread.join(20)
+        assert not thread.is_alive()
