@@ -12,6 +12,7 @@ import attrs
 
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.release_live import live_release
@@ -52,6 +53,12 @@ class Cluster:
 
     def _notify(self) -> None:
         self._changed.set()
+
+    @property
+    def informers(self) -> Informers:
+        """Those of the process, once it has found the server."""
+        assert self.process.parts is not None
+        return self.process.parts.informers
 
     def make(self, path: str, *objects: Document) -> None:
         for obj in objects:

@@ -15,6 +15,7 @@ import attrs
 
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import StatusError
+from tests.support.dependent_processes import dependent
 
 SECONDS = 120.0
 """Until a test gives up."""
@@ -69,7 +70,10 @@ def started(folder: Path, release: str, *flags: str) -> Iterator[RunningProcess]
     """A process that runs until the end of the block at most."""
     log = folder / "stderr.txt"
     command = [sys.executable, "-m", "kubescheduler", "run", "--release", release, "--", *CLOSED[release], *flags]
-    with log.open("wb") as stream, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stream) as process:
+    with (
+        log.open("wb") as stream,
+        subprocess.Popen(dependent(command), stdout=subprocess.DEVNULL, stderr=stream) as process,
+    ):
         try:
             yield RunningProcess(process, log)
         finally:

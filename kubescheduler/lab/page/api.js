@@ -52,11 +52,11 @@ function problemsOf(fault) {
   return fault.problems;
 }
 
-// The answer to a question, asked anew when it or the scene changed: {answer, problems, loading}.
-// While a newer answer is awaited the older stays, with loading true.
+// The answer to a question, asked anew when it or the scene changed: {answer, problems, loading, of}.
+// While a newer answer is awaited the older stays, with loading true; of: the parameters it answers, as JSON.
 // later: milliseconds to wait first, for what is beside what the person looks at.
 export function useAnswer(verb, params = {}, { slot = verb, when = true, later = 0 } = {}) {
-  const [known, learn] = useState({ answer: null, problems: null, loading: true });
+  const [known, learn] = useState({ answer: null, problems: null, loading: true, of: null });
   const key = JSON.stringify(params);
   const shown = version.value;
   const alive = useRef(true);
@@ -66,8 +66,8 @@ export function useAnswer(verb, params = {}, { slot = verb, when = true, later =
     learn((before) => ({ ...before, loading: true }));
     const begin = () =>
       ask(verb, params, { slot }).then(
-        (answer) => answer !== undefined && alive.current && learn({ answer, problems: null, loading: false }),
-        (fault) => alive.current && learn({ answer: null, problems: problemsOf(fault), loading: false }),
+        (answer) => answer !== undefined && alive.current && learn({ answer, problems: null, loading: false, of: key }),
+        (fault) => alive.current && learn({ answer: null, problems: problemsOf(fault), loading: false, of: key }),
       );
     if (!later || !known.answer) return void begin();
     const timer = setTimeout(begin, later);

@@ -1,6 +1,8 @@
 // The frame around every screen: bar, pending pods, the screen, notes, the open dialog.
 
+import { CarriedPod } from "./components/carried_pod.js";
 import { ExercisePlace } from "./components/exercise_place.js";
+import { MenuHost } from "./components/menu.js";
 import { LiveRegion, Toasts } from "./components/notes.js";
 import { Pending } from "./components/pending.js";
 import { Faults, Loading } from "./components/states.js";
@@ -78,6 +80,8 @@ export function Shell() {
         : html`<${Unconnected} />`
     }
     ${Dialog && html`<${Dialog} />`}
+    <${MenuHost} />
+    <${CarriedPod} />
     <${Toasts} />
     <${LiveRegion} />
   `;

@@ -18,6 +18,9 @@ export const sideId = signal("a");
 // The node that a screen dwells on, by name; null for none.
 export const focusedNode = signal(null);
 
+// The node to which the scheduler would bind the pod asked about, as the list of pending pods says; null for none.
+export const wouldGo = signal(null);
+
 // How many requests are under way.
 export const busy = signal(0);
 // What a screen reader hears next: {text, urgent, at}.

@@ -13,6 +13,7 @@ export {
   useId,
   useLayoutEffect,
   useMemo,
+  useReducer,
   useRef,
   useState,
 } from "./vendor/hooks.js";

@@ -11,20 +11,37 @@ from kubescheduler.lab.scene.editing.node_changes import NODE_EDITS
 from kubescheduler.lab.scene.editing.pod_changes import POD_EDITS
 from kubescheduler.lab.scene.editing.scheduled_pods import SCHEDULING_EDITS
 from kubescheduler.lab.scene.editing.side_changes import SIDE_EDITS
+from kubescheduler.lab.scene.families.hint_verbs import HINT_EDITS, HINT_VERBS
+from kubescheduler.lab.scene.families.side_verbs import SIDE_VERBS
 from kubescheduler.lab.scene.families.tune_verbs import TUNE_EDITS, TUNE_VERBS
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.viewing.cluster_view import cluster
 from kubescheduler.lab.scene.viewing.decision_view import decision
+from kubescheduler.lab.scene.viewing.object_view import node, pod
+from kubescheduler.lab.scene.viewing.pending_view import pending
 from kubescheduler.lab.scene.viewing.scene_view import state
+from kubescheduler.lab.scene.viewing.why_view import whatif, why
 
 Verb = Callable[[Scene, Mapping[str, Any]], dict[str, Any]]
 """Answers plain data. Raises SceneFault, or another InputError, with every problem."""
 
-EDITS: Mapping[str, Edit] = {**NODE_EDITS, **POD_EDITS, **SCHEDULING_EDITS, **SIDE_EDITS, **TUNE_EDITS}
+FAMILY_EDITS: Mapping[str, Edit] = {**TUNE_EDITS, **HINT_EDITS}
+EDITS: Mapping[str, Edit] = {**NODE_EDITS, **POD_EDITS, **SCHEDULING_EDITS, **SIDE_EDITS, **FAMILY_EDITS}
 """Everything that the verb ``edit`` can do."""
 
-VIEWING: Mapping[str, Verb] = {"state": state, "cluster": cluster, "decision": decision}
+VIEWING: Mapping[str, Verb] = {
+    "state": state,
+    "cluster": cluster,
+    "decision": decision,
+    "why": why,
+    "whatif": whatif,
+    "pending": pending,
+    "pod": pod,
+    "node": node,
+}
 EDITING: Mapping[str, Verb] = {"edit": partial(edited, EDITS), "undo": undo, "redo": redo}
 
-VERBS: Mapping[str, Verb] = {**VIEWING, **EDITING, **TUNE_VERBS}
+FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS}
+
+VERBS: Mapping[str, Verb] = {**VIEWING, **EDITING, **FAMILIES}
 """All of them."""

@@ -17,10 +17,10 @@ from kubescheduler.engine.spec import no_notice
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.lab.tuning.profile_form import NEEDED, Running, running
-from kubescheduler.lab.tuning.side_text import CONFIG, SideText
+from kubescheduler.lab.tuning.side_text import CONFIG, POLICY, SideText
 from kubescheduler.lab.tuning.text_rewriting import NORMALISED, rewritten
 
-WRITTEN_OUT = "the provider {} is written as the configuration that says the same"
+WRITTEN_OUT = "the {} is written as the configuration that says the same"
 SCORING, REFUSING = (Point.SCORE, Point.PRE_SCORE), (Point.FILTER, Point.PRE_FILTER)
 
 Document = dict[str, Any]
@@ -165,18 +165,23 @@ def argued_plugin(side: SideText, name: str, args: Mapping[str, Any], scheduler:
 
 
 def as_config(side: SideText) -> SideText:
-    """The same as a component configuration. Raises ConfigError with every problem."""
+    """A provider, or a Policy of a release with plugins, as the component configuration that says the same.
+
+    Raises ConfigError with every problem.
+    """
     if side.kind == CONFIG and side.text.strip():
         return side
     spec, form = side.spec, side.spec.record.framework_rules.component
     provider = spec.provider or DEFAULT_PROVIDER
     document: Document = {"apiVersion": form.native, "kind": KIND}
     config = spec.component_config(no_notice)
-    if provider == DEFAULT_PROVIDER:
+    if provider == DEFAULT_PROVIDER and side.kind != POLICY:
         document["profiles"] = [{"schedulerName": profile.scheduler_name} for profile in config.profiles]
     else:
-        document["profiles"] = component_document(config, form)["profiles"]
-    notes = () if side.kind == CONFIG else (WRITTEN_OUT.format(provider),)
+        whole = component_document(config, form)
+        document |= {key: whole[key] for key in ("profiles", "extenders") if key in whole}
+    what = "Policy" if side.kind == POLICY else f"provider {provider}"
+    notes = () if side.kind == CONFIG else (WRITTEN_OUT.format(what),)
     return side.saying(CONFIG, rewritten("", lambda _: document).text, *notes)
 
 

@@ -111,4 +111,7 @@ class RawObjects:
         except (DecodeError, msgspec.DecodeError) as error:
             self._trouble(f"an object of kind {self._kind} cannot be read: {error}")
             return None
+        except Exception as error:  # nobody foresaw it; the other objects are read all the same
+            self._trouble(f"an object of kind {self._kind} cannot be read: {type(error).__name__}: {error}")
+            return None
         return named.key, Stored(named.metadata.resource_version, obj)

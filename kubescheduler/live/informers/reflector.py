@@ -14,6 +14,7 @@ from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.informers.informer_kinds import InformerKind
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.raw_objects import (
+    ObjectList,
     RawObjects,
     parse_event,
     parse_list,
@@ -94,6 +95,8 @@ class Reflector:
                 if is_expired(error):
                     self._whole = self.rules.asks_newest_when_expired
                 self._failed(error)
+            except Exception as error:  # nobody foresaw it; without this kind no decision would be right
+                self.outage.trouble(self.rules.trouble(self.kind.kind, f"{type(error).__name__}: {error}"))
             await self.clock.sleep(pauses.next())
 
     async def _read_and_watch(self, pause: Callable[[], float]) -> None:
@@ -120,8 +123,7 @@ class Reflector:
 
     async def newest_version(self) -> str:
         """The resourceVersion at which the server is now. Raises ApiError."""
-        answer = await self.client.request("GET", self.path, [*self._selector(), ("limit", "1")])
-        return parse_list(answer.body).metadata.resource_version
+        return (await self._page([*self._selector(), ("limit", "1")])).metadata.resource_version
 
     async def reached(self, version: str) -> None:
         """Returns once everything up to a version has been delivered; at once for a version that is no number."""
@@ -143,11 +145,7 @@ class Reflector:
             if not more and version is not None:
                 query.append(("resourceVersion", version))
             try:
-                answer = await self.client.request("GET", self.path, query)
-                self.outage.answered()
-                page = parse_list(answer.body)
-            except msgspec.DecodeError as error:
-                raise ApiError(f"the server's list is not readable: {error}") from None
+                page = await self._page(query)
             except ApiError as error:
                 if not version or not is_expired(error):
                     raise
@@ -159,6 +157,15 @@ class Reflector:
             if not more:
                 break
         self._replace(found, page.metadata.resource_version)
+
+    async def _page(self, query: Query) -> ObjectList:
+        """One page of a list. Raises ApiError, also for what is no list."""
+        answer = await self.client.request("GET", self.path, query)
+        self.outage.answered()
+        try:
+            return parse_list(answer.body)
+        except msgspec.DecodeError as error:
+            raise ApiError(f"the server's list is not readable: {error}") from None
 
     async def _watch_list(self) -> bool:
         """Reads everything as the first events of a watch, and goes on with it.
@@ -187,6 +194,9 @@ class Reflector:
                 return told
             if told or error.code in (0, GONE, 429):
                 raise
+            return False
+        except msgspec.DecodeError as error:
+            self._failed(ApiError(f"the server's events are not readable: {error}"))
             return False
         return told
 

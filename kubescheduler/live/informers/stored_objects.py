@@ -43,16 +43,17 @@ class StoredObjects:
     def replace(self, objects: Iterable[tuple[Key, Stored]]) -> list[ObjectChange]:
         """These are all that there are: what is new or changed is reported, then what is gone.
 
+        Lookups find what was there before until all of it is replaced: what stays is never missing in between.
         Upstream: Replace, which also reports what is as it was; nobody does anything about it.
         """
-        gone = self._objects
-        self._objects = {}
+        gone, there = dict(self._objects), dict[Key, Stored]()
         changes = []
         for key, stored in objects:
             before = gone.pop(key, None)
-            self._objects[key] = stored
+            there[key] = stored
             if before is not stored:
                 changes.append(ObjectChange(self._kind, None if before is None else before.obj, stored.obj))
+        self._objects = there
         return [*changes, *(ObjectChange(self._kind, stored.obj, None, stale=True) for stored in gone.values())]
 
     def get(self, namespace: str, name: str) -> Stored | None:

@@ -59,6 +59,11 @@ class LiveSettings:
     metrics: MetricsSettings = attrs.field(factory=MetricsSettings)
     """Which metrics are shown."""
 
+    @property
+    def waits_for_leadership(self) -> bool:
+        """Whether informers are started only by a leader."""
+        return self.delays_cache and self.election.leader_elect
+
 
 def server_settings(connection: ClientConnection, master: str, context: str | None = None) -> ServerSettings:
     """What a configuration says of the API server."""

@@ -204,10 +204,9 @@ class ApiClient:
     ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
         """Opens a stream of JSON documents, one a line; gives those that arrive together, until the server ends it.
 
-        longest: seconds after which a stream is taken for dead. Raises ApiError when the server refuses, or the stream
-        breaks.
+        longest: seconds after which a stream is taken for dead. The client's limit is for requests: a stream that broke
+        does not wait behind them. Raises ApiError when the server refuses, or the stream breaks.
         """
-        await self.bucket.take()
         headers = await self._identified()
         url = self.url(path, query)
         opened = False

@@ -143,6 +143,8 @@ class LiveClient:
             await self._write_status(pod, status)
         except ApiError as error:
             self._trouble(f'"Error updating pod" err="{error}" pod="{pod.key}"')
+        except Exception as error:  # nobody else would hear of it
+            self._trouble(f'"Error updating pod" err="{type(error).__name__}: {error}" pod="{pod.key}"')
 
     async def _write_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
         uid = pod.metadata.uid

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.support.apiserver.storage import StatusError
+from tests.support.dependent_processes import dependent
 
 SECONDS = 120.0
 """Until a server is given up."""
@@ -130,7 +131,8 @@ class RealServer:
         log = (self._folder / f"{program}.log").open("ab")
         self._logs.append(log)
         command = [str(self._binaries / program), *(f"--{name}={value}" for name, value in flags.items())]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self._folder, env={**os.environ, **environment})
+        environment = {**os.environ, **environment}
+        return subprocess.Popen(dependent(command), stdout=log, stderr=log, cwd=self._folder, env=environment)
 
 
 def assets() -> Path | None:

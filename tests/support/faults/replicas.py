@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.dependent_processes import dependent
 from tests.support.serving import free_port, trusting
 
 QUICK: tuple[str, ...] = (
@@ -56,7 +57,7 @@ class Replica:
     def _supervise(self) -> None:
         while not self._stopping:
             with self._log.open("ab") as log:
-                self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+                self._process = subprocess.Popen(dependent(self._command), stdout=log, stderr=log)
                 self.statuses.append(self._process.wait())
 
     def text(self) -> str:

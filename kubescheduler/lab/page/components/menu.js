@@ -1,57 +1,60 @@
-// A button that opens a list of things to do; arrow keys walk, Escape closes, letters jump.
+// One list of things to do at a time, below the part that asked for it; arrow keys walk, Escape closes, letters jump.
 
-import { classes, html, useEffect, useId, useRef, useState } from "../ui.js";
+import { classes, html, signal, useEffect, useRef } from "../ui.js";
 
-// items: [{text, run, quiet?: what it would do or why not, disabled?, danger?}]; children: what the button shows.
-export function Menu({ label, items, children, buttonClass = "icon", align = "end" }) {
-  const [open, setOpen] = useState(false);
-  const button = useRef(null);
-  const list = useRef(null);
-  const name = useId();
-  useEffect(() => {
-    if (!open) return;
-    place(list.current, button.current, align);
-    list.current.querySelector("button:not([aria-disabled=true])")?.focus();
-    const away = (event) => !list.current?.contains(event.target) && !button.current.contains(event.target) && close();
-    addEventListener("pointerdown", away);
-    addEventListener("scroll", away, true);
-    return () => {
-      removeEventListener("pointerdown", away);
-      removeEventListener("scroll", away, true);
-    };
-  }, [open]);
-  const close = (back = false) => {
-    setOpen(false);
-    if (back) button.current?.focus();
-  };
-  const keys = (event) => walk(event, list.current, () => close(true));
-  return html`<span class="menu">
-    <button
-      type="button"
-      ref=${button}
-      class=${buttonClass}
-      aria-label=${label}
-      title=${label}
-      aria-haspopup="menu"
-      aria-expanded=${open}
-      aria-controls=${open ? name : undefined}
-      onClick=${() => setOpen(!open)}
-    >
-      ${children}
-    </button>
-    ${
-      open &&
-      html`<ul class="menu-list" role="menu" id=${name} ref=${list} aria-label=${label} onKeyDown=${keys}>
-        ${items.map((item) => html`<${Item} item=${item} close=${close} />`)}
-      </ul>`
-    }
-  </span>`;
+// {label, items, anchor, align} or null
+const opened = signal(null);
+
+// items: [{text, run, quiet?: what it would do or why not, disabled?, danger?}]
+export function openMenu(anchor, label, items, { align = "start" } = {}) {
+  opened.value = { label, items, anchor, align };
 }
 
-function Item({ item, close }) {
+function closeMenu(back) {
+  const anchor = opened.value?.anchor;
+  opened.value = null;
+  if (back && anchor?.isConnected) anchor.focus();
+}
+
+// A button that opens a menu; children: what it shows.
+export function Menu({ label, items, children, buttonClass = "icon", align = "end" }) {
+  const open = (event) => openMenu(event.currentTarget, label, items, { align });
+  return html`<button type="button" class=${buttonClass} aria-label=${label} title=${label} aria-haspopup="menu" onClick=${open}>
+    ${children}
+  </button>`;
+}
+
+// Drawn once, by the shell.
+export function MenuHost() {
+  const shown = opened.value;
+  return shown && html`<${List} key=${shown} ...${shown} />`;
+}
+
+function List({ label, items, anchor, align }) {
+  const list = useRef(null);
+  useEffect(() => {
+    place(list.current, anchor, align);
+    list.current.querySelector("button:not([aria-disabled=true])")?.focus();
+    const away = (event) => !list.current?.contains(event.target) && closeMenu(false);
+    const rolled = (event) => event.target !== list.current && closeMenu(false);
+    addEventListener("pointerdown", away, true);
+    addEventListener("scroll", rolled, true);
+    addEventListener("resize", away);
+    return () => {
+      removeEventListener("pointerdown", away, true);
+      removeEventListener("scroll", rolled, true);
+      removeEventListener("resize", away);
+    };
+  }, [anchor]);
+  return html`<ul class="menu-list" role="menu" ref=${list} aria-label=${label} onKeyDown=${(event) => walk(event, list.current)}>
+    ${items.map((item) => html`<${Item} item=${item} />`)}
+  </ul>`;
+}
+
+function Item({ item }) {
   const run = () => {
     if (item.disabled) return;
-    close(true);
+    closeMenu(true);
     item.run();
   };
   return html`<li role="none">
@@ -69,17 +72,18 @@ function Item({ item, close }) {
 }
 
 // The list is fixed to the window, so that no scrolling part cuts it off.
-function place(list, button, align) {
-  const at = button.getBoundingClientRect();
+function place(list, anchor, align) {
+  const at = anchor.getBoundingClientRect();
   const size = list.getBoundingClientRect();
   const left = align === "end" ? at.right - size.width : at.left;
   const below = at.bottom + 4 + size.height <= innerHeight || at.top < size.height;
+  const top = below ? Math.min(at.bottom + 4, innerHeight - size.height - 8) : at.top - size.height - 4;
   list.style.setProperty("left", `${Math.max(8, Math.min(left, innerWidth - size.width - 8))}px`);
-  list.style.setProperty("top", `${Math.max(8, below ? at.bottom + 4 : at.top - size.height - 4)}px`);
+  list.style.setProperty("top", `${Math.max(8, top)}px`);
 }
 
-// Moves the focus inside a list of buttons by the key of an event.
-export function walk(event, list, escape) {
+// Moves the focus inside the list by the key of an event.
+function walk(event, list) {
   const buttons = [...list.querySelectorAll("button")];
   const at = buttons.indexOf(document.activeElement);
   const last = buttons.length - 1;
@@ -88,9 +92,9 @@ export function walk(event, list, escape) {
     event.preventDefault();
     buttons[to].focus();
   } else if (event.key === "Escape" || event.key === "Tab") {
-    if (event.key === "Escape") event.preventDefault();
+    event.preventDefault();
     event.stopPropagation();
-    escape();
+    closeMenu(true);
   } else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && event.key !== " ") {
     const rest = [...buttons.slice(at + 1), ...buttons.slice(0, at + 1)];
     rest.find((each) => each.textContent.trim().toLowerCase().startsWith(event.key.toLowerCase()))?.focus();

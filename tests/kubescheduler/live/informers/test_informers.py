@@ -304,6 +304,53 @@ def test_an_unreadable_object(io: IoThread, api: ApiClient, api_server: FrontSer
         assert any("bad" in text and "cpu" in text for text in found.troubles)
 
 
+@IN_PROCESS
+def test_events_that_are_no_json(io: IoThread, api: ApiClient, api_server: FrontServer) -> None:
+    """A first stream whose lines cannot be read is reported, and pages of a list are read instead."""
+    api_server.faults.append(garbles(PODS))
+    api_server.storage.create(PODS, "default", a_pod("a"))
+    with reading(api, io, RULES_1_36) as found:
+        found.take()
+        assert found.pods == {"a"}
+        api_server.storage.create(PODS, "default", a_pod("b"))
+        found.until(lambda: "b" in found.pods)
+        assert any("not readable" in text for text in found.troubles)
+
+
+@IN_PROCESS
+@RULES
+def test_an_error_that_nobody_foresaw(
+    io: IoThread, api: ApiClient, monkeypatch: pytest.MonkeyPatch, rules: InformerRules
+) -> None:
+    """It is reported, and everything is read all the same, after a pause."""
+    request, watch, left = api.request, api.watch, ["request", "watch"]
+
+    def raising(name: str, asks: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(*arguments: Any) -> Any:
+            if name in left:
+                left.remove(name)
+                raise LookupError(name)
+            return asks(*arguments)
+
+        return asked
+
+    monkeypatch.setattr(api, "request", raising("request", request))
+    monkeypatch.setattr(api, "watch", raising("watch", watch))
+    with reading(api, io, rules) as found:
+        found.until(lambda: any("LookupError: watch" in text for text in found.troubles))
+
+
+def garbles(path: str) -> Callable[[web.Request], Any]:
+    """A fault: streams that tell everything first are no JSON."""
+
+    async def answer(request: web.Request) -> web.StreamResponse | None:
+        if request.path != path or "sendInitialEvents" not in request.query:
+            return None
+        return web.Response(body=b"<html>\n</html>\n")
+
+    return answer
+
+
 def forbids(path: str) -> Callable[[web.Request], Any]:
     """A fault: nobody may read a collection."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import pytest
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
 from kubescheduler.live.informers.raw_objects import RawObjects
-from kubescheduler.live.informers.stored_objects import StoredObjects
+from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
 
 
 class CountingDecoder(Decoder):
@@ -52,3 +53,31 @@ def test_what_is_read_again(again: list[msgspec.Raw], decoded: int, changes: lis
         told.append(sign + (change.old if change.new is None else change.new).metadata.name)
     assert (type(decoder).decoded, told) == (decoded, changes)
     assert len(store) == 2
+
+
+def test_what_stays_is_never_missing() -> None:
+    """Another thread that looks an object up while everything is replaced finds it: it would take it for deleted."""
+    objects, store = RawObjects("Pod", Decoder(), pytest.fail), StoredObjects("Pod")
+    found = [read for name in "abc" if (read := objects.read(raw(name, "1"))) is not None]
+    store.replace(found)
+
+    def replacing() -> Iterator[tuple[Key, Stored]]:
+        for read in found[:2]:
+            assert [store.get(*key) is not None for key, _ in found] == [True] * 3
+            assert len(list(store)) == 3
+            yield read
+
+    assert [change.new for change in store.replace(replacing())] == [None]
+    assert len(store) == 2
+
+
+def test_an_object_that_nobody_foresaw() -> None:
+    """Whatever the decoder raises, the object is reported and left out, and the informer goes on."""
+
+    class Failing(Decoder):
+        def decode_item(self, item: Item, *, keep_manifest: bool = False) -> Any:
+            raise OverflowError("too large")
+
+    troubles: list[str] = []
+    assert RawObjects("Pod", Failing(), troubles.append).read(raw("a", "1")) is None
+    assert troubles == ["an object of kind Pod cannot be read: OverflowError: too large"]

@@ -14,6 +14,7 @@ from kubescheduler.live.metrics.machine_collectors import NetworkTraffic
 from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
+from kubescheduler.live.process.scheduler_endpoints import known_pods
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.kubescheduler.live.metrics.test_release_metrics import exported
 from tests.support.apiserver import ApiServer, FrontServer
@@ -266,10 +267,10 @@ def test_resources_are_those_of_pods(api_server: FrontServer) -> None:
         cluster.make(NODES, a_node("n1"))
         cluster.make(PODS, a_pod("a", containers=[container], overhead=overhead, runtimeClassName="heavy"))
         cluster.until(lambda: cluster.is_bound("a"))
-        process = cluster.process
-        pods = process._pods
-        found = Scrape(process.metrics.resources(pods, lambda: True)())
-        assert process.metrics.resources(pods, lambda: False)() == b""
+        pods = cluster.informers.stores["Pod"]
+        metrics = cluster.process.metrics
+        found = Scrape(metrics.resources(lambda: known_pods(pods), lambda: True)())
+        assert metrics.resources(lambda: known_pods(pods), lambda: False)() == b""
     pod = {"namespace": "default", "pod": "a", "scheduler": PROFILE, "priority": "0"}
     values = {
         (sample.name, sample.labels["resource"], sample.labels["unit"]): sample.value

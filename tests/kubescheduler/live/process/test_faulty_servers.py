@@ -2,7 +2,7 @@
 
 Beside a real server there are 1,000 nodes and 5,000 pods; beside that in this process a few. Each node has room for
 five pods, so that every place is taken in the end, and a place too few or too many is seen. ``FAULTS_SEED`` is the
-seed of what goes wrong; ``-s`` shows what happened, in figures.
+seed of what goes wrong, ``FAULTS_NODES`` another number of nodes; ``-s`` shows what happened, in figures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def trial(request: pytest.FixtureRequest, io: IoThread, api_server: FrontServer,
     real = isinstance(api_server, ForwardingServer)
     url = api_server.real.url if isinstance(api_server, ForwardingServer) else api_server.url
     old = "release" in request.fixturenames
-    nodes = (SMALL if old else REAL) if real else IN_PROCESS
+    nodes = int(os.environ.get("FAULTS_NODES", (SMALL if old else REAL) if real else IN_PROCESS))
     history = PodHistory(io, url, "admin-token")
     with history.running():
         yield Trial(io, api_server, history, tmp_path, nodes, int(os.environ.get("FAULTS_SEED", "1")))

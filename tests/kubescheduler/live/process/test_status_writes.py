@@ -88,7 +88,11 @@ def test_a_status_of_a_pod_that_was_bound_meanwhile(api_server: FrontServer, rel
 
 
 def test_a_preemptor_of_1_16(api_server: FrontServer) -> None:
-    """Its condition goes onto the pod as it was tried, its nominated node onto the pod as it is then."""
+    """Its condition goes onto the pod as it was tried, its nominated node onto the pod as it is then.
+
+    The nominated node is written once more where the pod, which these writes have tried again, is tried before anybody
+    was told that its victim goes: the victim is chosen again then. Upstream does the same.
+    """
     api_server.storage.create(NODES, "", a_node("n1"))
     with running(api_server, "1.16") as cluster:
         cluster.make(PODS, a_pod("low", cpu="3"))
@@ -96,9 +100,11 @@ def test_a_preemptor_of_1_16(api_server: FrontServer) -> None:
         cluster.make(PODS, a_pod("high", cpu="3", priority=1000))
         cluster.until(lambda: cluster.pod("high")["status"].get("nominatedNodeName") == "n1")
         cluster.until(lambda: cluster.pod("low")["metadata"].get("deletionTimestamp") is not None)
-    first, second = statuses(api_server, "high")
-    assert (first[0], second[0], reads(api_server, "high")) == ("PUT", "PUT", 1)
-    assert first[1] < second[1]
+    written = statuses(api_server, "high")
+    assert len(written) >= 2
+    assert {method for method, _ in written} == {"PUT"}
+    assert reads(api_server, "high") == len(written) - 1
+    assert [version for _, version in written] == sorted({version for _, version in written})
 
 
 def bind(pod: dict[str, Any]) -> None:

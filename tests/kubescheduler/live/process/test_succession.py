@@ -25,7 +25,7 @@ def test_what_the_leader_before_bound_is_known_first(api_server: FrontServer, re
         cluster.make(NODES, a_node("n", cpu="1"))
         cluster.make(PODS, a_pod("waits", cpu="800m"))
         cluster.until(lambda: bool(watches(api_server)))
-        cluster.until(lambda: "waits" in known(cluster.process.informers.stores["Pod"]))
+        cluster.until(lambda: "waits" in known(cluster.informers.stores["Pod"]))
         api_server.faults.append(hanging_watches(PODS))
         asked = len(watches(api_server))
         api_server.cut()

@@ -178,6 +178,20 @@ def test_a_stream(io: IoThread, client: ApiClient) -> None:
     assert io.wait(read()) == [1, 2, 3]
 
 
+def test_streams_are_not_limited(io: IoThread, url: str, clock: StoodClock) -> None:
+    """One that broke goes on at once, however many requests wait for the limit."""
+    client = ApiClient(ServerAccess(url), ClientOptions(Limits(1, 1)), clock=clock)
+
+    async def streams() -> None:
+        for _ in range(3):
+            async with client.watch("/watch", []):
+                pass
+        await client.close()
+
+    io.wait(streams())
+    assert clock.slept == []
+
+
 def test_a_refused_stream(io: IoThread, client: ApiClient) -> None:
     """A watch that is refused raises what a request would."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import queue
 from typing import Any
 
+import attrs
 import pytest
 from aiohttp import web
 
@@ -18,6 +20,9 @@ from tests.support.apiserver.front_server import lost
 from tests.support.dry_runs import read
 from tests.support.live_clock import HastyClock
 from tests.support.served_clusters import PODS, a_pod
+
+SECONDS = 30.0
+"""Until a test gives up."""
 
 
 @pytest.fixture
@@ -86,3 +91,15 @@ def test_an_answer_that_is_no(api_server: FrontServer, client: LiveClient, pod: 
     with pytest.raises(ApiError, match='pods "p" not found'):
         client.bind(pod, "n1")
     assert asked(api_server) == [("POST", "binding")]
+
+
+def test_a_status_that_cannot_be_made_is_reported(io: IoThread, api: ApiClient, pod: Pod) -> None:
+    """Nobody waits for it, so nobody else would hear of it."""
+
+    def raising(*_: object) -> None:
+        raise LookupError("no such member")
+
+    troubles: queue.Queue[str] = queue.Queue()
+    rules = attrs.evolve(LIVE["1.36"].writes, status=raising)
+    LiveClient(api, io, rules, trouble=troubles.put).write_status_later(pod, {"nominatedNodeName": "n1"})
+    assert "LookupError: no such member" in troubles.get(timeout=SECONDS)

@@ -1,0 +1,80 @@
+// The nodes as cards, zone by zone; only the rows of cards in view are drawn.
+
+import { useRem, useWindowPart } from "../components/pages.js";
+import { html, useEffect, useMemo, useRef } from "../ui.js";
+import { NodeCard } from "./node_card.js";
+
+// In rem.
+const CARD = { width: 19, gap: 0.625, head: 2.25, bar: 1.35, pods: 3.9, foot: 2.35 };
+const HEADING = 2.25;
+const MARGIN = 400;
+const FEWEST_BARS = 3;
+
+export function NodeGrid({ pages, onRange }) {
+  const place = useRef(null);
+  const rem = useRem();
+  const part = useWindowPart(place);
+  const bars = useMost(pages);
+  const width = part.width || 800;
+  const columns = Math.max(1, Math.floor((width / rem + CARD.gap) / (CARD.width + CARD.gap)));
+  const height = rem * (CARD.head + bars * CARD.bar + CARD.pods + CARD.foot);
+  const step = height + rem * CARD.gap;
+  const { zones } = pages.head;
+  const plan = useMemo(() => rowsOf(zones, columns, step, HEADING * rem), [zones, columns, step, rem]);
+  const shown = plan.rows.filter((row) => row.top + step > part.top - MARGIN && row.top < part.bottom + MARGIN);
+  const cards = shown.filter((row) => row.to > row.from);
+  const from = cards[0]?.from ?? 0;
+  const to = cards.at(-1)?.to ?? 30;
+  useEffect(() => onRange({ from, to }), [from, to]);
+  return html`<div class="node-grid" ref=${place} style=${{ height: `${plan.height}px` }}>
+    ${shown.map((row) => html`<${Row} key=${row.id} row=${row} pages=${pages} columns=${columns} height=${height} />`)}
+  </div>`;
+}
+
+// The most bars that any node has that came yet: every card is as high.
+function useMost(pages) {
+  const most = useRef(FEWEST_BARS);
+  const seen = useRef(null);
+  if (pages.head && seen.current !== pages.head) {
+    seen.current = pages.head;
+    for (const node of pages.head.nodes) most.current = Math.max(most.current, shownBars(node).length);
+  }
+  return most.current;
+}
+
+// Storage that nothing asks for would only take room.
+export function shownBars(node) {
+  return node.resources.filter((each) => each.name !== "ephemeral-storage" || each.used || each.ghost);
+}
+
+function rowsOf(zones, columns, step, heading) {
+  const rows = [];
+  let top = 0;
+  let at = 0;
+  for (const zone of zones) {
+    rows.push({ id: `zone ${zone.name}`, top, zone, from: 0, to: 0 });
+    top += heading;
+    for (let done = 0; done < zone.nodes; done += columns) {
+      const count = Math.min(columns, zone.nodes - done);
+      rows.push({ id: `row ${at}`, top, from: at, to: at + count });
+      at += count;
+      top += step;
+    }
+  }
+  return { rows, height: top };
+}
+
+function Row({ row, pages, columns, height }) {
+  const place = { top: `${row.top}px` };
+  if (row.zone) {
+    const { name, nodes } = row.zone;
+    return html`<div class="zone" style=${place}>
+      <h2>${name || "No zone"} <span class="quiet">${nodes} node${nodes === 1 ? "" : "s"}</span></h2>
+    </div>`;
+  }
+  const grid = { ...place, height: `${height}px`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` };
+  const indices = Array.from({ length: row.to - row.from }, (_, at) => row.from + at);
+  return html`<div class="node-row" style=${grid}>
+    ${indices.map((at) => html`<${NodeCard} key=${at} node=${pages.row(at)} />`)}
+  </div>`;
+}

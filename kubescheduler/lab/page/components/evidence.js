@@ -1,0 +1,51 @@
+// What a rule said of a node, with the numbers that it looked at and where the rule is described.
+
+import { openLater } from "../dialogs.js";
+import { side } from "../store.js";
+import { html } from "../ui.js";
+
+// refusal: {rule, upstream, page, reason, text, facts}
+export function Refusal({ refusal }) {
+  const { rule, upstream, reason, text, facts } = refusal;
+  return html`<article class="evidence">
+    <h3><span class="sign refused" aria-hidden="true">✗</span> ${rule}</h3>
+    <p class="reason">${reason}</p>
+    ${text && text !== reason && html`<p>${text}</p>`}
+    <${Facts} facts=${facts} caption=${`What ${rule} looked at`} />
+    <${RuleLinks} rule=${rule} upstream=${upstream} />
+  </article>`;
+}
+
+// Names and values, as they come.
+export function Facts({ facts, caption }) {
+  const rows = Object.entries(facts ?? {});
+  if (!rows.length) return null;
+  return html`<table class="facts">
+    <caption class="unseen">${caption}</caption>
+    <tbody>
+      ${rows.map(([name, value]) => html`<tr><th scope="row">${spaced(name)}</th><td>${shown(value)}</td></tr>`)}
+    </tbody>
+  </table>`;
+}
+
+export function RuleLinks({ rule, upstream }) {
+  const open = () => openLater("rule", { rule, release: side.value.release });
+  return html`<p class="rule-links">
+    <button type="button" class="plain" onClick=${open}>What ${rule} does</button>
+    ${upstream && html`<span class="quiet">upstream: <code>${upstream}</code></span>`}
+  </p>`;
+}
+
+export function spaced(name) {
+  return name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+}
+
+// A value as text: lists and maps in their parts.
+export function shown(value) {
+  if (value === null || value === undefined || value === "") return "–";
+  if (Array.isArray(value)) return value.length ? value.map(shown).join(", ") : "none";
+  if (typeof value === "object") {
+    return Object.entries(value).map(([key, each]) => `${spaced(key)} ${shown(each)}`).join(", ");
+  }
+  return String(value);
+}

@@ -1,0 +1,146 @@
+"""The verb ``hints``, and the edit that applies one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from clusterstate.objects import Pod
+from kubescheduler.engine.engine_contract import cache_for
+from kubescheduler.hinting.hint_search import HintSearch
+from kubescheduler.hinting.proposals import TARGETS, Hint, PodHints
+from kubescheduler.lab.scene.families.applied_hints import applied
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_faults import SceneFault
+from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.lab.scene.side_schedulers import Kept
+from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
+
+KEPT = "hints"
+"""The key under which a scene keeps searches."""
+
+
+class HintParameters(SideParameters, frozen=True, kw_only=True):
+    """Of ``hints``."""
+
+    pod: str | None = None
+    """``namespace/name``; by default the pod that is asked about."""
+    node: str = ""
+    """Where it is to go; empty: anywhere."""
+    top: int = 10
+    """At most so many hints."""
+    pairs: bool = True
+    """Also two changes at a time."""
+
+
+class HintEdit(SideParameters, frozen=True, kw_only=True):
+    """Of the edit ``hint``: one that ``hints`` answered."""
+
+    pod: str
+    text: str
+    """Its words, by which it is found."""
+    node: str = ""
+    pairs: bool = True
+
+
+def hints(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What would make a pod fit, or go to a node: the smallest change first, each tried by deciding."""
+    want = parameters(HintParameters, asked)
+    found = _found(scene, want.side, want.pod, want.node, pairs=want.pairs)
+    key = found.pod.key
+    edit = {"do": "hint", "side": want.side, "pod": key, "node": want.node, "pairs": want.pairs}
+    return {
+        "pod": key,
+        "node": want.node or None,
+        "goal": found.goal.text,
+        "host": found.host,
+        "reached": found.reached,
+        "hints": [_entry(at, hint, edit) for at, hint in enumerate(found.hints[: max(0, want.top)], 1)],
+        "more": max(0, len(found.hints) - max(0, want.top)),
+        "searched": list(TARGETS),
+        "decisions": found.decisions,
+        "leftOut": found.left_out,
+        "errors": list(found.errors),
+        "text": _text(found),
+    }
+
+
+def hint(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
+    """Makes the changes of a hint. Raises SceneFault for one that there is not any more."""
+    want = parameters(HintEdit, asked)
+    found = _found(scene, want.side, want.pod, want.node, pairs=want.pairs)
+    chosen = next((one for one in found.hints if one.text == want.text), None)
+    if chosen is None:
+        raise SceneFault(f"hint: there is none any more: {want.text}")
+    state = applied(scene, want.side, chosen, found.pod)
+    done = f"Applied the hint for {found.pod.key}: {chosen.text}"
+    return done, attrs.evolve(state, asked=scene.pod_key(want.pod))
+
+
+def _entry(rank: int, found: Hint, edit: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "size": round(sum(change.size for change in found.changes), 6),
+        "text": found.text,
+        "changes": [
+            {"kind": change.kind, "target": change.target, "name": change.name, "text": change.text}
+            for change in found.changes
+        ],
+        "host": found.host,
+        "effect": found.effect,
+        "victims": list(found.victims),
+        "moves": dict(found.moves),
+        "alike": list(found.alike),
+        "verified": True,
+        "edit": {**edit, "text": found.text},
+    }
+
+
+def _text(found: PodHints) -> str:
+    if found.reached:
+        return f"{found.pod.key} goes to {found.host} as things are."
+    if found.hints:
+        return ""
+    return f"Nothing that was tried makes {found.pod.key} reach its goal ({found.goal.text}): {found.message}".rstrip()
+
+
+# --- searching -------------------------------------------------------------------------------
+
+
+def _found(scene: Scene, side: str, pod: str | None, node: str, *, pairs: bool) -> PodHints:
+    """All hints, remembered as long as neither the cluster nor the side changes.
+
+    A search changes its cache while it tries, and puts it back; one that was stopped on the way is thrown away.
+    """
+    key = scene.pod_key(pod)
+    kept: Kept = scene.extra.setdefault(KEPT, Kept(8))
+    of = (scene.state.cluster, scene.side(side))
+    try:
+        search, waiting = kept.value(of, lambda: _search(scene, side, key), "search", key if _runs(scene, key) else "")
+        pod_there = waiting or scene.cluster(side).find_pod(key)
+        assert pod_there is not None
+        return kept.value(of, lambda: search.hints(pod_there, node=node, pairs=pairs), key, node, pairs)
+    except BaseException:
+        scene.extra.pop(KEPT, None)
+        raise
+
+
+def _runs(scene: Scene, key: str) -> bool:
+    found = scene.state.cluster.find_pod(key)
+    return found is not None and bool(found.node_name)
+
+
+def _search(scene: Scene, side: str, key: str) -> tuple[HintSearch, Pod | None]:
+    """A search over a cache of its own, and the pod if it runs now and is looked at as if it waited."""
+    cluster, engine, waiting = scene.cluster(side), scene.engine(side), None
+    if _runs(scene, key):
+        cluster = cluster.unbound(key)
+        waiting = cluster.find_pod(key)
+    return HintSearch(engine, cache_for(engine, cluster.objects)), waiting
+
+
+HINT_VERBS = {"hints": hints}
+HINT_EDITS = {"hint": hint}
+"""``do`` → the edit."""

@@ -1,0 +1,132 @@
+"""The verb ``sides``: the same pods decided by every side, and why they go elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from clusterstate.objects import Pod
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.whole_runs import without
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
+from kubescheduler.engine.engine_flags import newest_gates
+from kubescheduler.engine.releases import newest
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.verb_parameters import Parameters, parameters
+
+MOST_COMPARED = 500
+"""Pods that are compared at once, in the order of the queue."""
+
+
+class SidesParameters(Parameters, frozen=True):
+    """Of ``sides``."""
+
+    mode: Literal["independent", "sequence"] = "independent"
+    """Each pod on the cluster as it is, or each scheduler going on from its own choices."""
+    pods: Literal["asked", "pending"] = "pending"
+    """The pod that is asked about, or all that wait."""
+    preempt: bool = False
+    """Whether a pod that fits nowhere takes the place of lower ones."""
+
+
+def sides(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Where each side places the pods, and the cause where another side than the first does otherwise."""
+    want = parameters(SidesParameters, asked)
+    state = scene.state
+    ids = [side.id for side in state.sides]
+    cluster = _read(scene)
+    pods, left = _asked(scene, cluster, want.pods)
+    if len(ids) < 2 or not pods:
+        text = "There is one scheduler; add another side." if len(ids) < 2 else "No pod waits."
+        return {"sides": ids, "pods": [], "more": 0, "summary": {}, "same": True, "notes": [], "text": text}
+    specs, engines = [side.spec for side in state.sides], [scene.engine(letter) for letter in ids]
+    found = compare(
+        without(cluster, pods),
+        pods,
+        specs[0],
+        specs[1:],
+        mode=want.mode,
+        names=ids,
+        engines=engines,
+        preempt=want.preempt,
+    )
+    return {
+        "sides": ids,
+        "pods": [_pod(ids, pod) for pod in found.pods],
+        "more": left,
+        "summary": _summary(found),
+        "same": found.same,
+        "notes": list(found.notes),
+        "text": _text(found, left),
+    }
+
+
+def _read(scene: Scene) -> Cluster:
+    """The cluster as the newest of the releases stores it."""
+    specs = [side.spec for side in scene.state.sides]
+    return scene.state.cluster.for_release(newest([spec.release for spec in specs]).name, newest_gates(specs))
+
+
+def _asked(scene: Scene, cluster: Cluster, which: str) -> tuple[list[Pod], int]:
+    """The pods to compare, and how many are left out."""
+    if which == "asked":
+        key = scene.pod_key()
+        pod = cluster.find_pod(key)
+        waiting = cluster.unbound(key).find_pod(key) if pod is not None and pod.node_name else pod
+        return ([] if waiting is None else [waiting]), 0
+    pending = cluster.pending()
+    return pending[:MOST_COMPARED], max(0, len(pending) - MOST_COMPARED)
+
+
+def _pod(ids: list[str], pod: PodComparison) -> dict[str, Any]:
+    return {
+        "pod": pod.pod,
+        "workload": pod.workload,
+        "hosts": {letter: outcome.host for letter, outcome in zip(ids, pod.outcomes, strict=True)},
+        "outcomes": {letter: _outcome(outcome) for letter, outcome in zip(ids, pod.outcomes, strict=True)},
+        "causes": [
+            {"side": letter, "name": str(change.cause), "meaning": MEANINGS[change.cause], "text": change.text}
+            for letter, change in zip(ids[1:], pod.changes, strict=True)
+        ],
+        "moved": pod.moved,
+        "differs": pod.differs,
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "host": outcome.host,
+        "total": outcome.total,
+        "ties": len(outcome.tied),
+        "fits": outcome.fits,
+        "nodes": outcome.nodes,
+        "message": outcome.message,
+        "error": outcome.error,
+        "evicts": list(outcome.evicts),
+        "evictsFrom": outcome.evicts_from,
+    }
+
+
+def _summary(found: Comparison) -> dict[str, Any]:
+    """By side but the first: how many pods have which cause."""
+    return {
+        name: [
+            {"name": str(cause), "meaning": MEANINGS[cause], "pods": count}
+            for cause, count in counts.items()
+            if cause is not Cause.SAME
+        ]
+        for name, counts in zip(found.names[1:], found.summary, strict=True)
+    }
+
+
+def _text(found: Comparison, left: int) -> str:
+    moved, total = len(found.moved), len(found.pods)
+    said = f"{moved} of {total} pod{'s' * (total != 1)} go{'es' * (moved == 1)} elsewhere"
+    if not moved:
+        said = f"{total} pod{'s' * (total != 1)}: all go to the same nodes"
+    return f"{said}; {left} more were not compared." if left else f"{said}."
+
+
+SIDE_VERBS = {"sides": sides}
