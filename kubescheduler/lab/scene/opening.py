@@ -70,7 +70,7 @@ def _cluster(things: list[Any], release: str) -> Cluster:
 
 
 def with_objects(cluster: Cluster, given: Any, notes: list[str], *, instead: bool = False) -> tuple[Cluster, list[str]]:
-    """The cluster with what manifests hold and what their controllers make; and the pods among that, those that wait.
+    """The cluster with what manifests hold and what their controllers make; and the pods among that.
 
     notes: what is to be said is added. instead: a pod takes the place of one that waits under its name. Raises
     DecodeError with every fault.
@@ -87,8 +87,8 @@ def with_objects(cluster: Cluster, given: Any, notes: list[str], *, instead: boo
     there = [pod for name in names if instead and (pod := cluster.find_pod(name)) is not None and not pod.node_name]
     out = cluster.without_pod(*(pod.key for pod in there)) if there else cluster
     out = out.add(*written, *found.objects) if written or found.objects or not making else out
-    keys = [key for name in names if (pod := out.find_pod(name)) is not None and not pod.node_name and (key := pod.key)]
-    keys += [pod.key for pod in found.objects if isinstance(pod, Pod) and not pod.node_name]
+    keys = [pod.key for name in names if (pod := out.find_pod(name)) is not None]
+    keys += [pod.key for pod in found.objects if isinstance(pod, Pod)]
     notes += [note for note in out.notes if note not in cluster.notes]
     if making:
         out, made = _with_made(out, making, notes)
