@@ -64,9 +64,17 @@ class LabServer:
     application: LabApplication
 
     def send(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        after: bytes = b"",
     ) -> Answer:
-        """One request on a connection of its own; a header None is left out, the others are as the page sends them."""
+        """One request on a connection of its own; a header None is left out, the others are as the page sends them.
+
+        after: bytes that follow the headers as they are, in place of a body.
+        """
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         usual = {"Host": f"127.0.0.1:{self.port}", "X-Lab-Token": TOKEN, "Content-Type": "application/json"}
         sent = {**usual, **(headers or {})}
@@ -78,6 +86,8 @@ class LabServer:
             if body is not None:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)
+            if after:
+                connection.send(after)
             found = connection.getresponse()
             return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
         finally:

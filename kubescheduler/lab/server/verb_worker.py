@@ -73,6 +73,18 @@ class VerbWorker:
         with self._lock:
             return self._running is None and not self._waiting
 
+    @property
+    def waiting(self) -> int:
+        """How much work waits behind what runs."""
+        with self._lock:
+            return len(self._waiting)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether what runs would be stopped for newer work in its slot."""
+        with self._lock:
+            return self._running is not None and self._is_slow(self._running)
+
     def submit(self, work: Work) -> None:
         """Queues it. Its answer fails with Superseded if it is stale; raises Busy where too much waits."""
         with self._lock:
