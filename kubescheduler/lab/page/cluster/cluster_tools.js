@@ -1,13 +1,12 @@
 // Above the nodes: find, add, schedule, and how they are shown.
 
 import { edit, live } from "../api.js";
+import { Choice, Find } from "../components/fields.js";
 import { Icon } from "../components/icons.js";
 import { Menu } from "../components/menu.js";
 import { openLater } from "../dialogs.js";
 import { asked, side, state } from "../store.js";
-import { html, useRef } from "../ui.js";
-
-const PAUSE = 150;
+import { html } from "../ui.js";
 
 export function ClusterTools({ find, onFind, view, onView }) {
   return html`<div class="toolbar">
@@ -25,32 +24,6 @@ const VIEWS = [
 
 function totals({ nodesTotal, podsTotal, pendingTotal }) {
   return `${nodesTotal} nodes, ${podsTotal} pods, ${pendingTotal} pending`;
-}
-
-// A field to search in; what is typed counts after a short pause.
-export function Find({ find, onFind, label }) {
-  const timer = useRef(0);
-  const typed = (event) => {
-    const text = event.target.value.trim();
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => onFind(text), PAUSE);
-  };
-  return html`<label class="find">
-    <${Icon} name="search" />
-    <input type="search" aria-label=${label} placeholder=${label} defaultValue=${find} onInput=${typed} />
-  </label>`;
-}
-
-// One of a few, side by side. choices: [[value, text]]
-export function Choice({ name, label, value, choices, onChange }) {
-  return html`<fieldset class="segments">
-    <legend class="unseen">${label}</legend>
-    ${choices.map(
-      ([each, text]) => html`<label key=${each}>
-        <input type="radio" name=${name} checked=${value === each} onChange=${() => onChange(each)} /><span>${text}</span>
-      </label>`,
-    )}
-  </fieldset>`;
 }
 
 function Add() {

@@ -5,7 +5,8 @@ import { html, useEffect, useMemo, useRef } from "../ui.js";
 import { NodeCard } from "./node_card.js";
 
 // In rem.
-const CARD = { width: 19, gap: 0.625, head: 2.25, bar: 1.35, pods: 3.9, foot: 2.35 };
+const CARD = { width: 19, gap: 0.625, head: 2.25, bar: 1.35, pods: 0.625, podRow: 1.625, foot: 2.25 };
+const BESIDE = 11;
 const HEADING = 2.25;
 const MARGIN = 400;
 const FEWEST_BARS = 3;
@@ -14,10 +15,10 @@ export function NodeGrid({ pages, onRange }) {
   const place = useRef(null);
   const rem = useRem();
   const part = useWindowPart(place);
-  const bars = useMost(pages);
+  const { bars, podRows } = useMost(pages);
   const width = part.width || 800;
   const columns = Math.max(1, Math.floor((width / rem + CARD.gap) / (CARD.width + CARD.gap)));
-  const height = rem * (CARD.head + bars * CARD.bar + CARD.pods + CARD.foot);
+  const height = rem * (CARD.head + bars * CARD.bar + CARD.pods + podRows * CARD.podRow + CARD.foot);
   const step = height + rem * CARD.gap;
   const { zones } = pages.head;
   const plan = useMemo(() => rowsOf(zones, columns, step, HEADING * rem), [zones, columns, step, rem]);
@@ -31,13 +32,19 @@ export function NodeGrid({ pages, onRange }) {
   </div>`;
 }
 
-// The most bars that any node has that came yet: every card is as high.
+// The most bars and rows of pods that any node needs that came yet: every card is as high.
 function useMost(pages) {
-  const most = useRef(FEWEST_BARS);
+  const most = useRef({ bars: FEWEST_BARS, podRows: 1 });
   const seen = useRef(null);
   if (pages.head && seen.current !== pages.head) {
     seen.current = pages.head;
-    for (const node of pages.head.nodes) most.current = Math.max(most.current, shownBars(node).length);
+    for (const node of pages.head.nodes) {
+      const { bars, podRows } = most.current;
+      most.current = {
+        bars: Math.max(bars, shownBars(node).length),
+        podRows: node.podsTotal > BESIDE ? 2 : podRows,
+      };
+    }
   }
   return most.current;
 }

@@ -40,8 +40,7 @@ function PodBox({ pod, first, node }) {
   </button>`;
 }
 
-// Two letters that pods of one workload share.
+// Two letters, which pods of one workload share.
 export function initials(pod) {
-  const name = pod.owner?.split("/").at(-1) || pod.name;
-  return name.slice(0, 2);
+  return pod.name.slice(0, 2);
 }

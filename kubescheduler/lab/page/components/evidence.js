@@ -16,14 +16,26 @@ export function Refusal({ refusal }) {
   </article>`;
 }
 
-// Names and values, as they come.
+// Names and values, as they come; a list of records becomes a table of its own.
 export function Facts({ facts, caption }) {
-  const rows = Object.entries(facts ?? {});
+  const rows = Object.entries(facts ?? {}).filter(([, value]) => typeof value !== "boolean");
   if (!rows.length) return null;
   return html`<table class="facts">
     <caption class="unseen">${caption}</caption>
     <tbody>
-      ${rows.map(([name, value]) => html`<tr><th scope="row">${spaced(name)}</th><td>${shown(value)}</td></tr>`)}
+      ${rows.map(([name, value]) => html`<tr><th scope="row">${spaced(name)}</th><td><${Value} value=${value} name=${name} /></td></tr>`)}
+    </tbody>
+  </table>`;
+}
+
+function Value({ value, name }) {
+  if (!Array.isArray(value) || !value.length || typeof value[0] !== "object") return shown(value);
+  const titles = Object.keys(value[0]);
+  return html`<table class="records">
+    <caption class="unseen">${spaced(name)}</caption>
+    <thead><tr>${titles.map((title) => html`<th scope="col">${spaced(title)}</th>`)}</tr></thead>
+    <tbody>
+      ${value.map((each) => html`<tr>${titles.map((title) => html`<td>${shown(each[title])}</td>`)}</tr>`)}
     </tbody>
   </table>`;
 }
@@ -47,5 +59,6 @@ export function shown(value) {
   if (typeof value === "object") {
     return Object.entries(value).map(([key, each]) => `${spaced(key)} ${shown(each)}`).join(", ");
   }
+  if (typeof value === "boolean") return value ? "✓ yes" : "✗ no";
   return String(value);
 }

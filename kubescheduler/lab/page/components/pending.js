@@ -58,7 +58,7 @@ function PendingPod({ pod }) {
     >
       <span class="name">${name}</span> <span class="quiet">${namespace}</span>
       <span class=${classes("verdict", pod.host ? "fits" : "refused")}>${verdict(pod)}</span>
-      ${pod.message && !pod.host && html`<span class="message">${pod.message}</span>`}
+      ${pod.message && !pod.host && html`<span class="message" title=${pod.message}>${pod.message}</span>`}
     </button>
     ${
       movable &&

@@ -5,7 +5,7 @@ import { closeDialog, Dialog } from "../components/dialog.js";
 import { verdictText } from "../components/carried_pod.js";
 import { Answered } from "../components/states.js";
 import { rest, rove } from "../components/roving.js";
-import { Find } from "../cluster/cluster_tools.js";
+import { Find } from "../components/fields.js";
 import { openLater } from "../dialogs.js";
 import { side } from "../store.js";
 import { classes, html, useState } from "../ui.js";

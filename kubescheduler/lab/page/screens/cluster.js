@@ -44,7 +44,7 @@ function NoNodes() {
 
 function Legend() {
   const asked = state.value.asked;
-  return html`<p class="legend quiet">
+  return html`<p class="bar-legend quiet">
     <span><i class="key used" aria-hidden="true"></i> used</span>
     ${asked && html`<span><i class="key ghost" aria-hidden="true"></i> what ${asked.name} asks for</span>`}
     <span><i class="key free" aria-hidden="true"></i> free</span>

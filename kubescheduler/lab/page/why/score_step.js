@@ -1,0 +1,99 @@
+// Node × rule: raw scores, normalised ones, and these times the weights as one stacked bar. Each part opens its formula.
+
+import { Choice } from "../components/fields.js";
+import { Matrix } from "../components/matrix.js";
+import { classes, html, useMemo, useState } from "../ui.js";
+import { letter, shading } from "./shades.js";
+
+const MODES = [
+  ["raw", "Raw"],
+  ["normalised", "Normalised"],
+  ["product", "× weight"],
+];
+const LANES = { head: 5.5, row: 2.125, name: "minmax(9rem, 13rem)", cell: "minmax(5.5rem, 1fr)", tail: "4.5rem" };
+const STACK = { ...LANES, head: 2.25 };
+
+export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
+  const [mode, setMode] = useState(start);
+  const { rules, fits, scoredText } = pages.head;
+  const columns = useMemo(
+    () => rules.map((rule, at) => ({ id: rule.id, title: `${letter(at)} ${rule.title}`, short: letter(at), note: `× ${rule.weight}` })),
+    [rules],
+  );
+  const scales = useScales(pages.head, mode);
+  const open = (node, column) => onChoose({ node: node.name, kind: "rule", id: column?.id ?? null });
+  const stacked = mode === "product";
+  return html`
+    <div class="toolbar">
+      ${finder}
+      <${Choice} name="scores" label="Which scores" value=${mode} choices=${MODES} onChange=${setMode} />
+    </div>
+    ${scoredText && html`<p class="note">${scoredText}</p>`}
+    <${Matrix}
+      key=${mode}
+      label=${stacked ? "Totals of the nodes" : "Nodes by rules"}
+      corner="Rank, node"
+      columns=${columns}
+      count=${fits}
+      row=${(at) => fitting(pages.row(at))}
+      head=${head}
+      cell=${(node, column, at) => cell(node, column, at, mode, scales)}
+      tail=${(node) => node.total}
+      tailTitle="Total"
+      open=${open}
+      chosen=${chosen}
+      sizes=${stacked ? STACK : LANES}
+      layout=${stacked ? "stack" : "grid"}
+      onRange=${onRange}
+      rowClass=${(node) => classes(node.chosen && "winner", node.best && "best")}
+    />
+    <${Rules} rules=${rules} />
+  `;
+}
+
+// Of rows in the order of ranks, those that fit come first; a row of the others has no scores.
+function fitting(node) {
+  return node?.fits ? node : undefined;
+}
+
+function head(node) {
+  return html`<span class="rank">${node.rank}</span> ${node.name}${node.chosen ? html` <span class="fits">✓</span><span class="unseen"> chosen</span>` : ""}`;
+}
+
+// What fills a lane or the bar: the largest value met so far, by rule or of the totals.
+function useScales(found, mode) {
+  return useMemo(() => {
+    const most = { total: 1 };
+    for (const node of found.nodes) {
+      most.total = Math.max(most.total, node.total ?? 0);
+      for (const [id, score] of Object.entries(node.scores)) {
+        most[id] = Math.max(most[id] ?? 1, Math.abs(mode === "raw" ? score.raw : score.normalised));
+      }
+    }
+    for (const rule of found.rules) {
+      if (mode !== "raw" && typeof rule.scale === "number") most[rule.id] = Math.max(most[rule.id] ?? 1, rule.scale);
+    }
+    return most;
+  }, [found, mode]);
+}
+
+function cell(node, column, at, mode, scales) {
+  const score = node.scores[column.id];
+  if (!score) return { text: "–", label: `${node.name}, ${column.title}: no score`, kind: "silent" };
+  const value = mode === "raw" ? score.raw : mode === "normalised" ? score.normalised : score.product;
+  const label = `${node.name}, ${column.title}: raw ${score.raw}, normalised ${score.normalised}, times weight ${score.product}`;
+  if (mode !== "product") {
+    const share = `${Math.min(100, (100 * Math.abs(value)) / (scales[column.id] ?? 1))}%`;
+    return { text: html`<i style=${{ width: share, ...shading(at) }}></i><b>${value}</b>`, label, kind: "lane" };
+  }
+  const width = `${(100 * Math.max(0, value)) / scales.total}%`;
+  return { text: value > 0 ? letter(at) : "", label, kind: value > 0 ? "segment" : "segment nothing", style: { width, ...shading(at) } };
+}
+
+function Rules({ rules }) {
+  return html`<ul class="rule-key" aria-label="Rules and their weights">
+    ${rules.map(
+      (rule, at) => html`<li><b class="swatch" style=${shading(at)}>${letter(at)}</b> ${rule.title} <span class="quiet">× ${rule.weight}</span></li>`,
+    )}
+  </ul>`;
+}
