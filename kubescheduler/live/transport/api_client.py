@@ -18,6 +18,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error
+from kubescheduler.live.transport.dead_peers import noticing_socket
 from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.request_heads import RequestHeads
 from kubescheduler.live.transport.server_access import ServerAccess
@@ -277,7 +278,10 @@ class ApiClient:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    limit=0, keepalive_timeout=60, resolver=TimedResolver(self._observer, self._clock)
+                    limit=0,
+                    keepalive_timeout=60,
+                    resolver=TimedResolver(self._observer, self._clock),
+                    socket_factory=noticing_socket,
                 ),
                 headers={"User-Agent": self._options.user_agent, "Accept-Encoding": "identity"},
                 read_bufsize=1 << 20,

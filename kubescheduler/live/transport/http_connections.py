@@ -15,6 +15,7 @@ from aiohappyeyeballs import AddrInfoType
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, dial_error
+from kubescheduler.live.transport.dead_peers import notice_dead_peer
 from kubescheduler.live.transport.http_connection import HttpConnection
 from kubescheduler.live.transport.server_access import ServerAccess
 
@@ -116,6 +117,7 @@ class HttpConnections:
         loop = asyncio.get_running_loop()
         taken = await aiohappyeyeballs.start_connection(await self._addresses(host, port), happy_eyeballs_delay=RACE)
         try:
+            notice_dead_peer(taken)
             tls = self._tls()
             _, connection = await loop.create_connection(
                 HttpConnection, sock=taken, ssl=tls, server_hostname=None if tls is None else host

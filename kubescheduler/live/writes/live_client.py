@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from itertools import chain, repeat
@@ -17,6 +16,7 @@ from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import JSON, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.writes.status_turns import StatusTurns
 from kubescheduler.live.writes.write_rules import WriteRules
 
 UNCERTAIN = 500
@@ -50,7 +50,7 @@ class SentBinding:
 class LiveClient:
     """Binds, deletes and patches; each method waits for the answer, and raises ApiError when it is no.
 
-    Status writes of one pod are done one after the other, in the order in which they were asked for.
+    Status writes of one pod take turns; see StatusTurns.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LiveClient:
         self._rules = rules
         self._trouble = trouble
         self._clock = SystemClock() if clock is None else clock
-        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._turns = StatusTurns(self._write_tried)
         self._sent: dict[tuple[str, str], SentBinding] = {}
 
     # --- for threads that may wait -------------------------------------------------------------
@@ -94,7 +94,7 @@ class LiveClient:
 
     def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """In the way of the release, tried as often as it does."""
-        self._io.wait(self._write_status(pod, status))
+        self._io.wait(self._turns.take(pod, status))
 
     def update_object(self, obj: ClusterObject) -> None:
         """Reads the object as the server has it, and writes it back with what this version of it says."""
@@ -139,24 +139,14 @@ class LiveClient:
         return None
 
     async def _write_or_tell(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        if self._turns.replaced(pod, status):
+            return
         try:
-            await self._write_status(pod, status)
+            await self._turns.take(pod, status)
         except ApiError as error:
             self._trouble(f'"Error updating pod" err="{error}" pod="{pod.key}"')
         except Exception as error:  # nobody else would hear of it
             self._trouble(f'"Error updating pod" err="{type(error).__name__}: {error}" pod="{pod.key}"')
-
-    async def _write_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
-        uid = pod.metadata.uid
-        turn, waiting = self._turns.get(uid, (asyncio.Lock(), 0))
-        self._turns[uid] = (turn, waiting + 1)
-        try:
-            async with turn:
-                await self._write_tried(pod, status)
-        finally:
-            turn, waiting = self._turns.pop(uid)
-            if waiting > 1:
-                self._turns[uid] = (turn, waiting - 1)
 
     async def _write_tried(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the last try failed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 from typing import Any
 
@@ -103,3 +104,27 @@ def test_a_status_that_cannot_be_made_is_reported(io: IoThread, api: ApiClient, 
     rules = attrs.evolve(LIVE["1.36"].writes, status=raising)
     LiveClient(api, io, rules, trouble=troubles.put).write_status_later(pod, {"nominatedNodeName": "n1"})
     assert "LookupError: no such member" in troubles.get(timeout=SECONDS)
+
+
+def test_statuses_that_pile_up(io: IoThread, api_server: FrontServer, client: LiveClient, pod: Pod) -> None:
+    """However often a status is asked for while the server does not answer, it is written once."""
+    answers = io.wait(an_event())
+
+    async def hold(request: web.Request) -> None:
+        if request.method == "PATCH":
+            await answers.wait()
+
+    api_server.faults.append(hold)
+    for _ in range(5):
+        client.write_status_later(pod, {"nominatedNodeName": "n1"})
+    io.call(answers.set)
+    client.patch_pod_status(
+        pod, {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+    )
+    bodies = [one.body["status"] for one in api_server.asked if one.method == "PATCH"]
+    assert [sorted(body)[-1] for body in bodies] == ["nominatedNodeName", "conditions"]
+
+
+async def an_event() -> asyncio.Event:
+    """For the loop that this runs on."""
+    return asyncio.Event()
