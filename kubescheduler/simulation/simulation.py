@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 import attrs
 
@@ -34,19 +35,12 @@ from kubescheduler.simulation.pod_records import (
 from kubescheduler.simulation.run_events import Kind, Listen, RunEvent
 from kubescheduler.simulation.simulated_api import SimulatedApi
 from kubescheduler.simulation.simulation_report import Report
-from kubescheduler.simulation.timeline import ARRIVING, LEAVING, Events
+from kubescheduler.simulation.timeline import ARRIVING, LEAVING, PATIENCE, SPIN_PAUSE, SPINS, Events
 from kubescheduler.simulation.utilisation import UsageRecorder, tracked_resources
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Workload, timestamp
 
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
-
-PATIENCE = 30 * 60.0
-"""Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
-SPINS = 10
-"""Attempts of one moment beside three a pending pod: if nothing comes of further ones, they wait for a while."""
-SPIN_PAUSE = 10.0
-"""How long they wait, in seconds."""
 
 
 class Simulation:
@@ -122,7 +116,7 @@ class Simulation:
         self._queue = parts.queue
         self._bindings = InOrderBindings()
         self._loop = SchedulerLoop(
-            attrs.evolve(parts, decide=self._known.decide),
+            attrs.evolve(parts, decide=self._decide),
             latest=self._api.latest,
             bound=self._api.bound,
             bindings=self._bindings,
@@ -230,6 +224,10 @@ class Simulation:
         self._note(attempt)
         self._settle()
         return True
+
+    def _decide(self, *asked: Any) -> Decision:
+        """Where the pod of an attempt goes; see Decide."""
+        return self._known.decide(*asked)
 
     def _note(self, attempt: Attempt) -> None:
         record = self._records[attempt.pod.key]

@@ -8,6 +8,13 @@ from collections.abc import Callable
 LEAVING, NODES, ARRIVING = 0, 1, 2
 """The order of events of one moment: room is made before it is filled."""
 
+PATIENCE = 30 * 60.0
+"""Seconds after the last thing that lasted: a gang that never gets complete is tried no longer, and the run ends."""
+SPINS = 10
+"""Attempts of one moment beside three a pending pod: if nothing comes of further ones, they wait for a while."""
+SPIN_PAUSE = 10.0
+"""How long they wait, in seconds."""
+
 Action = Callable[[], None]
 
 

@@ -13,8 +13,10 @@ from kubescheduler.lab.scene.editing.scheduled_pods import SCHEDULING_EDITS
 from kubescheduler.lab.scene.editing.side_changes import SIDE_EDITS
 from kubescheduler.lab.scene.families.hint_verbs import HINT_EDITS, HINT_VERBS
 from kubescheduler.lab.scene.families.side_verbs import SIDE_VERBS
+from kubescheduler.lab.scene.families.time_verbs import TIME_EDITS, TIME_VERBS, time_at
 from kubescheduler.lab.scene.families.tune_verbs import TUNE_EDITS, TUNE_VERBS
 from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.viewing.cluster_view import cluster
 from kubescheduler.lab.scene.viewing.decision_view import decision
 from kubescheduler.lab.scene.viewing.object_view import node, pod
@@ -25,7 +27,7 @@ from kubescheduler.lab.scene.viewing.why_view import whatif, why
 Verb = Callable[[Scene, Mapping[str, Any]], dict[str, Any]]
 """Answers plain data. Raises SceneFault, or another InputError, with every problem."""
 
-FAMILY_EDITS: Mapping[str, Edit] = {**TUNE_EDITS, **HINT_EDITS}
+FAMILY_EDITS: Mapping[str, Edit] = {**TUNE_EDITS, **HINT_EDITS, **TIME_EDITS}
 EDITS: Mapping[str, Edit] = {**NODE_EDITS, **POD_EDITS, **SCHEDULING_EDITS, **SIDE_EDITS, **FAMILY_EDITS}
 """Everything that the verb ``edit`` can do."""
 
@@ -39,9 +41,27 @@ VIEWING: Mapping[str, Verb] = {
     "pod": pod,
     "node": node,
 }
+SIDELESS = ("state", "pod", "node")
+"""Of these, what is said whatever decides."""
+
 EDITING: Mapping[str, Verb] = {"edit": partial(edited, EDITS), "undo": undo, "redo": redo}
 
-FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS}
+FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS, **TIME_VERBS}
 
-VERBS: Mapping[str, Verb] = {**VIEWING, **EDITING, **FAMILIES}
+
+def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The verb ``timeAt``: what Why and Cluster would show before an attempt of a run.
+
+    verb: ``decision`` by default, or another one that only looks; params: its parameters.
+    """
+    name, given = asked.get("verb", "decision"), asked.get("params") or {}
+    if name not in VIEWING or not isinstance(given, Mapping):
+        raise SceneFault(f"verb: expected one of {', '.join(VIEWING)} with its params, found {name!r}")
+    rest = {key: value for key, value in asked.items() if key not in ("verb", "params")}
+    moment, attempt, notes = time_at(scene, rest)
+    side = {} if name in SIDELESS else {"side": moment.state.sides[0].id}
+    return {"t": attempt.time, "pod": attempt.pod, "notes": notes, name: VIEWING[name](moment, {**given, **side})}
+
+
+VERBS: Mapping[str, Verb] = {**VIEWING, **EDITING, **FAMILIES, "timeAt": at_moment}
 """All of them."""

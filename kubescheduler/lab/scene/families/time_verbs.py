@@ -1,0 +1,158 @@
+"""The verbs ``time`` and ``timeAt``, and the edit ``fork``: a simulation of a scene, and any of its moments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.engine_choice import tie_break_of
+from kubescheduler.api.whole_runs import workload_of
+from kubescheduler.engine.engine_contract import cache_for
+from kubescheduler.lab.running.moment_cluster import cluster_then
+from kubescheduler.lab.running.recorded_run import RecordedRun, TriedPod
+from kubescheduler.lab.scene.families.run_rows import lanes, run_text, sampled, tried_rows
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_faults import SceneFault
+from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.lab.scene.side_schedulers import Kept
+from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
+from kubescheduler.simulation.workload import ARRIVES_AFTER, DURATION, Workload
+
+KEPT = "time"
+"""The key under which a scene keeps runs."""
+
+MOST_EVENTS = 2000
+"""Events that one answer has at most."""
+
+
+class TimeParameters(SideParameters, frozen=True, kw_only=True):
+    """Of ``time``."""
+
+    workload: str = ""
+    """Manifests of what comes, with annotations for when and how long; besides the pods that wait."""
+    pending: bool = True
+    """Whether the pods that wait come too; those without annotations at the start."""
+    until: float | None = None
+    """Seconds after which the run is ended."""
+    seed: int | None = None
+    """Of ties that are drawn; None: the side's own."""
+    grace: float = 0.0
+    """Seconds that evicted pods stay."""
+
+
+class AtParameters(SideParameters, frozen=True, kw_only=True):
+    """Of ``timeAt`` and ``fork``: an attempt of the run that was asked for last on that side."""
+
+    attempt: int
+
+
+@attrs.frozen(eq=False)
+class Asked:
+    """A run that was asked for."""
+
+    want: TimeParameters
+    run: RecordedRun
+    end: float
+    """Seconds after the start."""
+    notes: tuple[str, ...]
+
+
+def time(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A simulation of the scene: what is in use, who waits for what, and every attempt."""
+    want = parameters(TimeParameters, asked)
+    scene.extra[f"{KEPT} {want.side}"] = want
+    found = _asked(scene, want)
+    run = found.run
+    events = [event.to_dict() for event in run.events[:MOST_EVENTS]]
+    return {
+        "side": want.side,
+        "release": scene.side(want.side).release,
+        "duration": found.end,
+        **sampled(run.usage, found.end),
+        "lanes": lanes(run.stays),
+        "attempts": tried_rows(run),
+        "events": events,
+        "eventsMore": len(run.events) - len(events),
+        "notes": list(found.notes),
+        "text": run_text(run, found.end),
+    }
+
+
+def time_at(scene: Scene, asked: Mapping[str, Any]) -> tuple[Scene, TriedPod, list[str]]:
+    """The scene before an attempt, the attempt, and notes. Raises SceneFault for a number that there is not."""
+    want = parameters(AtParameters, asked)
+    text = scene.extra.get(f"{KEPT} {want.side}") or TimeParameters(side=want.side)
+    found = _asked(scene, text)
+    if not 0 <= want.attempt < len(found.run.attempts):
+        raise SceneFault(f"attempt: there is no attempt {want.attempt}; the run has {len(found.run.attempts)}")
+    attempt = found.run.attempts[want.attempt]
+    of = (scene.state.cluster, scene.side(want.side))
+    moment, notes = _kept(scene).value(of, lambda: _moment(scene, text, attempt), "moment", text, want.attempt)
+    return moment, attempt, notes
+
+
+def fork(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
+    """Makes the cluster before an attempt the scene's."""
+    moment, attempt, notes = time_at(scene, asked)
+    state = moment.state
+    done = f"Went to the moment {attempt.time:g} s, before the attempt of {attempt.pod}"
+    return done, attrs.evolve(state, sides=scene.state.sides, notes=tuple(dict.fromkeys((*state.notes, *notes))))
+
+
+# --- runs ------------------------------------------------------------------------------------
+
+
+def _kept(scene: Scene) -> Kept:
+    kept: Kept = scene.extra.setdefault(KEPT, Kept(6))
+    return kept
+
+
+def _asked(scene: Scene, want: TimeParameters) -> Asked:
+    """The run, remembered as long as neither the cluster nor the side changes."""
+    of = (scene.state.cluster, scene.side(want.side))
+
+    def run() -> Asked:
+        made, _, notes = _made(scene, want, None)
+        report = made.play()
+        return Asked(want, made, made.now if report is None else report.end, tuple(notes))
+
+    return _kept(scene).value(of, run, "run", want)
+
+
+def _made(scene: Scene, want: TimeParameters, before: int | None) -> tuple[RecordedRun, Workload, list[str]]:
+    side, engine, cluster = scene.side(want.side), scene.engine(want.side), scene.cluster(want.side)
+    cluster, given = _workload_items(cluster, want)
+    if not given and not (want.pending and cluster.pending()):
+        raise SceneFault("workload: no pod waits, and none is to come")
+    workload, notes = workload_of(cluster, given, pending=want.pending)
+    tie_break = tie_break_of(engine, side.tie_break, side.seed if want.seed is None else want.seed)
+    scheduler = engine.scheduler(cache_for(engine, cluster.objects), tie_break)
+    run = RecordedRun(scheduler, workload, before=before, until=want.until, preempt=True, grace=want.grace)
+    return run, workload, notes
+
+
+def _workload_items(cluster: Cluster, want: TimeParameters) -> tuple[Cluster, list[Any]]:
+    """The cluster without pods that say when they come or how long they stay, and what comes."""
+    given: list[Any] = [f"{want.workload}\n"] if want.workload.strip() else []
+    if not want.pending:
+        return cluster, given
+    timed = {pod.key for pod in cluster.pending() if pod.metadata.annotations.keys() & {ARRIVES_AFTER, DURATION}}
+    manifests = [entry.manifest() for entry in cluster.entries() if entry.key[0] == "Pod" and entry.key[1] in timed]
+    return (cluster.without_pod(*timed) if timed else cluster), [*given, *manifests]
+
+
+def _moment(scene: Scene, want: TimeParameters, attempt: TriedPod) -> tuple[Scene, list[str]]:
+    """The scene as it was before an attempt: the run is run again up to there, and goes the same way."""
+    run, workload, _ = _made(scene, want, attempt.number)
+    run.play()
+    cluster, notes = cluster_then(scene.state.cluster, workload, run)
+    state = attrs.evolve(scene.state, cluster=cluster, asked=attempt.pod, sides=(scene.side(want.side),))
+    return Scene(state), notes
+
+
+TIME_VERBS = {"time": time}
+TIME_EDITS = {"fork": fork}
+"""``do`` → the edit."""
