@@ -75,6 +75,8 @@ export function Editor({ label, value, onInput, problems = [], readOnly = false,
     shown.dispatch({ changes: replacement(shown.state.doc.toString(), value), userEvent: "set" });
   }, [value, plain]);
 
+  useEffect(() => view.current?.requestMeasure(), [plain]);
+
   const marks = JSON.stringify(problems);
   useEffect(() => {
     const shown = view.current;

@@ -11,7 +11,8 @@ export function replacement(old, wanted) {
 }
 
 const RULES = {
-  "&": { color: "var(--text)", backgroundColor: "var(--page)", height: "100%", fontSize: "0.875rem" },
+  "&": { color: "var(--text)", backgroundColor: "var(--page)", maxHeight: "var(--editor-height, 28rem)", fontSize: "0.8125rem" },
+  ".cm-content, .cm-gutter": { minHeight: "9rem" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", overflow: "auto" },
   ".cm-content": { caretColor: "var(--text)" },

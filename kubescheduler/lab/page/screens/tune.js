@@ -13,6 +13,7 @@ import { Weights } from "./tune/weights.js";
 export const title = "Tune";
 
 const PAGE = 30;
+const ROOMY = matchMedia("(min-width: 60rem)").matches;
 
 useSheet("style/tune.css");
 
@@ -34,7 +35,7 @@ function Forms({ known, thresholds, hold }) {
     ${(form) => html`
       ${form.profiles?.length > 1 ? html`<p class="quiet">Profile <b>${form.profile}</b></p>` : null}
       <${Weights} rules=${form.rules} thresholds=${thresholds} hold=${hold} />
-      <${RuleToggles} title="Checks" rows=${form.checks} hold=${hold} />
+      <${RuleToggles} title="Checks" rows=${form.checks} hold=${hold} open=${ROOMY} />
       <${RuleToggles} title="Other plugins" rows=${form.others ?? []} hold=${hold} />
       <${ArgumentForms} rules=${form.args} />
     `}

@@ -30,7 +30,7 @@ function useDraft(side, form, hold) {
     setProblems(records(found.problems ?? []));
     if (found.problems?.length) return;
     hold();
-    await editInSlot({ do: "configure", side: side.id, kind: form.kind, text }, { slot: "configure", join: `text ${side.id}` });
+    await editInSlot({ do: "configure", side: side.id, kind: form.writes ?? form.kind, text }, { slot: "configure", join: `text ${side.id}` });
     unkept.current = false;
   };
   const type = (text) => {

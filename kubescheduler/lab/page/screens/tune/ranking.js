@@ -21,6 +21,13 @@ function useSlide(list, rows) {
   }, [rows]);
 }
 
+// The rules in the order in which they were first seen, so that a shade keeps its meaning while weights change.
+function useSteadyOrder(rules) {
+  const seen = useRef(new Map());
+  rules.forEach((rule) => seen.current.has(rule.id) || seen.current.set(rule.id, seen.current.size));
+  return [...rules].sort((a, b) => seen.current.get(a.id) - seen.current.get(b.id));
+}
+
 function Moved({ row, was, known }) {
   if (was === row.rank) return null;
   if (was === undefined) return known ? html`<span class="moved up" title="Was further down">▲</span>` : null;
@@ -48,6 +55,7 @@ function Row({ row, rules, scale, baseline }) {
 export function Ranking({ decision, baseline, more }) {
   const list = useRef(null);
   const rows = decision.nodes.filter((row) => row.fits && row.rank !== null).sort((a, b) => a.rank - b.rank);
+  const rules = useSteadyOrder(decision.rules);
   const scale = Math.max(1, ...rows.map((row) => row.total ?? 0));
   useSlide(list, decision);
   return html`
@@ -57,9 +65,9 @@ export function Ranking({ decision, baseline, more }) {
         : html`<span class="sign refused" aria-hidden="true">✗</span> ${decision.message}`}
     </p>
     ${decision.scored ? null : html`<p class="quiet">${decision.scoredText}</p>`}
-    <${StackLegend} titles=${decision.rules.map((rule) => rule.title)} />
+    <${StackLegend} titles=${rules.map((rule) => rule.title)} />
     <ol class="ranking" ref=${list}>
-      ${rows.map((row) => html`<${Row} key=${row.name} row=${row} rules=${decision.rules} scale=${scale} baseline=${baseline} />`)}
+      ${rows.map((row) => html`<${Row} key=${row.name} row=${row} rules=${rules} scale=${scale} baseline=${baseline} />`)}
     </ol>
     ${decision.fits > rows.length
       ? html`<p><button type="button" onClick=${more}>${decision.fits - rows.length} more</button></p>`

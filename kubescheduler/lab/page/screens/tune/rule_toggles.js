@@ -19,10 +19,11 @@ function Toggle({ row, hold }) {
   </li>`;
 }
 
-export function RuleToggles({ title, rows, hold }) {
+// open: at first; a narrow window begins with the ranking near.
+export function RuleToggles({ title, rows, hold, open = false }) {
   if (!rows.length) return null;
   const on = rows.filter((row) => row.on).length;
-  return html`<details class="toggles" open=${title === "Checks"}>
+  return html`<details class="toggles" open=${open}>
     <summary>${title} <span class="quiet">${on} of ${rows.length} on</span></summary>
     <ul>
       ${rows.map((row) => html`<${Toggle} key=${row.id} row=${row} hold=${hold} />`)}

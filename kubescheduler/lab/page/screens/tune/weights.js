@@ -33,7 +33,7 @@ function Ticks({ thresholds, min, max }) {
 }
 
 function Thresholds({ rule, thresholds, choose }) {
-  const told = thresholds.filter((each) => each.from !== null || each.to !== null);
+  const told = thresholds.filter((each) => each.from !== null && !(each.wins && thresholds.length === 1));
   if (!told.length) return null;
   return html`<ul class="thresholds">
     ${told.map((each) => {
@@ -74,6 +74,7 @@ function Weight({ rule, thresholds, hold }) {
   const disabled = !live() || Boolean(rule.fixed) || rule.weight === null;
   const own = { min: rule.min ?? 1, disabled, value, onFocus: take, onBlur: let_go };
   return html`<li class="weight" data-off=${rule.on ? null : ""}>
+    <${WeightToggle} rule=${rule} hold=${hold} />
     <label for=${id} title=${rule.text}>${rule.title}</label>
     <span class="slide">
       <input
@@ -96,7 +97,6 @@ function Weight({ rule, thresholds, hold }) {
       max=${rule.max}
       onInput=${(event) => set(event.target.valueAsNumber)}
     />
-    <${WeightToggle} rule=${rule} hold=${hold} />
     <${Thresholds} rule=${rule} thresholds=${thresholds} choose=${(to) => (hold(), set(to))} />
   </li>`;
 }
