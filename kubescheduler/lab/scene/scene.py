@@ -30,6 +30,8 @@ class Step:
     """What was done, in the past tense."""
     before: SceneState
     """What the scene was."""
+    join: str = ""
+    """What edits in a row have in common that are one step back; empty: nothing."""
 
 
 class Scene:
@@ -90,9 +92,13 @@ class Scene:
 
     # --- changes -------------------------------------------------------------------------------
 
-    def change(self, text: str, state: SceneState) -> None:
-        """Goes on with another state; what was undone cannot be redone any more. text: what was done."""
-        self._done.append(Step(text, self._state))
+    def change(self, text: str, state: SceneState, join: str = "") -> None:
+        """Goes on with another state; what was undone cannot be redone any more. text: what was done.
+
+        join: when not empty and that of the edit just before, both are undone at once.
+        """
+        joined = self._done.pop() if join and self._done and self._done[-1].join == join else None
+        self._done.append(Step(text, joined.before if joined else self._state, join))
         self._undone.clear()
         self._goto(state)
 

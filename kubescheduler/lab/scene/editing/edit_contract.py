@@ -23,15 +23,18 @@ fault."""
 
 
 def edited(edits: Mapping[str, Edit], scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The verb ``edit``: makes the edit that ``edit.do`` names. Raises InputError; nothing has changed then."""
-    wanted = asked.get("edit")
-    if not isinstance(wanted, Mapping) or asked.keys() != {"edit"}:
+    """The verb ``edit``: makes the edit that ``edit.do`` names. Raises InputError; nothing has changed then.
+
+    ``join``: a text; edits in a row with the same one, as those of a slider that is dragged, are undone at once.
+    """
+    wanted, join = asked.get("edit"), asked.get("join", "")
+    if not isinstance(wanted, Mapping) or not isinstance(join, str) or not asked.keys() <= {"edit", "join"}:
         raise SceneFault('edit: expected {"edit": {"do": …}}')
     name = wanted.get("do")
     if not isinstance(name, str) or name not in edits:
         raise SceneFault(f"edit.do: there is no edit {name!r}{nearest(str(name), edits)}")
     text, state = edits[name](scene, {key: value for key, value in wanted.items() if key != "do"})
-    scene.change(text, settled(state))
+    scene.change(text, settled(state), join)
     return {"text": text, "state": state_of(scene, {})}
 
 

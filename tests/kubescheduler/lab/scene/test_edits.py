@@ -156,3 +156,21 @@ def test_every_edit_is_tried() -> None:
         "nameSide",
         "askExtenders",
     }
+
+
+@pytest.mark.parametrize(
+    ("joins", "weights"),
+    [(("drag 1", "drag 1", "drag 1"), [1]), (("drag 1", "drag 2", "drag 2"), [3, 1]), (("", "", ""), [4, 3, 1])],
+    ids=["one drag", "two drags", "apart"],
+)
+def test_edits_that_join_are_one_step_back(joins: tuple[str, ...], weights: list[int]) -> None:
+    """What a slider does while it is dragged is undone at once."""
+    scene = Scene.opened(ks.Cluster(release="1.36").node("a").pod("web"))
+    rule = "NodeResourcesFit"
+    for weight, join in zip((3, 4, 5), joins, strict=True):
+        VERBS["edit"](scene, {"edit": {"do": "weights", "weights": {rule: weight}}, "join": join})
+    found = []
+    while scene.undo_text:
+        VERBS["undo"](scene, {})
+        found.append(next(row["weight"] for row in VERBS["tune"](scene, {})["rules"] if row["id"] == rule))
+    assert found == weights

@@ -53,6 +53,7 @@ function Weight({ rule, thresholds, hold }) {
   const [value, setValue] = useState(rule.weight);
   const dragged = useRef(false);
   const range = useRef(0);
+  const grip = useRef(0);
   const id = useId();
   const max = (range.current = dragged.current ? Math.max(range.current, rule.weight ?? 1) : reach(rule, thresholds));
   useEffect(() => {
@@ -60,19 +61,24 @@ function Weight({ rule, thresholds, hold }) {
   }, [rule.weight]);
   const set = (next) => {
     const weight = Math.round(next);
+    setValue(Number.isFinite(weight) ? weight : "");
     if (!Number.isFinite(weight)) return;
-    setValue(weight);
     if (weight < (rule.min ?? 1) || weight === rule.weight) return;
     const wanted = { do: "weights", side: side.value.id, weights: { [rule.id]: weight } };
-    editInSlot(wanted, { slot: "weights", join: `weight ${side.value.id} ${rule.id}` });
+    editInSlot(wanted, { slot: "weights", join: `weight ${side.value.id} ${rule.id} ${grip.current}` });
   };
   const take = () => {
+    if (dragged.current) return;
     hold();
+    grip.current = performance.now();
     dragged.current = true;
   };
-  const let_go = () => (dragged.current = false);
+  const release = () => {
+    dragged.current = false;
+    if (!(value >= (rule.min ?? 1))) setValue(rule.weight);
+  };
   const disabled = !live() || Boolean(rule.fixed) || rule.weight === null;
-  const own = { min: rule.min ?? 1, disabled, value, onFocus: take, onBlur: let_go };
+  const own = { min: rule.min ?? 1, disabled, value, onFocus: take, onBlur: release };
   return html`<li class="weight" data-off=${rule.on ? null : ""}>
     <${WeightToggle} rule=${rule} hold=${hold} />
     <label for=${id} title=${rule.text}>${rule.title}</label>
@@ -84,7 +90,7 @@ function Weight({ rule, thresholds, hold }) {
         max=${max}
         step="1"
         onPointerDown=${take}
-        onPointerUp=${let_go}
+        onPointerUp=${release}
         onInput=${(event) => set(event.target.valueAsNumber)}
       />
       <${Ticks} thresholds=${thresholds} min=${rule.min ?? 1} max=${max} />
