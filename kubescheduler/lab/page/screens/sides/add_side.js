@@ -17,16 +17,16 @@ const WAYS = {
 };
 const WRITTEN = new Set(["policy", "config"]);
 
-function wanted({ way, release, from, text }) {
-  if (way === "migrate") return { do: "migrateSide", from, to: release };
-  if (way === "copy") return { do: "addSide", release, copy: from };
+function wanted({ way, release, source, text }) {
+  if (way === "migrate") return { do: "migrateSide", from: source, to: release };
+  if (way === "copy") return { do: "addSide", release, copy: source };
   return way === "default" ? { do: "addSide", release } : { do: "addSide", release, kind: way, text };
 }
 
 export function AddSide({ sides }) {
   const releases = state.value.releases;
   const first = releases.find((each) => sides.every((side) => side.release !== each)) ?? releases.at(-1);
-  const [asked, setAsked] = useState({ way: "default", release: first, from: sides[0].id, text: "" });
+  const [asked, setAsked] = useState({ way: "default", release: first, source: sides[0].id, text: "" });
   const [problems, setProblems] = useState(null);
   const set = (name) => (event) => setAsked({ ...asked, [name]: event.target?.value ?? event });
   const submit = async (event) => {
@@ -50,7 +50,7 @@ export function AddSide({ sides }) {
         </label>
         ${asked.way === "copy" || asked.way === "migrate"
           ? html`<label class="field"><span>Scheduler</span>
-              <select onChange=${set("from")}>${options(sides.map((side) => [side.id, side.name]), asked.from)}</select>
+              <select onChange=${set("source")}>${options(sides.map((side) => [side.id, side.name]), asked.source)}</select>
             </label>`
           : null}
         ${asked.way === "provider"
