@@ -29,6 +29,9 @@ NO_CONFIGURATION = "invalid configuration: no configuration has been provided"
 MASTER_VARIABLE = "KUBERNETES_MASTER"
 """The environment variable with the address of a server, for want of anything else."""
 
+MISSING = "File does not exists: "
+"""How the client library begins what it says of a file of certificates that is not there."""
+
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -149,10 +152,10 @@ class KubeconfigAccess(ServerAccess):
         settings = Configuration()
         settings.api_key = {}
         try:
-            _check_mapping(self._path)
+            _check_contexts(self._path, self._context)
             self._loader = await kube_config.load_kube_config(self._path, self._context, settings, persist_config=False)
         except (ConfigException, *UNREADABLE) as error:
-            raise ConfigError(f"invalid configuration: {self._path}: {error}") from None
+            raise ConfigError(f"invalid configuration: {self._path}: {_reason(error)}") from None
         self._loaded_at = time.monotonic()
         self.base_url = (self._master or str(settings.host)).rstrip("/")
         self._token = str(settings.api_key.get("BearerToken", ""))
@@ -205,11 +208,31 @@ class KubeconfigAccess(ServerAccess):
         return context
 
 
-def _check_mapping(paths: str) -> None:
-    """Raises ValueError for a kubeconfig that is empty, or something else than a mapping."""
+def _check_contexts(paths: str, context: str | None) -> None:
+    """Raises ValueError for a kubeconfig that is no mapping, or that does not have the context that is asked for."""
+    known: dict[str, None] = {}
+    current = ""
     for path in filter(None, paths.split(os.pathsep)):
-        if not isinstance(yaml.safe_load(Path(path).read_text(encoding="utf-8")), dict):
+        document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(document, dict):
             raise ValueError("no kubeconfig: it has no clusters, users and contexts")
+        known.update((str(entry.get("name")), None) for entry in document.get("contexts") or ())
+        current = current or str(document.get("current-context") or "")
+    wanted = context or current
+    if wanted and wanted not in known:
+        there = f"there is {', '.join(known)}" if known else "there are no contexts"
+        raise ValueError(f'context "{wanted}" does not exist; {there}')
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a kubeconfig, in one line."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    text = str(error)
+    if text.startswith(MISSING):
+        return f"open {text.removeprefix(MISSING)}: no such file or directory"
+    return " ".join(text.split())
 
 
 def _valid_until(path: str) -> datetime:

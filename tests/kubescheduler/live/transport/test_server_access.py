@@ -171,6 +171,43 @@ def test_a_kubeconfig_that_cannot_be_used(tmp_path: Path, text: str, message: st
     assert "kubeconfig" in str(caught.value)
 
 
+def one_context(**cluster: str) -> str:
+    """A kubeconfig with the context ``x``."""
+    return json.dumps(
+        {
+            "clusters": [{"name": "c", "cluster": {"server": "https://here:6443", **cluster}}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "message"),
+    [
+        pytest.param(one_context(), "y", 'context "y" does not exist; there is x', id="unknown context"),
+        pytest.param('{"current-context": "y"}', None, 'context "y" does not exist; there are no contexts', id="none"),
+        pytest.param(
+            "a: [\n", None, "line 2, column 1: expected the node content, but found '<stream end>'", id="YAML"
+        ),
+        pytest.param(
+            one_context(**{"certificate-authority": "/no/ca.crt"}),
+            None,
+            "open /no/ca.crt: no such file or directory",
+            id="no authority",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_kubeconfig(tmp_path: Path, text: str, context: str | None, message: str) -> None:
+    """One line in the words of kubectl."""
+    file = tmp_path / "kubeconfig"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        own_loop.run(ServerAccess.from_kubeconfig(str(file), context))
+    assert str(caught.value) == f"invalid configuration: {file}: {message}"
+
+
 def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Upstream's texts for a missing file and for no configuration at all."""
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
