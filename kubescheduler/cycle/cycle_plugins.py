@@ -82,7 +82,7 @@ class PluginsByPod(Protocol):
 
 @attrs.frozen(eq=False)
 class NoPlugins:
-    """The cycles of 1.4 and 1.16: nothing is reserved and no pod is held; the API is asked to bind."""
+    """The cycle of 1.4: nothing is reserved and no pod is held; the API is asked to bind."""
 
     services: Services
     profile_name: str = DEFAULT_SCHEDULER_NAME
@@ -96,8 +96,9 @@ class NoPlugins:
     def held(self, pod: Pod) -> None:
         """No pod is ever held."""
 
-    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
         """Nothing is reserved."""
+        return None
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Nothing is taken back."""
@@ -115,8 +116,9 @@ class NoPlugins:
         """There is nothing else."""
         return True
 
-    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
         """Nothing is prepared."""
+        return None
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Nothing is reported."""

@@ -29,7 +29,15 @@ from kubescheduler.cycle.making_room import leave_room_to_plugins, no_room, room
 BINDING_REJECTED = "BindingRejected"
 """Reason of the condition PodScheduled (1.4)."""
 
-PREFIXES = {Stage.ASSUME: "AssumePod failed: ", Stage.BIND: "Binding rejected: "}
+VOLUMES_NOT_BOUND = "VolumeBindingFailed"
+"""Reason of the condition PodScheduled (1.16)."""
+
+PREFIXES = {
+    Stage.ASSUME: "AssumePod failed: ",
+    Stage.RESERVE: "AssumePodVolumes failed: ",
+    Stage.PRE_BIND: "",
+    Stage.BIND: "Binding rejected: ",
+}
 """What stands before the text in an event's note."""
 
 
@@ -62,7 +70,8 @@ def undecided_legacy(decision: Decision, *, post_filters: bool) -> FailureCause:
 
 def chosen_1_16(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
     """The event says what failed, the condition only why."""
-    return _chosen(stage, pod, node_name, status, SCHEDULER_ERROR, "Warning")
+    reason = VOLUMES_NOT_BOUND if stage is Stage.PRE_BIND else SCHEDULER_ERROR
+    return _chosen(stage, pod, node_name, status, reason, "Warning")
 
 
 def chosen_1_4(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:

@@ -13,10 +13,12 @@ from clusterstate.cache import ClusterCache
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+from kubescheduler.cycle.cycle_plugins import NoPlugins
 from kubescheduler.cycle.cycle_rules import ReleaseCycles
 from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.engine.fine_scores import Fine
 from kubescheduler.extender import WireFormat
+from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.queue.priority_queue_1_16 import Clock
 
 
@@ -117,3 +119,5 @@ class LegacyRules:
     """Where pods wait to be tried; the clock counts seconds since the start."""
     cycle: ReleaseCycles
     """What happens to a pod between its decision and its node."""
+    steps: Callable[[Services], NoPlugins]
+    """What is done about the pod at the points of the cycle."""

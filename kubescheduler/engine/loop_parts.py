@@ -9,7 +9,7 @@ from typing import cast
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.cycle.cycle_plugins import CyclePlugins, NoPlugins
+from kubescheduler.cycle.cycle_plugins import CyclePlugins
 from kubescheduler.cycle.scheduler_loop import LoopParts
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.framework_engine import ProfiledScheduler
@@ -62,7 +62,7 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
 
     rules = record.legacy_rules
     queue = rules.queue(services.time.now, services.cache)
-    return LoopParts(NoPlugins(services), services, queue, rules.cycle, decide)
+    return LoopParts(rules.steps(services), services, queue, rules.cycle, decide)
 
 
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:

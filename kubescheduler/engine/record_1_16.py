@@ -22,6 +22,7 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_16
+from kubescheduler.cycle.volume_steps import VolumeSteps
 from kubescheduler.engine.accepted_values import accepted_1_16
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_16
 from kubescheduler.engine.fine_scores import FINE_1_16
@@ -83,6 +84,7 @@ LEGACY_1_16 = LegacyRules(
     behaviour=attrs.evolve(BEHAVIOUR_1_16, places=AnsweredRows1_16),
     queue=SchedulingQueue,
     cycle=CYCLE_1_16,
+    steps=VolumeSteps,
 )
 
 RELEASE = Release(

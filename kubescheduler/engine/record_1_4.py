@@ -21,6 +21,7 @@ from kubescheduler.config.policy.policy_1_4 import (
     read_policy_file_1_4,
 )
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
+from kubescheduler.cycle.cycle_plugins import NoPlugins
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_4
 from kubescheduler.engine.accepted_values import accepted_1_4
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_4
@@ -64,6 +65,7 @@ LEGACY_1_4 = LegacyRules(
     behaviour=attrs.evolve(BEHAVIOUR_1_4, places=AnsweredRows1_4),
     queue=FIFOQueue,
     cycle=CYCLE_1_4,
+    steps=NoPlugins,
 )
 
 RELEASE = Release(

@@ -23,14 +23,13 @@ from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import INT64, Field
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
 from kubescheduler.framework.args.weighted_resources import SHAPE, Shape, shape_errors, written_shape
-from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
-from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes, VolumeBooks
+from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes, VolumeBooks, Wait
 from kubescheduler.queue.cluster_events import CSI_CAPACITY, CSI_DRIVER, CSI_NODE, PV, PVC, STORAGE_CLASS, Action
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
 from predicates.refusal_evidence import filter_evidence
@@ -56,12 +55,8 @@ READS = Reads.NODE | Reads.STORAGE
 
 SCORING_GATE = "StorageCapacityScoring"
 CAPACITY_GATE_1_20 = "CSIStorageCapacity"
-POLL_SECONDS = 1.0
 
 NO_VOLUMES = PodVolumes()
-
-Wait = Callable[[Cancellation, float], object]
-"""Waits for some seconds, or until the work is to stop."""
 
 
 @attrs.frozen
@@ -196,7 +191,7 @@ class VolumeBinding:
             return None
         try:
             self._books.write(reserved, client.update_object)
-            bound = self._until_bound(reserved, pod, state)
+            bound = self._books.wait_until_bound(reserved, pod, state, self._timeout, self._wait)
         except SchedulingError as error:
             state.cancellation.check()
             return self._not_bound(str(error))
@@ -205,17 +200,6 @@ class VolumeBinding:
     def _not_bound(self, reason: str) -> Status:
         self._handle.observer.volumes_failed("bind")
         return Status.failure(f"binding volumes: {reason}")
-
-    def _until_bound(self, reserved: ReservedVolumes, pod: Pod, state: CycleState) -> bool:
-        """Looks every second, the first time after one; False when time is up."""
-        clock = self._handle.clock
-        end = clock() + self._timeout
-        while (left := end - clock()) > 0:
-            self._wait(state.cancellation, min(POLL_SECONDS, left))
-            state.cancellation.check()
-            if self._books.are_bound(reserved, pod):
-                return True
-        return False
 
 
 # --- releases ------------------------------------------------------------------------------

@@ -17,7 +17,15 @@ from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
 from clusterstate.volumes.claims_framework import node_affinity_holds
 from clusterstate.volumes.csi_migration import TranslationError, migrated_plugins, plugin_of, translated_affinity
 from clusterstate.volumes.volume_decision import PodVolumes
+from kubescheduler.framework.contract.cancellation import Cancellation
+from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
+
+POLL_SECONDS = 1.0
+"""Between two looks at whether claims are bound."""
+
+Wait = Callable[[Cancellation, float], object]
+"""Waits for some seconds, or until the work is to stop."""
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
@@ -123,6 +131,22 @@ class VolumeBooks:
         return current is not change.after and current == change.before != change.after
 
     # --- until all is bound ----------------------------------------------------------------
+
+    def wait_until_bound(
+        self, reserved: ReservedVolumes, pod: Pod, state: CycleState, timeout: float, wait: Wait
+    ) -> bool:
+        """Looks every second, the first time after one; False when the timeout, in seconds, is over.
+
+        Raises BindingError when the claims will not be bound, CancelledError when it is told to stop.
+        """
+        clock = self.handle.clock
+        end = clock() + timeout
+        while (left := end - clock()) > 0:
+            wait(state.cancellation, min(POLL_SECONDS, left))
+            state.cancellation.check()
+            if self.are_bound(reserved, pod):
+                return True
+        return False
 
     def are_bound(self, reserved: ReservedVolumes, pod: Pod) -> bool:
         """Whether every claim is bound now. Raises BindingError when that will not come. Upstream: checkBindings."""
