@@ -11,6 +11,7 @@ import pytest
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.report.html_report import render
 from tests.support.chromium import MISSING, launched
+from tests.support.lab_page import LabPages, RunningLab, running_lab
 from tests.support.report_pages import WIDE, Opens, Page
 
 
@@ -56,3 +57,20 @@ def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
     for context in contexts:
         context.close()
     assert faults == []
+
+
+@pytest.fixture
+def lab_pages(browser: Any) -> Iterator[LabPages]:
+    """Opens labs' pages; at the end nothing may have been written to a console, failed, or asked of another address."""
+    pages = LabPages(browser)
+    yield pages
+    pages.close()
+    assert pages.faults == []
+
+
+@pytest.fixture(scope="package")
+def lab() -> Iterator[RunningLab]:
+    """The lab with the cluster that comes with the package; each tab has a scene of its own."""
+    pytest.importorskip("starlette", reason="the extra is not installed: pip install 'kubescheduler[lab]'")
+    with running_lab() as running:
+        yield running

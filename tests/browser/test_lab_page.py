@@ -1,0 +1,82 @@
+"""The lab's page in a browser, with the real server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from kubescheduler.lab.bundled import CLUSTER
+from tests.support.lab_page import LabPages, RunningLab, settled, show_screen, violations
+
+SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side", "Class")
+
+
+def scheduled(pod: str, release: str) -> dict[str, Any]:
+    """What ``schedule -o json`` says of a pending pod of the bundled cluster when it is decided alone."""
+    command = [sys.executable, "-m", "kubescheduler", "schedule", str(CLUSTER), "--pending"]
+    command += ["--release", release, "-o", "json"]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found: dict[str, Any] = next(one for one in printed["decisions"] if one["pod"] == pod)
+    return found
+
+
+def test_the_page_shows_the_cluster(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Every node and the pods that wait, and the token is no longer in the address."""
+    page = lab_pages.opened(lab)
+    settled(page)
+    for node in ("worker-1", "gpu-1", "edge-1"):
+        assert page.get_by_text(node, exact=True).count() > 0
+    assert page.get_by_text("search-0").count() > 0
+    assert "token" not in page.url
+
+
+def test_totals_are_those_of_schedule(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The ranking beside the weights has the totals of the first pod that waits."""
+    page = lab_pages.opened(lab, "screen=tune")
+    page.wait_for_selector("ol.ranking li")
+    settled(page)
+    shown = page.eval_on_selector_all(
+        "ol.ranking li", "rows => rows.map(row => [row.dataset.node, Number(row.querySelector('.total').textContent)])"
+    )
+    asked = page.locator("p.verdict").inner_text().split()[1]
+    decision = scheduled(asked, "1.36")
+    assert shown == sorted(shown, key=lambda row: -row[1])
+    assert dict(shown) == decision["totals"]
+
+
+@pytest.mark.parametrize("title", SCREENS)
+def test_nothing_is_inaccessible(lab: RunningLab, lab_pages: LabPages, title: str) -> None:
+    """On no screen, light or dark, as far as axe-core finds it."""
+    page = lab_pages.opened(lab)
+    show_screen(page, title)
+    assert violations(page) == []
+
+
+def test_a_foreign_page_cannot_ask(lab: RunningLab, lab_pages: LabPages, browser: Any) -> None:
+    """Neither with the token, nor by a form, nor does an event stream open; nor can it frame the page."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.route(
+        "http://foreign.example/**",
+        lambda route: route.fulfill(body="<!doctype html><p>foreign", content_type="text/html"),
+    )
+    page.goto("http://foreign.example/")
+    answers = page.evaluate(
+        """async ([origin, token]) => {
+            const asked = fetch(`${origin}/api/open`, {method: "POST", body: '{"from":"start"}',
+                headers: {"Content-Type": "application/json", "X-Lab-Token": token}});
+            const plain = fetch(`${origin}/api/open`, {method: "POST", body: '{"from":"start"}', mode: "no-cors"});
+            const source = new EventSource(`${origin}/api/events?tab=x&token=${token}`);
+            const events = new Promise((done, failed) => { source.onopen = done; source.onerror = failed; });
+            const says = promise => promise.then(answer => answer.type === "opaque" ? "nothing" : "answered", () => "failed");
+            return [await says(asked), await says(plain), await says(events)];
+        }""",
+        [lab.origin, lab.token],
+    )
+    assert answers[0] == answers[2] == "failed"
+    assert answers[1] in ("nothing", "failed")
+    context.close()

@@ -1,0 +1,156 @@
+"""``kubescheduler lab`` as a process, and its page in a browser: what tests of the page share."""
+
+from __future__ import annotations
+
+import json
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import attrs
+
+from tests.support.dependent_processes import dependent
+
+WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 360, "height": 740}
+SECONDS = 60
+"""Until a test gives up on a process."""
+MILLISECONDS = 15_000
+"""Until it gives up on a page."""
+
+Page = Any
+"""playwright.sync_api.Page"""
+Browser = Any
+"""playwright.sync_api.Browser"""
+
+
+@attrs.frozen
+class RunningLab:
+    """A process that serves the lab."""
+
+    process: subprocess.Popen[str]
+    address: str
+    """The page's, with the token."""
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        parts = urlsplit(self.address)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def token(self) -> str:
+        """What a question has to show."""
+        return urlsplit(self.address).fragment.removeprefix("token=")
+
+    def ask(self, verb: str, **asked: Any) -> Any:
+        """What the server answers to a question that the page could ask."""
+        headers = {"X-Lab-Token": self.token, "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.origin}/api/{verb}", json.dumps(asked).encode(), headers)
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            return json.loads(answer.read())
+
+    def end(self) -> int:
+        """Ends it as Ctrl-C does; its exit status."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(SECONDS)
+
+
+@contextmanager
+def running_lab(*arguments: str, cwd: str | None = None) -> Iterator[RunningLab]:
+    """A lab, until the block is left. Raises AssertionError with what it wrote when it does not begin."""
+    command = [sys.executable, "-m", "kubescheduler", "lab", *arguments, "--no-browser"]
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(dependent(command), stdout=subprocess.PIPE, stderr=errors, text=True, cwd=cwd)
+        assert process.stdout is not None
+        with process.stdout, selectors.DefaultSelector() as selector:
+            try:
+                selector.register(process.stdout, selectors.EVENT_READ)
+                assert selector.select(SECONDS), "it says nothing"
+                line = process.stdout.readline()
+                errors.seek(0)
+                assert "http://" in line, f"{line}{errors.read()}"
+                yield RunningLab(process, next(word for word in line.split() if word.startswith("http://")))
+            finally:
+                process.kill()
+                process.wait()
+
+
+class LabPages:
+    """Opens pages of labs, and notes whatever should not have happened in them."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[Any] = []
+        self.faults: list[str] = []
+        """Messages on a console, errors, requests to other hosts."""
+
+    def opened(self, lab: RunningLab, more: str = "", viewport: dict[str, int] = WIDE, **options: Any) -> Page:
+        """A new tab with the lab's page, once it shows the scene. more: further parts of the address after ``#``."""
+        options.setdefault("reduced_motion", "reduce")
+        context = self._browser.new_context(viewport=viewport, **options)
+        self._contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(MILLISECONDS)
+        self.watch(page, lab.origin)
+        page.goto(lab.address + (f"&{more}" if more else ""))
+        page.wait_for_selector("main#main")
+        return page
+
+    def watch(self, page: Page, origin: str) -> None:
+        """Notes what should not happen in a page that may ask only this origin."""
+        page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on(
+            "request",
+            lambda asked: (
+                asked.url.startswith((f"{origin}/", "data:", "blob:")) or self.faults.append(f"asked: {asked.url}")
+            ),
+        )
+
+    def forgive(self, text: str) -> None:
+        """Takes back faults with a text in them, of which there has to be one."""
+        assert any(text in fault for fault in self.faults), self.faults
+        self.faults = [fault for fault in self.faults if text not in fault]
+
+    def close(self) -> None:
+        """Closes every page."""
+        for context in self._contexts:
+            context.close()
+
+
+def show_screen(page: Page, title: str) -> None:
+    """Switches to a screen as a user does, and waits until it has settled."""
+    page.get_by_role("navigation").get_by_text(title, exact=True).click()
+    page.wait_for_function("title => document.title.startsWith(title)", arg=title)
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Waits until nothing is asked of the server any more."""
+    page.wait_for_selector(".progress:not(.busy)", state="attached")
+    page.wait_for_function(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => "
+        "done(!document.querySelector('.progress.busy') && !document.querySelector('main .loading')))))"
+    )
+
+
+def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[str]:
+    """What axe-core finds on the page as it stands, in each colour scheme: rule, element, and why."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    out = []
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        settled(page)
+        found = Axe().run(page).response["violations"]
+        for one in found:
+            out += [f"{scheme}: {one['id']}: {node['html'][:200]}: {node['failureSummary']}" for node in one["nodes"]]
+    page.emulate_media(color_scheme=None)
+    return out
