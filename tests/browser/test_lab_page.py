@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
-from kubescheduler.lab.bundled import CLUSTER
 from tests.support.lab_page import LabPages, RunningLab, settled, show_screen, violations
 
 SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side", "Class")
-
-
-def scheduled(pod: str, release: str) -> dict[str, Any]:
-    """What ``schedule -o json`` says of a pending pod of the bundled cluster when it is decided alone."""
-    command = [sys.executable, "-m", "kubescheduler", "schedule", str(CLUSTER), "--pending"]
-    command += ["--release", release, "-o", "json"]
-    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    found: dict[str, Any] = next(one for one in printed["decisions"] if one["pod"] == pod)
-    return found
 
 
 def test_the_page_shows_the_cluster(lab: RunningLab, lab_pages: LabPages) -> None:
@@ -32,20 +19,6 @@ def test_the_page_shows_the_cluster(lab: RunningLab, lab_pages: LabPages) -> Non
         assert page.get_by_text(node, exact=True).count() > 0
     assert page.get_by_text("search-0").count() > 0
     assert "token" not in page.url
-
-
-def test_totals_are_those_of_schedule(lab: RunningLab, lab_pages: LabPages) -> None:
-    """The ranking beside the weights has the totals of the first pod that waits."""
-    page = lab_pages.opened(lab, "screen=tune")
-    page.wait_for_selector("ol.ranking li")
-    settled(page)
-    shown = page.eval_on_selector_all(
-        "ol.ranking li", "rows => rows.map(row => [row.dataset.node, Number(row.querySelector('.total').textContent)])"
-    )
-    asked = page.locator("p.verdict").inner_text().split()[1]
-    decision = scheduled(asked, "1.36")
-    assert shown == sorted(shown, key=lambda row: -row[1])
-    assert dict(shown) == decision["totals"]
 
 
 @pytest.mark.parametrize("title", SCREENS)
@@ -72,7 +45,8 @@ def test_a_foreign_page_cannot_ask(lab: RunningLab, lab_pages: LabPages, browser
             const plain = fetch(`${origin}/api/open`, {method: "POST", body: '{"from":"start"}', mode: "no-cors"});
             const source = new EventSource(`${origin}/api/events?tab=x&token=${token}`);
             const events = new Promise((done, failed) => { source.onopen = done; source.onerror = failed; });
-            const says = promise => promise.then(answer => answer.type === "opaque" ? "nothing" : "answered", () => "failed");
+            const says = promise => promise.then(
+                answer => answer.type === "opaque" ? "nothing" : "answered", () => "failed");
             return [await says(asked), await says(plain), await says(events)];
         }""",
         [lab.origin, lab.token],

@@ -11,7 +11,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import attrs
@@ -28,6 +28,20 @@ Page = Any
 """playwright.sync_api.Page"""
 Browser = Any
 """playwright.sync_api.Browser"""
+
+
+class ServedLab(Protocol):
+    """A lab that answers, in a process or in this one."""
+
+    @property
+    def address(self) -> str:
+        """The page's, with the token."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        ...
 
 
 @attrs.frozen
@@ -91,7 +105,7 @@ class LabPages:
         self.faults: list[str] = []
         """Messages on a console, errors, requests to other hosts."""
 
-    def opened(self, lab: RunningLab, more: str = "", viewport: dict[str, int] = WIDE, **options: Any) -> Page:
+    def opened(self, lab: ServedLab, more: str = "", viewport: dict[str, int] = WIDE, **options: Any) -> Page:
         """A new tab with the lab's page, once it shows the scene. more: further parts of the address after ``#``."""
         options.setdefault("reduced_motion", "reduce")
         context = self._browser.new_context(viewport=viewport, **options)

@@ -63,6 +63,16 @@ class LabServer:
     port: int
     application: LabApplication
 
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def address(self) -> str:
+        """The page's, with the token."""
+        return f"{self.origin}/#token={TOKEN}"
+
     def send(
         self,
         method: str,
