@@ -11,6 +11,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import resources
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -157,14 +158,12 @@ def settled(page: Page) -> None:
 
 def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[str]:
     """What axe-core finds on the page as it stands, in each colour scheme: rule, element, and why."""
-    from axe_playwright_python.sync_playwright import Axe
-
     out = []
+    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     for scheme in schemes:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         settled(page)
-        found = Axe().run(page).response["violations"]
-        for one in found:
+        for one in page.evaluate("axe.run({resultTypes: ['violations']}).then(found => found.violations)"):
             out += [f"{scheme}: {one['id']}: {node['html'][:200]}: {node['failureSummary']}" for node in one["nodes"]]
     page.emulate_media(color_scheme=None)
     return out
