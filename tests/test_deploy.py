@@ -13,7 +13,9 @@ import pytest
 import yaml
 
 from clusterstate.manifests.schema.known_fields import unknown_fields
-from kubescheduler.live.process.release_live import LIVE
+from kubescheduler.live.flags.flag_parsing import parse_flags
+from kubescheduler.live.process.process_options import CommandLine, settings_of
+from kubescheduler.live.process.release_live import LIVE, live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.forwarding_server import ForwardingServer
 from tests.support.apiserver.real_server import RealServer
@@ -59,6 +61,19 @@ def allows(rule: dict[str, Any], group: str, resource: str, verb: str, name: str
 def test_every_release_has_manifests() -> None:
     """What runs can be deployed."""
     assert {folder.name for folder in (DEPLOY / "releases").iterdir()} == set(LIVE)
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.20"])
+def test_the_insecure_port_is_for_the_pod_alone(release: str) -> None:
+    """Nobody else reads metrics without being asked who he is."""
+    live = live_release(release)
+    flags = parse_flags(
+        live.flags, ["--config", str(DEPLOY / "releases" / release / "config.yaml"), "--master", "http://s"]
+    )
+    settings = settings_of(CommandLine(live, flags), lambda _: None, lambda _: None)
+    assert settings is not None
+    assert settings.serving is not None
+    assert {port.address for port in settings.serving.insecure} == {"127.0.0.1"}
 
 
 def grant(front: FrontServer, release: str) -> None:
