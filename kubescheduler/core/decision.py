@@ -126,6 +126,15 @@ class Decision(FilterResults, DecisionViews):
         """Node → one plugin's score before it was normalised; in legacy releases what ``score`` says."""
         return self._by_name(self.raws[priority] if priority in self.raws else self._scores[priority])
 
+    def raw_scores(self, priority: str) -> Scores:
+        """One rule's scores of ``feasible`` before they were normalised; for legacy releases worked out now.
+
+        Raises StaleDecisionError when the cluster has changed since.
+        """
+        if self.score_source is None:
+            return self.raws[priority] if priority in self.raws else self._scores[priority]
+        return self.score_source.raw(self, priority)
+
     def score_evidence(self, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, in the order of ``scores``, then what extenders gave it.
 

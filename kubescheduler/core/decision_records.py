@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -39,6 +39,23 @@ class Victims:
     """How many of them violate a disruption budget."""
 
 
+@attrs.frozen
+class PickStep:
+    """One of the rules by which preemption picks a node, in the order of the release."""
+
+    rule: str
+    """What the nodes that are left have."""
+    left: tuple[str, ...]
+    """The nodes that are left by it, sorted by name."""
+    decided: bool
+    """Whether it left fewer nodes than there were before, and no later rule did."""
+
+
+def no_pick() -> tuple[PickStep, ...]:
+    """There was nothing to pick."""
+    return ()
+
+
 @attrs.frozen(eq=False)
 class Preemption:
     """What preemption would do; nothing has been evicted."""
@@ -51,6 +68,8 @@ class Preemption:
     """The pods whose nomination is taken back."""
     keeps_nomination: bool = False
     """Nothing is said of the node that the pod itself is nominated to."""
+    pick: Callable[[], tuple[PickStep, ...]] = attrs.field(default=no_pick, repr=False)
+    """How ``chosen`` came about, worked out when somebody asks, while the cluster is what it was."""
 
 
 def nominee_of(found: Preemption | None) -> str | None:

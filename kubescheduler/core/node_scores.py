@@ -236,18 +236,37 @@ class ScoreSource:
                 self._known[node] = found
         return found
 
-    def _work_out(self, decided: ScoredDecision, node: str, rules: Container[str] | None) -> tuple[ScoreEvidence, ...]:
+    def raw(self, decided: ScoredDecision, rule: str) -> IntArray | int:
+        """A rule's scores of the feasible nodes before they were normalised, or one for all; worked out now where the
+        release does not keep them. Raises StaleDecisionError."""
+        if rule in decided.raws:
+            return decided.raws[rule]
+        config = next((one.config for one in self._priorities if one.config.name == rule), None)
+        if config is None or config.reduce is None or config.constant(self._pod) is not None:
+            return decided.scores[rule]
+        self._check_moment()
+        pod, view = self._views.get(rule, (self._pod, self._seen(decided)))
+        return self._worked_out(config, pod, view)[0]
+
+    def _check_moment(self) -> None:
         if sum(self._log.versions.values()) != self._version:
             raise StaleDecisionError(CHANGED)
+
+    def _seen(self, decided: ScoredDecision) -> Snapshot:
+        """The feasible nodes as they were scored."""
+        if self._feasible is None:
+            self._feasible = self._view().only(decided.feasible if self._rows is None else self._rows)
+        return self._feasible
+
+    def _work_out(self, decided: ScoredDecision, node: str, rules: Container[str] | None) -> tuple[ScoreEvidence, ...]:
+        self._check_moment()
         snapshot = self._view()
         row = snapshot.row_of(node)
         places = [] if row is None else np.flatnonzero(decided.feasible == row).tolist()
         if not places or not len(decided.totals):
             return ()
         at = places[0]
-        if self._feasible is None:
-            self._feasible = snapshot.only(decided.feasible if self._rows is None else self._rows)
-        view = self._feasible
+        view = self._seen(decided)
         asked = [name for name in decided.scores if rules is None or name in rules]
         found = [self._of_rule(decided, name, view, at) for name in asked]
         traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)

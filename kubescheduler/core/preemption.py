@@ -18,8 +18,8 @@ from clusterstate.roster import Roster
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Preemption, Victims
-from kubescheduler.core.preemption_candidates import Candidates, NodeNames, choose, pick_1_16
+from kubescheduler.core.decision_records import PickStep, Preemption, Victims
+from kubescheduler.core.preemption_candidates import Candidates, NodeNames, choose, pick_1_16, pick_steps, steps_of
 from kubescheduler.core.preemption_trials import Part, PreemptionAttempt, trials
 
 Budgets = Sequence[tuple[str, Matcher]]
@@ -47,8 +47,11 @@ def preempt(decision: Decision, info: PodInfo, cache: ClusterCache, algorithm: A
     interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested and len(found):
         after = _after_extenders(pod, dict(found), cache, interested)
-        return _preemption(pod, after, choose(after, pick_1_16), cache)
-    return _preemption(pod, found, chosen_rows(found, pick_1_16(found.costs(roster.starts)), cache), cache)
+        pick = functools.partial(steps_of, after, pick_1_16)
+        return _preemption(pod, after, choose(after, pick_1_16), cache, pick)
+    costs = found.costs(roster.starts)
+    pick = functools.partial(pick_steps, pick_1_16, costs, found.at)
+    return _preemption(pod, found, chosen_rows(found, pick_1_16(costs), cache), cache, pick)
 
 
 def chosen_rows(found: Candidates, at: IntArray, cache: ClusterCache) -> NodeNames:
@@ -56,9 +59,15 @@ def chosen_rows(found: Candidates, at: IntArray, cache: ClusterCache) -> NodeNam
     return NodeNames(found.names, found.rows[at], cache.columns.ranks)
 
 
-def _preemption(pod: Pod, found: Mapping[str, Victims], chosen: Sequence[str], cache: ClusterCache) -> Preemption:
+def _preemption(
+    pod: Pod,
+    found: Mapping[str, Victims],
+    chosen: Sequence[str],
+    cache: ClusterCache,
+    pick: Callable[[], tuple[PickStep, ...]],
+) -> Preemption:
     waiting = cache.nominated().get(chosen[0], ()) if chosen else ()
-    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < pod.priority))
+    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < pod.priority), pick=pick)
 
 
 def is_eligible(pod: Pod, cache: ClusterCache) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, overload
 
 import attrs
 import numpy as np
@@ -11,11 +11,26 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.roster import by_importance, started
-from kubescheduler.core.decision_records import Victims
+from kubescheduler.core.decision_records import PickStep, Victims
 
 PRIORITY_OFFSET = 1 << 31
 """Makes every priority positive before they are summed, so that fewer victims weigh less."""
 LOWEST = np.iinfo(np.int64).min
+
+CHEAPEST = (
+    "fewest violations of disruption budgets",
+    "the most important victim has the lowest priority",
+    "lowest sum of the victims' priorities",
+    "fewest victims",
+)
+"""The rules by which a node is picked, in order."""
+LATEST_START = "the most important victim started last"
+"""The last of them."""
+NO_VICTIM = "no pod has to go"
+"""What some releases look at before."""
+
+Note = Callable[[str, IntArray], object]
+"""Is called with a rule and the positions that it leaves."""
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -98,6 +113,10 @@ class Candidates(Mapping[str, Victims]):
         mixed = self.by_importance and len(first) and len(then)
         return Victims(tuple(by_importance(pods) if mixed else pods), len(first))
 
+    def at(self, positions: IntArray) -> list[str]:
+        """The names of candidates by position."""
+        return [self.names[row] for row in self.rows[positions].tolist()]
+
     def where(self, wanted: Mask) -> Candidates:
         """Only those of some kinds; ``wanted``: (k,) bool."""
         if wanted.all():
@@ -150,16 +169,20 @@ class Costs:
         """The kinds that there are nodes of."""
         return np.flatnonzero(np.bincount(self.kinds, minlength=len(self.count)))
 
-    def least(self, kinds: IntArray) -> IntArray:
+    def least(self, kinds: IntArray, note: Note | None = None) -> IntArray:
         """The positions of the nodes of these kinds with the fewest violations, lowest first victim, lowest sum of
         priorities, fewest victims and latest start, one criterion after the other."""
-        for cost in (self.violations, self.first, self.total, self.count):
+        for rule, cost in zip(CHEAPEST, (self.violations, self.first, self.total, self.count), strict=True):
             if len(kinds) > 1:
                 kinds = kinds[cost[kinds] == cost[kinds].min()]
+            if note is not None:
+                note(rule, self.of_kinds(kinds))
         at = self.of_kinds(kinds)
         if len(at) > 1:
             starts = self.start(at)
             at = at[starts == starts.max()]
+        if note is not None:
+            note(LATEST_START, at)
         return at
 
     def of_kinds(self, kinds: IntArray) -> IntArray:
@@ -169,15 +192,38 @@ class Costs:
         return np.flatnonzero(wanted[self.kinds])
 
 
-Pick = Callable[[Costs], IntArray]
-"""The positions of the nodes that a release may pick."""
+class Pick(Protocol):
+    """Picks the nodes that a release may preempt on."""
+
+    def __call__(self, costs: Costs, note: Note | None = None) -> IntArray:
+        """Their positions. note: is called after each rule with its text and the positions that it leaves."""
 
 
-def pick_1_16(costs: Costs) -> IntArray:
+def pick_1_16(costs: Costs, note: Note | None = None) -> IntArray:
     """Nodes without victims before all others. Upstream: 1.16 pickOneNodeForPreemption."""
     present = costs.present()
     free = present[costs.count[present] == 0]
-    return costs.of_kinds(free) if len(free) else costs.least(present)
+    if not len(free):
+        return costs.least(present, note)
+    if note is not None:
+        note(NO_VICTIM, costs.of_kinds(free))
+    return costs.of_kinds(free)
+
+
+def pick_steps(pick: Pick, costs: Costs, names: Callable[[IntArray], Iterable[str]]) -> tuple[PickStep, ...]:
+    """The rules by which a release picks, and what each leaves; none where there is no candidate. names: of
+    positions."""
+    if not len(costs.kinds):
+        return ()
+    noted: list[tuple[str, tuple[str, ...]]] = []
+
+    def note(rule: str, at: IntArray) -> None:
+        noted.append((rule, tuple(sorted(names(at), key=str.encode))))
+
+    pick(costs, note)
+    before = [len(costs.kinds), *(len(left) for _, left in noted)]
+    telling = [at for at, (_, left) in enumerate(noted) if len(left) < before[at]]
+    return tuple(PickStep(rule, left, at == max(telling, default=-1)) for at, (rule, left) in enumerate(noted))
 
 
 def costs_of(found: Mapping[str, Victims]) -> Costs:
@@ -192,6 +238,12 @@ def costs_of(found: Mapping[str, Victims]) -> Costs:
         count=np.array([len(v.pods) for v in victims], np.int64),
         start=lambda at: starts[at],
     )
+
+
+def steps_of(found: Mapping[str, Victims], pick: Pick) -> tuple[PickStep, ...]:
+    """``pick_steps`` of victims in the order that extenders gave them."""
+    names = list(found)
+    return pick_steps(pick, costs_of(found), lambda at: [names[one] for one in at.tolist()])
 
 
 def choose(found: Mapping[str, Victims], pick: Pick) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,28 +66,38 @@ class RecordedScene:
 
 
 @cache
-def recorded_scenes(release: str) -> tuple[RecordedScene, ...]:
-    """The first two queries of every scenario without extenders, of pods that name no node: those run in a scene."""
-    return tuple(_read(release))
-
-
-def _read(release: str) -> Iterator[RecordedScene]:
+def _lines(release: str) -> tuple[tuple[str, bytes], ...]:
+    """(theme, scenario) of every recording without extenders."""
+    out: list[tuple[str, bytes]] = []
     for path in sorted((vectors_dir() / release).glob("*.jsonl.gz")):
-        if path.name.startswith("extender"):
-            continue
-        with gzip.open(path, "rt") as lines:
-            for line in lines:
-                scenario = json.loads(line)["scenario"]
-                manifests = [each for entries in scenario["cluster"].values() for each in entries]
-                waiting = [query for query in scenario["queries"] if not query["pod"]["spec"].get("nodeName")]
-                for query in waiting[:2]:
-                    name = f"{release}/{path.name.removesuffix('.jsonl.gz')}/{scenario['id']}/{query['id']}"
-                    pod = {"apiVersion": "v1", "kind": "Pod", **query["pod"]}
-                    gates = scenario.get("featureGates") or {}
-                    yield RecordedScene(name, release, manifests, pod, query, gates)
+        if not path.name.startswith("extender"):
+            theme = path.name.removesuffix(".jsonl.gz")
+            out += ((theme, line) for line in gzip.decompress(path.read_bytes()).splitlines())
+    return tuple(out)
 
 
 def drawn_scenes(release: str, count: int = 50, seed: int = 12) -> list[RecordedScene]:
-    """Some of them, the same each time."""
-    every = recorded_scenes(release)
-    return random.Random(seed).sample(every, min(count, len(every)))
+    """A query of each of some scenarios, the same each time; of a pod that names no node, as that runs in a scene."""
+    rng = random.Random(seed)
+    lines = list(_lines(release))
+    rng.shuffle(lines)
+    out: list[RecordedScene] = []
+    for theme, line in lines:
+        scenario = json.loads(line)["scenario"]
+        waiting = [query for query in scenario["queries"] if not query["pod"]["spec"].get("nodeName")]
+        if waiting:
+            out.append(_scene(release, theme, scenario, rng.choice(waiting)))
+        if len(out) == count:
+            break
+    return out
+
+
+def _scene(release: str, theme: str, scenario: dict[str, Any], query: dict[str, Any]) -> RecordedScene:
+    return RecordedScene(
+        name=f"{release}/{theme}/{scenario['id']}/{query['id']}",
+        release=release,
+        manifests=[each for entries in scenario["cluster"].values() for each in entries],
+        pod={"apiVersion": "v1", "kind": "Pod", **query["pod"]},
+        query=query,
+        gates=scenario.get("featureGates") or {},
+    )

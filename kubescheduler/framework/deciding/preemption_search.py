@@ -16,10 +16,10 @@ from clusterstate.objects import Pod
 from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Preemption, Victims
+from kubescheduler.core.decision_records import PickStep, Preemption, Victims
 from kubescheduler.core.legacy_behaviour import joined
 from kubescheduler.core.preemption import chosen_rows, find_candidates
-from kubescheduler.core.preemption_candidates import Candidates, Costs, Pick, choose
+from kubescheduler.core.preemption_candidates import Candidates, Costs, Note, Pick, choose, pick_steps, steps_of
 from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
 from kubescheduler.core.preemption_trials import trials
 from kubescheduler.core.status import Code, Status
@@ -134,14 +134,15 @@ def preempt(
         left = _ask_extenders(search, dict(found), interested, rules)
         if not left:
             return Preemption(keeps_nomination=True), _refused(rules, lambda: NO_CANDIDATE)
-        return _made(search, left, choose(left, rules.pick)), Status()
-    best = rules.pick(found.costs(search.roster.starts))
-    return _made(search, found, chosen_rows(found, best, cache)), Status()
+        return _made(search, left, choose(left, rules.pick), functools.partial(steps_of, left, rules.pick)), Status()
+    costs = found.costs(search.roster.starts)
+    chosen = chosen_rows(found, rules.pick(costs), cache)
+    return _made(search, found, chosen, functools.partial(pick_steps, rules.pick, costs, found.at)), Status()
 
 
-def _made(search: Search, found: Found, chosen: Sequence[str]) -> Preemption:
+def _made(search: Search, found: Found, chosen: Sequence[str], pick: Callable[[], tuple[PickStep, ...]]) -> Preemption:
     waiting = search.cache.nominated().get(chosen[0], ())
-    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < search.pod.priority))
+    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < search.pod.priority), pick=pick)
 
 
 def _refused(rules: PreemptionRules, text: Callable[[], str]) -> Status:
@@ -189,18 +190,18 @@ def _search(search: Search, rows: IntArray, rules: PreemptionRules) -> tuple[Can
     return attrs.evolve(found.where(some), by_importance=True), [NEEDS_NONE.format(name) for name in names]
 
 
-def pick_1_20(costs: Costs) -> IntArray:
+def pick_1_20(costs: Costs, note: Note | None = None) -> IntArray:
     """Upstream: 1.20 pickOneNodeForPreemption, which ends the process when one of several nodes has no victims."""
     left = costs.present()
     left = left[costs.violations[left] == costs.violations[left].min()]
     if len(costs.of_kinds(left)) > 1 and (costs.count[left] == 0).any():
         raise ProcessCrash("panic: runtime error: index out of range [0] with length 0 (a node needs no victims)")
-    return costs.least(left)
+    return costs.least(left, note)
 
 
-def pick_1_36(costs: Costs) -> IntArray:
+def pick_1_36(costs: Costs, note: Note | None = None) -> IntArray:
     """Upstream: 1.36 pickOneNodeForPreemption."""
-    return costs.least(costs.present())
+    return costs.least(costs.present(), note)
 
 
 def _nobody(search: Search, rows: IntArray) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod, PodDisruptionBudget, Toleration
 from clusterstate.roster import Roster
-from kubescheduler.core.decision_records import Victims
+from kubescheduler.core.decision_records import PickStep, Victims
 from kubescheduler.core.preemption import find_candidates
 from kubescheduler.core.preemption_candidates import (
     Candidates,
@@ -24,6 +24,8 @@ from kubescheduler.core.preemption_candidates import (
     costs_of,
     earliest_start,
     pick_1_16,
+    pick_steps,
+    steps_of,
 )
 from kubescheduler.core.preemption_trials import PreemptionAttempt
 from kubescheduler.framework.deciding.compiled_profile import Compiled
@@ -266,3 +268,28 @@ def test_names_of_rows() -> None:
     assert list(empty) == []
     with pytest.raises(IndexError):
         empty[0]
+
+
+STEPS = [
+    ({"violations": [1, 0, 0], "first": [0, 9, 8]}, ["bc", "c", "c", "c", "c"], 1),
+    ({"start": [1, 3, 3], "count": [1, 1, 1]}, ["abc", "abc", "abc", "abc", "bc"], 4),
+    ({"violations": [0], "count": [1]}, ["a"] * 5, None),
+]
+
+
+@pytest.mark.parametrize(("columns", "left", "decided"), STEPS, ids=["first-victim", "start", "alone"])
+def test_the_rules_say_which_of_them_decided(
+    columns: dict[str, list[int]], left: list[str], decided: int | None
+) -> None:
+    """That is the last which left fewer nodes than there were; none where there was one candidate."""
+    given = costs(**{"count": [1] * len(next(iter(columns.values()))), **columns})
+    steps = pick_steps(pick_1_16, given, lambda at: ["abc"[one] for one in at.tolist()])
+    assert ["".join(step.left) for step in steps] == left
+    assert [at for at, step in enumerate(steps) if step.decided] == ([] if decided is None else [decided])
+    assert "".join(steps[-1].left) == "".join("abc"[one] for one in pick_1_16(given).tolist())
+
+
+def test_a_node_without_victims_decides_at_once() -> None:
+    """As 1.16 looks at these before all others."""
+    (step,) = steps_of({"n2": Victims((PODS[0],), 0), "n1": Victims((), 0)}, pick_1_16)
+    assert step == PickStep("no pod has to go", ("n1",), decided=True)

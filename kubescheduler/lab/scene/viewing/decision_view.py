@@ -9,15 +9,14 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import ExtenderTrace, Preemption
+from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verb_parameters import RowParameters, parameters
 from kubescheduler.lab.scene.viewing.check_rows import CheckRows
 from kubescheduler.lab.scene.viewing.decision_steps import steps
+from kubescheduler.lab.scene.viewing.preemption_view import preemption_entry
 from kubescheduler.lab.scene.viewing.score_rows import ScoreRows
-
-MOST_TIED = 100
-"""Tied nodes that are named."""
+from kubescheduler.lab.scene.viewing.ties_view import ties_entry
 
 
 class DecisionParameters(RowParameters, frozen=True, kw_only=True):
@@ -60,8 +59,8 @@ def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "scored": bool(len(found.totals)),
         "scoredText": _scored_text(found),
         "nodes": [{"name": found.names[row], **refusals[row], **numbers[row]} for row in rows[want.part].tolist()],
-        "ties": _ties(scored),
-        "preemption": preemption_entry(found.preemption),
+        "ties": ties_entry(scored, scene.engine(want.side), scene.side(want.side)),
+        "preemption": preemption_entry(found, scene.engine(want.side)),
         "extenders": [_extender_entry(trace) for trace in found.extenders],
     }
 
@@ -99,34 +98,6 @@ def _scored_text(found: Decision) -> str:
     if found.from_kept_ranking:
         return "The node is the next of the ranking that was kept from the pod before; nothing was scored."
     return "One node fits, and the release takes it without scoring; these are the scores that it would have had."
-
-
-def _ties(scored: Decision) -> dict[str, Any] | None:
-    if not len(scored.totals):
-        return None
-    best = scored.best()
-    return None if len(best) < 2 else {"nodes": best[:MOST_TIED], "total": len(best), "text": ""}
-
-
-def preemption_entry(found: Preemption | None) -> dict[str, Any] | None:
-    """What preemption would do."""
-    if found is None:
-        return None
-    return {
-        "text": "",
-        "candidates": [
-            {
-                "node": node,
-                "victims": [
-                    {"key": pod.key, "priority": pod.priority, "pdbViolated": at < victims.violations}
-                    for at, pod in enumerate(victims.pods)
-                ],
-                "chosen": node in found.chosen,
-            }
-            for node, victims in found.candidates.items()
-        ],
-        "rules": [],
-    }
 
 
 def _extender_entry(trace: ExtenderTrace) -> dict[str, Any]:

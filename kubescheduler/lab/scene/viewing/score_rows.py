@@ -10,6 +10,7 @@ from clusterstate.growable import IntArray
 from clusterstate.usage import wrap
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.node_explanation import CUSTOM_PAGE
+from kubescheduler.core.score_table import Scores
 from kubescheduler.engine.engine_contract import PodScheduler
 from priorities.score_evidence import ScoreEvidence
 
@@ -27,6 +28,7 @@ class ScoreRows:
         self._found = found
         self._scored = scored
         self._scheduler = scheduler
+        self._raws: dict[str, Scores] = {}
         size = len(found.names)
         self._at = np.full(size, -1, np.int64)
         self._at[scored.feasible] = np.arange(len(scored.feasible))
@@ -57,8 +59,9 @@ class ScoreRows:
 
     def _numbers(self, rule: str, at: int) -> dict[str, int]:
         scored = self._scored
-        final = _one(scored.scores[rule], at)
-        raw = _one(scored.raws[rule], at) if rule in scored.raws else final
+        if rule not in self._raws:
+            self._raws[rule] = scored.raw_scores(rule)
+        final, raw = _one(scored.scores[rule], at), _one(self._raws[rule], at)
         return {"raw": raw, "normalised": final, "product": wrap(scored.weights[rule] * final)}
 
     def _besides(self, name: str) -> tuple[ScoreEvidence, ...]:
@@ -90,7 +93,7 @@ class ScoreRows:
         return out
 
 
-def _one(scores: Any, at: int) -> int:
+def _one(scores: Scores, at: int) -> int:
     return scores if isinstance(scores, int) else int(scores[at])
 
 
