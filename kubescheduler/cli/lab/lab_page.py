@@ -19,6 +19,7 @@ from kubescheduler.cli.engine_options import EngineOptions, remark
 from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.cli.unexpected import unexpected_problem
 from kubescheduler.lab import bundled
+from kubescheduler.lab.code_on_disk.plugin_file import PluginFile, from_files, plugin_files
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_side import Side, side_of
 from kubescheduler.lab.scene.scene_state import SceneState
@@ -77,11 +78,13 @@ def serve_page(
     start = attempt(problems, lambda: start_state(cluster, pod_files, engine))
     if place is None or start is None or problems:
         raise InputError(problems)
+    files = plugin_files(engine.plugin, start.sides[0].release)
+    start = with_plugin_files(start, files)
     for note in start.notes:
         remark(note)
     lab = LabParts(
         verbs=VERBS,
-        opens=SceneOpenings(lambda: Scene(start), lambda: Scene(bundled_state())),
+        opens=SceneOpenings(lambda: Scene(start, files), lambda: Scene(bundled_state())),
         token=options.token or secrets.token_hex(SHORTEST_TOKEN),
         hosts=AllowedHosts.of(place.names(), anywhere=place.anywhere),
         unexpected=unexpected_problem,
@@ -104,6 +107,15 @@ def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engin
     title = ", ".join(str(place) for place in cluster) if cluster else bundled.TITLE
     state = Scene.opened(found, pods=pods, sides=[side], title=title).state
     return attrs.evolve(state, notes=tuple(dict.fromkeys((*notes_on_cluster(found), *state.notes))))
+
+
+def with_plugin_files(state: SceneState, files: Sequence[PluginFile]) -> SceneState:
+    """The state with plugins that are whatever their files say when a scheduler is made."""
+    sides = (
+        attrs.evolve(side, spec=attrs.evolve(side.spec, plugins=from_files(side.spec.plugins, files)))
+        for side in state.sides
+    )
+    return attrs.evolve(state, sides=tuple(sides))
 
 
 def _side(engine: EngineOptions) -> Side:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import attrs
@@ -12,6 +13,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.lab.code_on_disk.plugin_file import PluginFile
 from kubescheduler.lab.scene.opening import opened_state
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
@@ -46,8 +48,10 @@ class Scene:
     'a'
     """
 
-    def __init__(self, state: SceneState) -> None:
+    def __init__(self, state: SceneState, plugin_files: Sequence[PluginFile] = ()) -> None:
+        """plugin_files: where the plugins of the sides come from, if that is looked at while the scene is open."""
         self._state = state
+        self.plugin_files = tuple(plugin_files)
         self._version = 1
         self._done: deque[Step] = deque(maxlen=MOST_STEPS)
         self._undone: list[Step] = []
@@ -123,7 +127,20 @@ class Scene:
     def touched(self) -> None:
         """Something outside of the state has changed, such as a plugin's file: nothing that was decided counts."""
         self._sides, self._decisions, self._without = SideSchedulers(), Kept(16), Kept(2)
+        self.extra = {key: value for key, value in self.extra.items() if not isinstance(value, Kept)}
         self._version += 1
+
+    def watched(self) -> list[Path]:
+        """The files outside that the scene is made of."""
+        return [file.path for file in self.plugin_files]
+
+    def reread(self) -> list[str]:
+        """Reads the files again that were saved; what is wrong with them. Another scene may have read them already."""
+        for file in self.plugin_files:
+            file.refresh()
+        if self.plugin_files:
+            self.touched()
+        return [problem for file in self.plugin_files for problem in file.problems]
 
     def _goto(self, state: SceneState) -> None:
         self._state = state

@@ -11,6 +11,7 @@ from kubescheduler.lab.scene.editing.node_changes import NODE_EDITS
 from kubescheduler.lab.scene.editing.pod_changes import POD_EDITS
 from kubescheduler.lab.scene.editing.scheduled_pods import SCHEDULING_EDITS
 from kubescheduler.lab.scene.editing.side_changes import SIDE_EDITS
+from kubescheduler.lab.scene.families.code_verbs import CODE_VERBS
 from kubescheduler.lab.scene.families.hint_verbs import HINT_EDITS, HINT_VERBS
 from kubescheduler.lab.scene.families.side_verbs import SIDE_VERBS
 from kubescheduler.lab.scene.families.time_verbs import TIME_EDITS, TIME_VERBS, time_at
@@ -46,7 +47,7 @@ SIDELESS = ("state", "pod", "node")
 
 EDITING: Mapping[str, Verb] = {"edit": partial(edited, EDITS), "undo": undo, "redo": redo}
 
-FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS, **TIME_VERBS}
+FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS, **TIME_VERBS, **CODE_VERBS}
 
 
 def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,8 +36,16 @@ def state(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "redoText": scene.redo_text,
         "notes": list(now.notes),
         "exercise": None,
-        "plugin": None,
+        "plugin": plugin_entry(scene),
     }
+
+
+def plugin_entry(scene: Scene) -> dict[str, Any] | None:
+    """The first file of users' own rules, and what is wrong with all of them."""
+    if not scene.plugin_files:
+        return None
+    problems = [problem for file in scene.plugin_files for problem in file.problems]
+    return {"path": str(scene.plugin_files[0].path), "problems": problems}
 
 
 def asked_entry(scene: Scene) -> dict[str, Any] | None:

@@ -1,0 +1,1 @@
+"""Users' own rules in files: loaded anew when the files change, with the place of every fault."""
