@@ -49,6 +49,7 @@ class Trial:
     replicas: list[Replica] = attrs.field(factory=list)
     rng: random.Random = attrs.field(init=False)
     started: float = attrs.field(factory=time.monotonic)
+    """When there was something to do: all pods, or the first ones where a scheduler was there before them."""
 
     def __attrs_post_init__(self) -> None:
         self.rng = random.Random(self.seed)
@@ -71,7 +72,8 @@ class Trial:
             self._make_node(f"n{number}")
         for number in range(self.pods):
             self._make_pod(f"p{number}")
-        self.started = time.monotonic()
+        if not self.replicas:
+            self.started = time.monotonic()
 
     def _make_node(self, name: str) -> None:
         self.server.storage.create(NODES, "", a_node(name, cpu="2600m"))
