@@ -13,7 +13,7 @@ LINE = 100
 
 def rules_and_reasons(_: click.Context, __: click.Parameter, begun: str) -> Completions:
     """Names of predicates, priorities and plugins; once they begin like nothing, reasons."""
-    from kubescheduler.cli.explaining.rule_pages import all_pages
+    from kubescheduler.report.rule_pages import all_pages
 
     pages = all_pages()
     names = beginning(begun, sorted({page.name for page in pages}))
@@ -42,8 +42,9 @@ def explain(rule: tuple[str, ...]) -> int:
 
     from algorithmprovider.registry import nearest
     from clusterstate.errors import InputError
-    from kubescheduler.cli.explaining.rule_pages import all_pages, pages_about
+    from kubescheduler.cli.explaining.rule_page_text import shown_page
     from kubescheduler.cli.terminal.screen import Screen, screen_of
+    from kubescheduler.report.rule_pages import all_pages, pages_about
 
     wanted, pages = " ".join(rule).strip(), all_pages()
     found = pages_about(wanted, pages) if wanted else []
@@ -52,5 +53,5 @@ def explain(rule: tuple[str, ...]) -> int:
         raise InputError(f"no predicate, priority, plugin or reason is {wanted!r}{nearest(wanted, names)}")
     shown_on = screen_of(sys.stdout)
     screen = Screen(min(shown_on.width or LINE, LINE), shown_on.colour)
-    click.echo("\n\n\n".join(page.shown(screen) for page in found))
+    click.echo("\n\n\n".join(shown_page(page, screen) for page in found))
     return 0

@@ -22,6 +22,7 @@ from kubescheduler.lab.scene.viewing.cluster_view import cluster
 from kubescheduler.lab.scene.viewing.decision_view import decision
 from kubescheduler.lab.scene.viewing.object_view import node, pod
 from kubescheduler.lab.scene.viewing.pending_view import pending
+from kubescheduler.lab.scene.viewing.rule_view import rule
 from kubescheduler.lab.scene.viewing.scene_view import state
 from kubescheduler.lab.scene.viewing.why_view import whatif, why
 
@@ -41,6 +42,7 @@ VIEWING: Mapping[str, Verb] = {
     "pending": pending,
     "pod": pod,
     "node": node,
+    "rule": rule,
 }
 SIDELESS = ("state", "pod", "node")
 """Of these, what is said whatever decides."""

@@ -8,8 +8,8 @@ import { html } from "../ui.js";
 export function Refusal({ refusal }) {
   const { rule, upstream, reason, text, facts } = refusal;
   return html`<article class="evidence">
-    <h3><span class="sign refused" aria-hidden="true">✗</span> ${rule}</h3>
-    <p class="reason">${reason}</p>
+    <h3>${rule}</h3>
+    <p class="reason"><span class="sign refused" aria-hidden="true">✗</span> ${reason}</p>
     ${text && text !== reason && html`<p>${text}</p>`}
     <${Facts} facts=${facts} caption=${`What ${rule} looked at`} />
     <${RuleLinks} rule=${rule} upstream=${upstream} />
@@ -23,19 +23,25 @@ export function Facts({ facts, caption }) {
   return html`<table class="facts">
     <caption class="unseen">${caption}</caption>
     <tbody>
-      ${rows.map(([name, value]) => html`<tr><th scope="row">${spaced(name)}</th><td><${Value} value=${value} name=${name} /></td></tr>`)}
+      ${rows.map(([name, value]) => html`<${Fact} name=${name} value=${value} />`)}
     </tbody>
   </table>`;
 }
 
-function Value({ value, name }) {
-  if (!Array.isArray(value) || !value.length || typeof value[0] !== "object") return shown(value);
-  const titles = Object.keys(value[0]);
+function Fact({ name, value }) {
+  if (Array.isArray(value) && value.length && typeof value[0] === "object") {
+    return html`<tr><td colspan="2" class="nested"><${Records} records=${value} name=${name} /></td></tr>`;
+  }
+  return html`<tr><th scope="row">${spaced(name)}</th><td>${shown(value)}</td></tr>`;
+}
+
+function Records({ records, name }) {
+  const titles = Object.keys(records[0]);
   return html`<table class="records">
-    <caption class="unseen">${spaced(name)}</caption>
+    <caption>${spaced(name)}</caption>
     <thead><tr>${titles.map((title) => html`<th scope="col">${spaced(title)}</th>`)}</tr></thead>
     <tbody>
-      ${value.map((each) => html`<tr>${titles.map((title) => html`<td>${shown(each[title])}</td>`)}</tr>`)}
+      ${records.map((each) => html`<tr>${titles.map((title) => html`<td>${shown(each[title])}</td>`)}</tr>`)}
     </tbody>
   </table>`;
 }

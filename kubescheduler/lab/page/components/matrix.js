@@ -8,13 +8,15 @@ const LEAP = 10;
 
 // columns: [{id, title, note?}]; count: of all rows; row(at): its record or undefined until it came.
 // head(record): the row's first cell; cell(record, column): {text, label, kind, style?}; tail?(record): the last cell.
-// open(record, column | null): a cell was chosen. sizes in rem: {head, row, name, cell, tail}. layout: "grid" | "stack"
-export function Matrix({ label, corner, columns, count, row, head, cell, tail, tailTitle, open, chosen, sizes, layout = "grid", onRange, rowClass }) {
+// open(record, column | null): a cell was chosen. sizes in rem: {head, row, name, cell, tail, stretch?, upright?, tailStretch?}:
+// stretch: cells share what is left; tailStretch: the last cell does; upright: titles stand on end. layout: "grid" | "stack"
+export function Matrix({ label, corner, columns, count, row, head, cell, tail, tailTitle, open, chosen, sizes: given, layout = "grid", onRange, rowClass }) {
   const place = useRef(null);
   const rem = useRem();
   const [view, setView] = useState({ from: 0, to: 40 });
   const [at, setAt] = useState({ row: 0, column: -1 });
   const wanted = useRef(false);
+  const sizes = { ...given, name: Math.min(given.name, Math.max(8, (innerWidth / rem) * 0.4)) };
   const height = sizes.row * rem;
   const measure = () => {
     const { scrollTop, clientHeight } = place.current;
@@ -47,16 +49,17 @@ export function Matrix({ label, corner, columns, count, row, head, cell, tail, t
   const shown = [];
   for (let index = view.from; index < Math.min(view.to, count); index += 1) shown.push(index);
   if (at.row < count && !shown.includes(at.row)) shown.push(at.row);
-  const cells = layout === "stack" ? "minmax(10rem, 1fr)" : columns.length ? `repeat(${columns.length}, ${sizes.cell})` : "";
-  const template = { gridTemplateColumns: `${sizes.name} ${cells} ${tail ? sizes.tail : ""}` };
+  const template = { gridTemplateColumns: tracks(sizes, columns.length, layout, tail) };
   const part = { columns, head, cell, tail, open, chosen, layout, at, setAt, template, rowClass };
-  return html`<div class=${`matrix in-${layout}`} ref=${place} role="grid" aria-label=${label} aria-rowcount=${count + 1} onKeyDown=${keys} onScroll=${measure}>
+  const width = sizes.name + (layout === "stack" ? 10 : columns.length * sizes.cell) + (tail ? sizes.tail : 0);
+  return html`<div class=${classes("matrix", `in-${layout}`, sizes.upright && "upright")} ref=${place} role="grid" aria-label=${label} aria-rowcount=${count + 1} onKeyDown=${keys} onScroll=${measure}>
+    <div class="matrix-inner" role="presentation" style=${{ width: `max(100%, ${width}rem)` }}>
     <div class="matrix-row matrix-head" role="row" aria-rowindex="1" style=${{ ...template, height: `${sizes.head}rem` }}>
       <span class="corner" role="columnheader">${corner}</span>
       ${
         layout === "grid"
           ? columns.map((column) => html`<span key=${column.id} role="columnheader" title=${column.title}>
-              <span class="column-title">${column.title}</span>${column.note && html`<small>${column.note}</small>`}
+              <span class="column-title">${humps(column.title)}</span>${column.note && html`<small>${column.note}</small>`}
             </span>`)
           : html`<span role="columnheader">${columns.map((column) => column.short).join(" + ")}</span>`
       }
@@ -65,7 +68,20 @@ export function Matrix({ label, corner, columns, count, row, head, cell, tail, t
     <div class="matrix-body" role="rowgroup" style=${{ height: `${count * sizes.row}rem` }}>
       ${shown.map((index) => html`<${Row} key=${index} index=${index} record=${row(index)} top=${index * sizes.row} height=${sizes.row} ...${part} />`)}
     </div>
+    </div>
   </div>`;
+}
+
+function tracks({ name, cell, tail: tailWidth, stretch, tailStretch }, count, layout, tail) {
+  const last = tailStretch ? `minmax(${tailWidth}rem, 1fr)` : `${tailWidth}rem`;
+  const one = stretch ? `minmax(${cell}rem, 1fr)` : `${cell}rem`;
+  const cells = layout === "stack" ? "minmax(10rem, 1fr)" : count ? `repeat(${count}, ${one})` : "";
+  return `${name}rem ${cells} ${tail ? last : stretch || layout === "stack" ? "" : "1fr"}`;
+}
+
+// A name in CamelCase may be broken at its humps.
+function humps(text) {
+  return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, at) => (at ? html`<wbr />${part}` : part));
 }
 
 function Row({ index, record, top, height, columns, head, cell, tail, open, chosen, layout, at, setAt, template, rowClass }) {

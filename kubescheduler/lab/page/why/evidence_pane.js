@@ -22,7 +22,7 @@ export function EvidencePane({ chosen, onClose }) {
     from.current?.focus?.();
   };
   const keys = (event) => event.key === "Escape" && close();
-  return html`<aside class="evidence-pane" aria-label="Evidence" onKeyDown=${keys}>
+  return html`<aside class=${id ? "evidence-pane one" : "evidence-pane"} aria-label="Evidence" onKeyDown=${keys}>
     <header>
       <h3>${id ?? node}<small class="quiet">${id ? ` on ${node}` : ""}</small></h3>
       <${IconButton} name="close" label="Close the evidence" onClick=${close} />

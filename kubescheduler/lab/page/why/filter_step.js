@@ -4,7 +4,7 @@ import { Choice } from "../components/fields.js";
 import { Matrix } from "../components/matrix.js";
 import { html, useState } from "../ui.js";
 
-const SIZES = { head: 10, row: 2, name: "minmax(8rem, 12rem)", cell: "2.5rem" };
+const SIZES = { head: 10.75, row: 2, name: 11, cell: 2.125, tail: 16, tailStretch: true, upright: true };
 
 const EXTENT = [
   ["stops", "As the release stops"],
@@ -35,6 +35,8 @@ export function FilterStep({ pages, all, onAll, finder, find, chosen, onChoose, 
             row=${pages.row}
             head=${head}
             cell=${(node, column) => cell(node, column, all)}
+            tail=${(node) => reasonsOf(node)}
+            tailTitle="Why not"
             open=${open}
             chosen=${chosen}
             sizes=${SIZES}
@@ -54,6 +56,11 @@ function head(node) {
       class="unseen"
       >, ${node.fits ? "fits" : "refused"}</span
     >`;
+}
+
+function reasonsOf(node) {
+  const reasons = node.reported.flatMap((check) => node.refused[check] ?? []);
+  return html`<span class="reasons" title=${reasons.join("; ")}>${reasons.join("; ")}</span>`;
 }
 
 function cell(node, column, all) {

@@ -10,7 +10,7 @@ const MODES = [
   ["normalised", "Normalised"],
   ["product", "× weight"],
 ];
-const LANES = { head: 5.5, row: 2.125, name: "minmax(9rem, 13rem)", cell: "minmax(5.5rem, 1fr)", tail: "4.5rem" };
+const LANES = { head: 4, row: 2.125, name: 11.5, cell: 5.75, tail: 4.5, stretch: true };
 const STACK = { ...LANES, head: 2.25 };
 
 export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {

@@ -12,7 +12,7 @@ const PURPOSE = {
   gates: "PreEnqueue plugins keep a pod out of the queue until what they wait for is there.",
   queue: "The queue orders the pods that wait; the first one is tried next.",
   preFilter: "PreFilter plugins look at the pod once, and may leave only some nodes to look at.",
-  filter: "Filter plugins look at each node; the first that refuses ends the look at that node.",
+  filter: "Filter plugins look at each node in turn; the first refusal is that node's answer.",
   predicates: "Predicates look at each node; a node that one of them refuses is out.",
   postFilter: "When no node fits, evicting pods of lower priority may make room.",
   preemption: "When no node fits, evicting pods of lower priority may make room.",

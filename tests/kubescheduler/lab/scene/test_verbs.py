@@ -16,6 +16,7 @@ PARAMETERS = {
     "whatif": {"node": "c"},
     "pod": {"key": "web-1"},
     "node": {"name": "b"},
+    "rule": {"rule": "TaintToleration", "release": "1.36"},
     "tuneText": {"text": ""},
 }
 """Verb → what it cannot do without."""
@@ -128,3 +129,25 @@ def test_pods_that_wait_are_shown_with_what_would_become_of_them(release: str) -
     assert found["default/web-2"]["host"] == "b"
     assert "Insufficient cpu" in found["default/big-2"]["message"]
     assert found["default/big-2"]["host"] is None
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "kind"),
+    [
+        pytest.param("1.4", "PodFitsResources", "predicate", id="1.4"),
+        pytest.param("1.16", "LeastRequestedPriority", "priority", id="1.16"),
+        pytest.param("1.36", "NodeResourcesFit", "plugin", id="1.36"),
+    ],
+)
+def test_a_rule_has_its_page(release: str, name: str, kind: str) -> None:
+    """As ``kubescheduler explain`` has it."""
+    page = VERBS["rule"](opened(release), {"rule": name, "release": release})
+    assert (page["rule"], page["kind"]) == (name, kind)
+    assert release in page["releases"]
+    assert page["text"]
+
+
+def test_a_rule_that_is_not_documented_is_named() -> None:
+    """A custom rule has no page."""
+    with pytest.raises(SceneFault, match="no documentation of Mine"):
+        VERBS["rule"](opened("1.36"), {"rule": "Mine", "release": "1.36"})

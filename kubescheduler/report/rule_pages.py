@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -26,11 +25,8 @@ from algorithmprovider.rule_catalogue import (
 from algorithmprovider.rule_docs import rule_text
 from clusterstate.release_names import FRAMEWORK_RELEASES
 from kubescheduler.engine.releases import RELEASES
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from predicates.types import PredicateArgs
-
-if TYPE_CHECKING:
-    from kubescheduler.cli.terminal.screen import Screen
-    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _VARIES = re.compile(r"<[A-Za-z ]+>")
@@ -58,17 +54,6 @@ class RulePage:
     """Release → what is different there."""
     page: str = ""
     """Where the documentation has the same."""
-
-    def shown(self, screen: Screen) -> str:
-        """The page as text."""
-        head = f"{self.name}: {self.kind} of {_listed(self.releases)}"
-        parts = [screen.paint(screen.filled(head), "head"), *_paragraphs(self.text, screen)]
-        parts += ["\n".join(screen.filled(fact) for fact in self.facts)] if self.facts else []
-        parts += [screen.filled(f"In {release}: {said}") for release, said in self.differs.items() if said]
-        if self.reasons:
-            lines = (screen.filled(f"{text} ({code})" if code else text, "  ") for text, code in self.reasons.items())
-            parts.append("\n".join(("Reasons:", *lines)))
-        return "\n\n".join([*parts, screen.filled(f"The documentation has this in {self.page}.")])
 
 
 def all_pages() -> list[RulePage]:
@@ -110,7 +95,7 @@ def _predicates() -> Iterator[RulePage]:
             texts[name] if name in here else older[name],
             ("Made by policies, with an argument.",) if name in CUSTOM_PREDICATES else (),
             dict.fromkeys(reasons(made(PredicateArgs()).check), ""),
-            {OLD: _line(older.get(name, ""))} if name in here else {},
+            {OLD: in_one_line(older.get(name, ""))} if name in here else {},
             f"docs/reference/predicates.md{f'#{name.lower()}' if name in here else ''}",
         )
 
@@ -126,7 +111,7 @@ def _priorities() -> Iterator[RulePage]:
             _having(name in before or name in older, name in weights or argument),
             texts[name],
             () if argument else (f"Default weight: {weights.get(name, 1)}.",),
-            differs={OLD: _line(older.get(name, ""))},
+            differs={OLD: in_one_line(older.get(name, ""))},
             page=f"docs/reference/priorities.md#{'argument-' if argument else ''}{name.lower()}",
         )
 
@@ -144,7 +129,7 @@ def _plugins() -> Iterator[RulePage]:
             tuple(_points(release, plugin) for release, plugin in having.items()),
             {reason.text: reason.code for plugin in having.values() for reason in plugin.reasons},
             {
-                release: _line(rule_text(plugin.make))
+                release: in_one_line(rule_text(plugin.make))
                 for release, plugin in having.items()
                 if plugin.make is not newest.make
             },
@@ -166,28 +151,11 @@ def _having(*there: bool) -> tuple[str, ...]:
 # --- text ------------------------------------------------------------------------------------
 
 
-def _paragraphs(text: str, screen: Screen) -> Iterator[str]:
-    """Markdown as text: formulas stay as they are, everything else is filled."""
-    for block in re.split(r"\n\s*\n", text.strip()):
-        lines = block.splitlines()
-        for formula, group in _runs(lines):
-            yield "\n".join(group) if formula else screen.filled(_line(" ".join(group)))
+def in_one_line(text: str) -> str:
+    """Markdown without links and line ends."""
+    return " ".join(without_links(text).split())
 
 
-def _runs(lines: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
-    """Lines that follow one another and are all indented, or all not."""
-    runs: list[tuple[bool, list[str]]] = []
-    for line in lines:
-        formula = line.startswith("    ")
-        if not runs or runs[-1][0] != formula:
-            runs.append((formula, []))
-        runs[-1][1].append(line)
-    yield from runs
-
-
-def _line(text: str) -> str:
-    return " ".join(_LINK.sub(r"\1", text).split())
-
-
-def _listed(names: Iterable[str]) -> str:
-    return " and ".join(names)
+def without_links(text: str) -> str:
+    """Markdown with the words of its links alone: they lead to other pages of the documentation."""
+    return _LINK.sub(r"\1", text)
