@@ -1,6 +1,6 @@
 // Questions to the scene and changes of it. A screen uses `useAnswer`; a button uses `edit`.
 
-import { announce, busy, connection, connectionProblems, state, tab, toast, version } from "./store.js";
+import { announce, busy, connection, connectionProblems, moment, state, tab, toast, version } from "./store.js";
 import { batch, useEffect, useRef, useState } from "./ui.js";
 
 let transport = null;
@@ -52,6 +52,17 @@ function problemsOf(fault) {
   return fault.problems;
 }
 
+// Questions that a moment of a simulation answers too.
+const AT_MOMENT = new Set(["decision", "why", "whatif"]);
+
+// A question about the moment that Why dwells on, or about the scene as it is.
+async function askAt(then, verb, params, options) {
+  if (!then || !AT_MOMENT.has(verb)) return ask(verb, params, options);
+  const { side, ...rest } = params;
+  const answer = await ask("timeAt", { side: then.side, attempt: then.attempt, verb, params: rest }, options);
+  return answer && { ...answer[verb], version: `${answer.version} ${then.attempt}` };
+}
+
 // The answer to a question, asked anew when it or the scene changed: {answer, problems, loading, of}.
 // While a newer answer is awaited the older stays, with loading true; of: the parameters it answers, as JSON.
 // later: milliseconds to wait first, for what is beside what the person looks at.
@@ -59,20 +70,21 @@ export function useAnswer(verb, params = {}, { slot = verb, when = true, later =
   const [known, learn] = useState({ answer: null, problems: null, loading: true, of: null });
   const key = JSON.stringify(params);
   const shown = version.value;
+  const then = moment.value;
   const alive = useRef(true);
   useEffect(() => () => (alive.current = false), []);
   useEffect(() => {
     if (!when) return;
     learn((before) => ({ ...before, loading: true }));
     const begin = () =>
-      ask(verb, params, { slot }).then(
+      askAt(then, verb, params, { slot }).then(
         (answer) => answer !== undefined && alive.current && learn({ answer, problems: null, loading: false, of: key }),
         (fault) => alive.current && learn({ answer: null, problems: problemsOf(fault), loading: false, of: key }),
       );
     if (!later || !known.answer) return void begin();
     const timer = setTimeout(begin, later);
     return () => clearTimeout(timer);
-  }, [verb, key, shown, when, slot]);
+  }, [verb, key, shown, then, when, slot]);
   return known;
 }
 

@@ -34,7 +34,13 @@ export const side = computed(() => {
   const sides = state.value?.sides ?? [];
   return sides.find((each) => each.id === sideId.value) ?? sides[0] ?? null;
 });
-export const asked = computed(() => state.value?.asked ?? null);
+// An attempt of a simulation that Why dwells on, {side, attempt, t, key}; null for the scene as it is.
+export const moment = signal(null);
+export const asked = computed(() => {
+  if (!moment.value) return state.value?.asked ?? null;
+  const [namespace, name] = moment.value.key.split("/");
+  return { key: moment.value.key, namespace, name };
+});
 export const running = computed(() => connection.value === "open");
 
 // "auto" | "light" | "dark"
@@ -60,6 +66,9 @@ function keep(name, value) {
   }
 }
 
+effect(() => {
+  if (screen.value !== "why") moment.value = null;
+});
 effect(() => keep("theme", theme.value));
 effect(() => keep("presenter", presenter.value));
 

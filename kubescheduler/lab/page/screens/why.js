@@ -3,12 +3,13 @@
 import { Find } from "../components/fields.js";
 import { usePages } from "../components/pages.js";
 import { Empty, Faults, Loading } from "../components/states.js";
-import { asked, focusedNode, side } from "../store.js";
+import { asked, focusedNode, moment, side } from "../store.js";
 import { html, useSheet, useEffect, useState } from "../ui.js";
 import { EvidencePane } from "../why/evidence_pane.js";
 import { Outcome } from "../why/outcome.js";
 import { StepPanel } from "../why/step_panel.js";
 import { Steps } from "../why/steps.js";
+import { Moment } from "../why/moment.js";
 
 export const title = "Why";
 
@@ -20,7 +21,8 @@ export default function Why() {
       <p>Choose one of the pending pods, or add one on the screen Cluster.</p>
     </${Empty}>`;
   }
-  return html`<${Decision} key=${`${asked.value.key} ${side.value.id}`} />`;
+  const then = moment.value;
+  return html`<${Moment} then=${then} /><${Decision} key=${`${asked.value.key} ${then ? `@ ${then.attempt}` : side.value.id}`} />`;
 }
 
 function Decision() {
