@@ -16,10 +16,28 @@ export function live() {
   return transport?.live ?? false;
 }
 
+// What was asked of the scene as it is now, newest last: a replay answers it too.
+const asked = new Map();
+const KEPT = 400;
+const CHANGES = new Set(["open", "edit", "undo", "redo", "export", "share", "exerciseHint", "exerciseFile", "exerciseCheck"]);
+
+function note(verb, params) {
+  const key = `${verb} ${JSON.stringify(params)}`;
+  asked.delete(key);
+  asked.set(key, { verb, params });
+  if (asked.size > KEPT) asked.delete(asked.keys().next().value);
+}
+
+// [{verb, params}]
+export function journal() {
+  return [...asked.values()];
+}
+
 // Asks a verb. slot: of the questions with one slot only the newest counts: an older one is aborted, and gives undefined.
 export async function ask(verb, params = {}, { slot = null } = {}) {
   const body = { ...params, tab: tab.value ?? undefined };
   let controller;
+  if (!CHANGES.has(verb)) note(verb, params);
   if (slot) {
     body.ask = slot;
     body.serial = (serials.get(slot) ?? 0) + 1;
@@ -89,6 +107,7 @@ export function useAnswer(verb, params = {}, { slot = verb, when = true, later =
 }
 
 function take(next) {
+  if (next.version !== version.value) asked.clear();
   batch(() => {
     state.value = next;
     version.value = next.version;

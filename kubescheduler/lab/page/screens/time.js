@@ -22,9 +22,11 @@ function Run({ run, now, setNow }) {
   return html`
     <p role="status">${run.text}</p>
     ${run.notes.map((text) => html`<p class="quiet">${text}</p>`)}
-    <${Scrubber} run=${run} now=${now} setNow=${setNow} />
-    <${Utilisation} run=${run} now=${now} setNow=${setNow} />
-    <${Lanes} run=${run} now=${now} setNow=${setNow} />
+    ${run.duration
+      ? html`<${Scrubber} run=${run} now=${now} setNow=${setNow} />
+          <${Utilisation} run=${run} now=${now} setNow=${setNow} />
+          <${Lanes} run=${run} now=${now} setNow=${setNow} />`
+      : html`<p class="quiet">Every attempt is made at the start, and nothing ends. Let something come later, or stay for a while, under What comes.</p>`}
     <div class="time-below">
       <${Now} run=${run} now=${now} />
       <${Attempts} run=${run} now=${now} setNow=${setNow} />

@@ -22,7 +22,7 @@ function plotter() {
 
 const percent = (share) => (share === null || share === undefined ? "–" : `${Math.round(share * 100)} %`);
 
-function options(host, width, line, choose) {
+function options(host, width, span, line, choose) {
   const shown = getComputedStyle(host);
   const colour = (name) => shown.getPropertyValue(name).trim();
   const [text, quiet, rule] = [shown.color, colour("--quiet") || shown.color, "rgb(128 128 128 / .25)"];
@@ -32,7 +32,7 @@ function options(host, width, line, choose) {
   return {
     width,
     height: HEIGHT,
-    scales: { x: { time: false }, y: { range: [0, 1] } },
+    scales: { x: { time: false, range: [0, span] }, y: { range: [0, 1] } },
     cursor: { y: false, drag: { x: false, y: false }, bind: { mousedown: (plot) => () => choose(plot.posToVal(plot.cursor.left, "x")) } },
     legend: { show: false },
     axes: [
@@ -82,7 +82,7 @@ function usePlot(run, now, setNow) {
       if (gone || !host.current) return;
       stepped ??= uPlot.paths.stepped({ align: 1 });
       const width = host.current.clientWidth;
-      plot.current = new uPlot(options(host.current, width, line, setNow), run.samples, host.current);
+      plot.current = new uPlot(options(host.current, width, run.duration, line, setNow), run.samples, host.current);
       watch = new ResizeObserver(() => host.current && plot.current?.setSize({ width: host.current.clientWidth, height: HEIGHT }));
       watch.observe(host.current);
     });
