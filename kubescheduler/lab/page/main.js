@@ -1,11 +1,11 @@
 // Opens the scene and draws the shell.
 
 import { connect, follow, open, refresh } from "./api.js";
-import { followRoute, keepTab, opening } from "./route.js";
+import { address, followRoute, fragment, keepTab, opening } from "./route.js";
 import { Shell } from "./shell.js";
-import { connection, connectionProblems, tab } from "./store.js";
+import { connection, connectionProblems, screen, tab, toast } from "./store.js";
 import { cannedTransport, httpTransport } from "./transport.js";
-import { html, render } from "./ui.js";
+import { effect, html, render } from "./ui.js";
 
 // The scene of this tab again after a reload, or the one that the address or the command line names.
 async function begin(from) {
@@ -25,15 +25,41 @@ async function begin(from) {
   else await open("start");
 }
 
+// Hears of changes of the tab's scene; of another one's when another is opened.
+function followScene() {
+  let end = null;
+  effect(() => {
+    const id = tab.value;
+    end?.();
+    end = null;
+    if (!id) return;
+    keepTab(id);
+    end = follow();
+  });
+}
+
+// A link with a scene that is opened in this tab.
+async function openShared() {
+  const share = fragment().get("share");
+  if (!share) return;
+  try {
+    await open({ share });
+    toast("Opened the scene of the link");
+  } catch (fault) {
+    toast((fault.problems ?? [String(fault)]).join("\n"), { kind: "fault" });
+  }
+  history.replaceState(null, "", address(screen.value));
+}
+
 async function start() {
   const replay = document.getElementById("replay");
   const from = opening();
   connect(replay ? cannedTransport(JSON.parse(replay.textContent)) : httpTransport(from.token));
   try {
     await begin(from);
-    keepTab(tab.value);
     followRoute();
-    follow();
+    followScene();
+    addEventListener("hashchange", openShared);
   } catch (fault) {
     connectionProblems.value = fault.problems ?? [String(fault)];
     connection.value = fault.kind === "token" ? "refused" : "closed";

@@ -38,7 +38,7 @@ function Link() {
   return html`<div class="share-link">
     <label class="field"><span>Link, ${(link.length / 1000).toFixed(1)} kB</span><input readonly ref=${field} value=${link} onFocus=${(event) => event.target.select()} /></label>
     <button type="button" class="primary" onClick=${copy}>Copy</button>
-    <p class="quiet">It opens the scene in a lab that runs at this address; the scene itself is in the part after #, which no server is sent.</p>
+    <p class="quiet">The scene itself is in the part after #, which no server is sent. In this tab the link opens it; elsewhere, paste it under “Open one”.</p>
   </div>`;
 }
 
@@ -68,6 +68,7 @@ function Saving({ fail }) {
 
 function Opening({ fail }) {
   const [over, setOver] = useState(false);
+  const [link, setLink] = useState("");
   const take = async (file) => {
     if (!file) return;
     try {
@@ -83,7 +84,24 @@ function Opening({ fail }) {
     setOver(false);
     take(event.dataTransfer.files[0]);
   };
-  return html`<label
+  const follow = async (event) => {
+    event.preventDefault();
+    const share = new URLSearchParams(link.slice(link.indexOf("#") + 1)).get("share") ?? link.trim();
+    try {
+      await open({ share });
+      closeDialog();
+      toast("Opened the scene of the link");
+    } catch (fault) {
+      fail(fault.problems ?? [String(fault)]);
+    }
+  };
+  return html`<form class="share-link" onSubmit=${follow}>
+      <label class="field"><span>A link that somebody gave you; its scene takes the place of this one</span>
+        <input value=${link} autocomplete="off" onInput=${(event) => setLink(event.target.value)} />
+      </label>
+      <button disabled=${!link.trim()}>Open</button>
+    </form>
+    <label
     class="share-open"
     data-over=${over ? "" : null}
     onDragOver=${(event) => (event.preventDefault(), setOver(true))}
