@@ -12,11 +12,12 @@ const PAUSE = 100;
 const EDGE = 70;
 
 // For onPointerDown of a part that stands for a pod. dropped(pod, node, verdict): what to do there.
-export function startDrag(event, pod, dropped) {
+// silent: the scheduler is not asked on the way, since that is to be guessed.
+export function startDrag(event, pod, dropped, { silent = false } = {}) {
   if (event.button !== 0 || !event.isPrimary) return;
   const origin = { x: event.clientX, y: event.clientY };
   const source = event.currentTarget;
-  const asking = whatIf(pod);
+  const asking = silent ? SILENT : whatIf(pod);
   let moved = false;
   let frame = 0;
 
@@ -46,7 +47,7 @@ export function startDrag(event, pod, dropped) {
     const node = document.elementFromPoint(x, y)?.closest("[data-node]")?.dataset.node ?? null;
     const before = carried.value;
     const verdict = node && before?.node === node ? before.verdict : null;
-    carried.value = { pod, x, y, node, verdict };
+    carried.value = { pod, x, y, node, verdict, silent };
     if (node !== (before?.node ?? null)) asking.over(node);
   };
   const end = () => {
@@ -88,6 +89,8 @@ function swallowClick(source) {
   source.addEventListener("click", eat, { capture: true, once: true });
   setTimeout(() => source.removeEventListener("click", eat, { capture: true }), 0);
 }
+
+const SILENT = { over: () => {}, stop: () => {} };
 
 // Asks what the scheduler says of the node below, at most once in PAUSE milliseconds; late answers are dropped.
 function whatIf(pod) {

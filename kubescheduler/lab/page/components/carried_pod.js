@@ -10,7 +10,7 @@ export function CarriedPod() {
   const place = { transform: `translate(${Math.min(at.x + 14, innerWidth - 260)}px, ${at.y + 14}px)` };
   return html`<div class=${classes("carried", verdict && (verdict.fits ? "good" : "bad"))} style=${place} aria-hidden="true">
     <strong>${at.pod}</strong>
-    <span>${at.node ? (verdict ? verdictText(verdict) : `${at.node} …`) : "drop it on a node"}</span>
+    <span>${at.node ? (verdict ? verdictText(verdict) : `${at.node}${at.silent ? "?" : " …"}`) : "drop it on a node"}</span>
   </div>`;
 }
 

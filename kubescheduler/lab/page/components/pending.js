@@ -43,6 +43,8 @@ function PendingPod({ pod }) {
   const chosen = asked.value?.key === pod.key;
   const ask = () => !chosen && edit({ do: "ask", pod: pod.key }, { quiet: true });
   const [namespace, name] = pod.key.split("/");
+  // In a lesson the answer is to be guessed.
+  const told = screen.value !== "class";
   const movable = live() && screen.value === "cluster";
   const drag = (event) => movable && startDrag(event, pod.key, drop);
   const byMouse = (event) => event.pointerType === "mouse" && drag(event);
@@ -57,8 +59,8 @@ function PendingPod({ pod }) {
       onPointerDown=${byMouse}
     >
       <span class="name">${name}</span> <span class="quiet">${namespace}</span>
-      <span class=${classes("verdict", pod.host ? "fits" : "refused")}>${verdict(pod)}</span>
-      ${pod.message && !pod.host && html`<span class="message" title=${pod.message}>${pod.message}</span>`}
+      ${told && html`<span class=${classes("verdict", pod.host ? "fits" : "refused")}>${verdict(pod)}</span>`}
+      ${told && pod.message && !pod.host && html`<span class="message" title=${pod.message}>${pod.message}</span>`}
     </button>
     ${
       movable &&

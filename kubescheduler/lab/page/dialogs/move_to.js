@@ -13,11 +13,12 @@ import { classes, html, useState } from "../ui.js";
 const MOST = 60;
 
 // chosen(node, verdict): what a choice does instead of binding the pod there. node: where it is.
-export default function MoveTo({ pod, node = null, title = null, chosen = null }) {
+// silent: the scheduler's word is not shown.
+export default function MoveTo({ pod, node = null, title = null, chosen = null, silent = false }) {
   const [find, setFind] = useState("");
   const [looked, look] = useState(null);
   const nodes = useAnswer("cluster", { side: side.value.id, from: 0, to: MOST, find }, { slot: "move" });
-  const verdict = useAnswer("whatif", { side: side.value.id, node: looked, pod }, { slot: "whatif", when: looked !== null });
+  const verdict = useAnswer("whatif", { side: side.value.id, node: looked, pod }, { slot: "whatif", when: looked !== null && !silent });
   const current = verdict.answer?.node === looked ? verdict.answer : null;
   const take = (name) => {
     closeDialog();
@@ -28,7 +29,7 @@ export default function MoveTo({ pod, node = null, title = null, chosen = null }
   return html`<${Dialog} title=${title ?? `Move ${pod} to …`}>
     <${Find} find=${find} onFind=${setFind} label="Find nodes by name" />
     <p class=${classes("verdict-line", current && (current.fits ? "fits" : "refused"))} role="status">
-      ${current ? verdictText(current) : looked ? `${looked} …` : "The arrow keys walk through the nodes."}
+      ${current ? verdictText(current) : looked && !silent ? `${looked} …` : "The arrow keys walk through the nodes."}
     </p>
     <${Answered} known=${nodes}>
       ${(answer) => html`<${Nodes} answer=${answer} here=${node} onLook=${look} onTake=${take} />`}
