@@ -7,6 +7,11 @@ command of another scheduler (which gets the same flags) takes turns, each ``--r
 look at the ratio. The server must have no kubelets and no other scheduler, and let pods in without a service account.
 One JSON line a round: pods/s from the first binding to the last, seconds from the start to the first binding, CPU
 milliseconds a pod (user and system, of the scheduler alone), the most memory.
+
+With ``--relist`` all pods are read anew once ``RELIST_AFTER`` of the backlog are bound; one JSON line a round: the
+seconds that took, the same reading by a client that does nothing else just before, also amid the backlog, decisions
+meanwhile, and the longest pause between two (seconds) from then on and before. Where the server's own answer takes as
+long, it is the server that is measured.
 """
 
 from __future__ import annotations
@@ -32,6 +37,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.live_cluster import LiveCluster, apart_pod, plain_pod
 
 OURS = f"{sys.executable} -m kubescheduler run --release {{release}} --"
+RELISTING = f"{sys.executable} {Path(__file__).with_name('relisting_run.py')} run --release {{release}} --"
+RELIST_AFTER = 500
+"""Pods that are bound before pods are read anew."""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -109,6 +117,26 @@ def measure(cluster: LiveCluster, name: str, command: Sequence[str], pods: int, 
     )
 
 
+def measure_relist(cluster: LiveCluster, command: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Starts a scheduler on a backlog, has it read all pods anew in the middle, and ends it."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            if len(cluster.watch(RELIST_AFTER, _nothing, _nothing, seconds)) < RELIST_AFTER:
+                raise click.ClickException(f"fewer than {RELIST_AFTER} pods were bound in {seconds:g} s")
+            alone = cluster.read_pods()
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            return {**json.loads(process.stdout.readline()), "server_seconds": round(alone, 2)}
+        finally:
+            process.terminate()
+
+
+def _nothing() -> None:
+    """The scheduler runs already."""
+
+
 def kubeconfig(server: str, token: str) -> dict[str, Any]:
     """For both schedulers."""
     cluster = {"name": "c", "cluster": {"server": server, "insecure-skip-tls-verify": True}}
@@ -129,6 +157,7 @@ def kubeconfig(server: str, token: str) -> dict[str, Any]:
 @click.option("--rounds", default=1, show_default=True)
 @click.option("--qps", default=5000, show_default=True, help="--kube-api-qps and --kube-api-burst of both.")
 @click.option("--seconds", default=300.0, show_default=True, help="After which a round has failed.")
+@click.option("--relist", is_flag=True, help="Measure how all pods are read anew in the middle of the backlog.")
 @click.option("--made", is_flag=True, help="The nodes and running pods are there from an earlier run.")
 def main(
     server: str,
@@ -142,9 +171,12 @@ def main(
     rounds: int,
     qps: int,
     seconds: float,
+    relist: bool,
     made: bool,
 ) -> None:
     """The command."""
+    if relist and beside:
+        raise click.UsageError("--relist: another scheduler's informers cannot be had to read anew; leave --beside out")
     cluster = LiveCluster(server, token)
     if not made:
         cluster.make(nodes, running)
@@ -158,6 +190,10 @@ def main(
         for name in list(commands) * rounds:
             cluster.clear()
             cluster.fill(apart_pod if anti_affinity else plain_pod, pods)
+            if relist:
+                lever = shlex.split(RELISTING.format(release=release))
+                click.echo(json.dumps(measure_relist(cluster, [*lever, *flags], seconds)))
+                continue
             found[name].append(measure(cluster, name, [*commands[name], *flags], pods, seconds))
             click.echo(json.dumps(attrs.asdict(found[name][-1])))
     if beside:

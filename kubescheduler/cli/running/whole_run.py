@@ -11,6 +11,7 @@ from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.live.flags.flag_parsing import FlagError, FlagValues, parse_flags
 from kubescheduler.live.flags.flag_texts import flag_lines, no_effect_notes, usage
 from kubescheduler.live.logs.log_writer import LAYOUTS, LogWriter, to_stream
+from kubescheduler.live.process.lasting_objects import short_collections
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
@@ -97,7 +98,7 @@ def _run(
     if settings is None:
         return 0
     process = SchedulerProcess(settings, log)
-    with signals(process.stop, process.dump), short_turns():
+    with signals(process.stop, process.dump), short_turns(), short_collections():
         status = process.run()
     if process.hangs:
         _left(status)
