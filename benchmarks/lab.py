@@ -107,11 +107,11 @@ def on_the_page(page: Any, row: int, times: int, *, pause: bool) -> list[float]:
 
 def by_verb(lab: RunningLab, tab: str, times: int) -> dict[str, list[float]]:
     """Milliseconds of the questions that follow a change of weight, one after the other, over HTTP."""
-    shown = {"side": "a", "from": 0, "to": 30, "order": "rank"}
+    shown: dict[str, Any] = {"side": "a", "from": 0, "to": 30, "order": "rank"}
     out: dict[str, list[float]] = {}
     for _ in range(times):
         weights = {"do": "weights", "side": "a", "weights": {RULE: next(WEIGHTS)}}
-        asked = {
+        asked: dict[str, dict[str, Any]] = {
             "edit": {"edit": weights, "join": "weight"},
             "decision": shown,
             "pending": {"side": "a"},
