@@ -109,7 +109,7 @@ def _settings(ctx: click.Context, path: str | None) -> None:
     problems = check_settings(settings, options)
     problems += _shapes(settings, options)
     if path is None:
-        problems += _running_code(settings)
+        problems += _risks(settings)
     if problems:
         raise ConfigError(f"{file}: {problem}" for problem in problems)
     ctx.obj = str(file)
@@ -133,11 +133,21 @@ def _shapes(settings: Mapping[str, Mapping[str, Any]], options: Mapping[str, Map
     return list(found.values())
 
 
-def _running_code(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Settings that run code, in a file that nobody named: it may have come with a cluster's files."""
+_RISKS = {
+    "plugin": "runs code",
+    "kubeconfig": "runs code",
+    "exercise": "runs code",
+    "listen": "lets others in",
+    "token": "lets others in",
+}
+"""Option → what a file that came from elsewhere could do with it."""
+
+
+def _risks(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Settings that run code or let others in, in a file that nobody named: it may have come with a cluster's files."""
     return [
-        f"{option}: this runs code, and the file was only found in this folder; to allow it: --settings {SETTINGS}"
-        for option in ("plugin", "kubeconfig")
+        f"{option}: this {what}, and the file was only found in this folder; to allow it: --settings {SETTINGS}"
+        for option, what in _RISKS.items()
         if any(given.get(option) for given in settings.values())
     ]
 
