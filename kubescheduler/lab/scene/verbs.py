@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from kubescheduler.lab.scene.editing.edit_contract import Edit, edited, redo, undo
@@ -12,6 +11,7 @@ from kubescheduler.lab.scene.editing.pod_changes import POD_EDITS
 from kubescheduler.lab.scene.editing.scheduled_pods import SCHEDULING_EDITS
 from kubescheduler.lab.scene.editing.side_changes import SIDE_EDITS
 from kubescheduler.lab.scene.families.code_verbs import CODE_VERBS
+from kubescheduler.lab.scene.families.exercise_verbs import EXERCISE_VERBS, refuse_in_exercise, written_back
 from kubescheduler.lab.scene.families.hint_verbs import HINT_EDITS, HINT_VERBS
 from kubescheduler.lab.scene.families.side_verbs import SIDE_VERBS
 from kubescheduler.lab.scene.families.time_verbs import TIME_EDITS, TIME_VERBS, time_at
@@ -47,9 +47,31 @@ VIEWING: Mapping[str, Verb] = {
 SIDELESS = ("state", "pod", "node")
 """Of these, what is said whatever decides."""
 
-EDITING: Mapping[str, Verb] = {"edit": partial(edited, EDITS), "undo": undo, "redo": redo}
 
-FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS, **TIME_VERBS, **CODE_VERBS}
+def edit(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The verb ``edit``; in an exercise, of what that allows."""
+    wanted = asked.get("edit")
+    do = str(wanted.get("do")) if isinstance(wanted, Mapping) else ""
+    refuse_in_exercise(scene, do)
+    answer = edited(EDITS, scene, asked)
+    written_back(scene)
+    return answer
+
+
+def stepping(verb: Verb) -> Verb:
+    """Undo or redo; the files of an exercise follow."""
+
+    def step(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+        answer = verb(scene, asked)
+        written_back(scene)
+        return answer
+
+    return step
+
+
+EDITING: Mapping[str, Verb] = {"edit": edit, "undo": stepping(undo), "redo": stepping(redo)}
+
+FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS, **TIME_VERBS, **CODE_VERBS, **EXERCISE_VERBS}
 
 
 def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterstate.objects import Pod
 from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.lab.scene.families.exercise_scene import way_of
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_side import Side
 from kubescheduler.lab.scene.verb_parameters import NoParameters, parameters
@@ -35,9 +36,15 @@ def state(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "canRedo": scene.redo_text is not None,
         "redoText": scene.redo_text,
         "notes": list(now.notes),
-        "exercise": None,
+        "exercise": exercise_entry(scene),
         "plugin": plugin_entry(scene),
     }
+
+
+def exercise_entry(scene: Scene) -> dict[str, Any] | None:
+    """The exercise that is worked on."""
+    way = way_of(scene)
+    return None if way is None else {"name": way.exercise.name, "title": way.exercise.title}
 
 
 def plugin_entry(scene: Scene) -> dict[str, Any] | None:

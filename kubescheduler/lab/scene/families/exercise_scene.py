@@ -1,0 +1,198 @@
+"""A scene of an exercise: what the student's folder says, and what is known of the student's way through it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from clusterstate.errors import ConfigError, InputError
+from clusterstate.release_names import LEGACY_RELEASES
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.engine_choice import gates_text
+from kubescheduler.config.config_text import read_text
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.extender.access import PASS
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.lab.code_on_disk.plugin_file import PluginFile
+from kubescheduler.lab.exercises.checking import CheckedExercise, check_work
+from kubescheduler.lab.exercises.editable_files import EditableFile
+from kubescheduler.lab.exercises.exercise_record import SOLUTION, Exercise
+from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, start_exercise, work_of
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_faults import SceneFault
+from kubescheduler.lab.scene.scene_side import side_of
+from kubescheduler.lab.scene.scene_state import SceneState
+
+KEPT = "exercise"
+"""The key under which a scene keeps the student's way."""
+
+CODE = (".py",)
+"""Files that are run: they are written with an editor, not from a page."""
+
+LONGEST_FILE = 256 * 1024
+"""Characters of a file that is saved from a page."""
+
+
+@attrs.define(eq=False)
+class StudentWay:
+    """An exercise that is worked on."""
+
+    exercise: Exercise
+    work: Path
+    """Where the student's files are."""
+    shown: int = 0
+    """Tiers of help that were asked for."""
+    checked: CheckedExercise | None = None
+    """What came of the last check; None: nothing was checked since a file was saved."""
+    fault: tuple[str, ...] = ()
+    """Why the last check could say nothing."""
+    _checked_at: tuple[object, ...] = ()
+
+    def check(self) -> None:
+        """Runs every check on the files as they are."""
+        self._checked_at = self._stamps()
+        try:
+            self.checked, self.fault = check_work(self.exercise, self.work), ()
+        except InputError as error:
+            self.checked, self.fault = None, error.problems
+
+    def forget_old_checks(self) -> None:
+        """What was found of files that have been saved since counts no more."""
+        if self._checked_at != self._stamps():
+            self.checked, self.fault = None, ()
+
+    def _stamps(self) -> tuple[object, ...]:
+        found = [self.work / name for name in self.names]
+        return tuple(path.stat().st_mtime_ns if path.exists() else None for path in found)
+
+    def editable(self, name: str) -> EditableFile:
+        """The file of that name. Raises SceneFault for one that is not the student's to write from a page."""
+        found = next((one for one in self.exercise.edit if one.file == name), None)
+        if found is None:
+            raise SceneFault(f"name: {name} is not to be changed; there are {', '.join(self.names)}")
+        if is_code(name):
+            raise SceneFault(f"name: {name} is code, which is not written from a page; save {self.work / name}")
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The files that the student writes."""
+        return [one.file for one in self.exercise.edit]
+
+    def solution(self) -> list[dict[str, str]]:
+        """The files of the solution."""
+        folder = self.exercise.folder / SOLUTION
+        return [{"name": name, "text": read_text(folder / name)} for name in self.names]
+
+    def save(self, name: str, text: str) -> None:
+        """Writes a file in the student's folder, wholly or not at all.
+
+        Raises SceneFault for a file that is not the student's, leaves the folder, or is too long.
+        """
+        self.editable(name)
+        folder = self.work.resolve()
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder):
+            raise SceneFault(f"name: {name} leads out of the folder {self.work}")
+        if len(text) > LONGEST_FILE:
+            raise SceneFault(f"text: {name} has more than {LONGEST_FILE:,} characters")
+        beside = path.with_name(f".{path.name}.saving")
+        try:
+            beside.write_text(text, encoding="utf-8")
+            os.replace(beside, path)
+        except OSError as error:
+            raise SceneFault(f"{path}: {error.strerror or error}") from error
+
+
+def is_code(name: str) -> bool:
+    """Whether a file is run."""
+    return Path(name).suffix in CODE
+
+
+def way_of(scene: Scene) -> StudentWay | None:
+    """The exercise of a scene; None without one."""
+    found: StudentWay | None = scene.extra.get(KEPT)
+    return found
+
+
+def exercise_scene(name: str) -> Scene:
+    """A scene of an exercise that comes with the package, in a new folder that goes with the scene.
+
+    Raises ConfigError for a name that there is not.
+    """
+    exercise = shipped_exercise(name)
+    place = tempfile.mkdtemp(prefix=f"{exercise.name}-")
+    work = Path(place) / exercise.name
+    start_exercise(exercise, work)
+    way = StudentWay(exercise, work)
+    weakref.finalize(way, shutil.rmtree, place, ignore_errors=True)
+    return scene_of(way)
+
+
+def folder_scene(folder: Path) -> Scene:
+    """A scene of a student's folder. Raises ConfigError for one that is none."""
+    return scene_of(StudentWay(*work_of(folder)))
+
+
+def scene_of(way: StudentWay) -> Scene:
+    """The scene of the files as they are. Raises InputError where there is no cluster to show."""
+    files = tuple(_code_files(way))
+    scene = Scene(state_of(way, files), files)
+    scene.extra[KEPT] = way
+    return scene
+
+
+def _code_files(way: StudentWay) -> Iterator[PluginFile]:
+    choice, release = way.exercise.scheduler, way.exercise.scheduler.release
+    for code in (*filter(None, [choice.rules]), *choice.plugins):
+        yield PluginFile(f"{Path(code.file).stem}:{code.attribute}", way.work / code.file, code.attribute, release)
+
+
+def state_of(way: StudentWay, files: tuple[PluginFile, ...]) -> SceneState:
+    """What the files say, with the pods of the first scenario waiting. Raises InputError with what is wrong."""
+    seen, choice = way.exercise.scenarios[0], way.exercise.scheduler
+    cluster = Cluster.read(*(_place(way, name) for name in seen.cluster), release=choice.release)
+    pods = [_place(way, name) for name in seen.pods]
+    problems: list[str] = []
+    text = next((read_text(_place(way, name)) for name in (choice.policy, choice.config) if name), "")
+    spec = EngineSpec(
+        choice.release,
+        provider=choice.provider,
+        feature_gates=gates_text(choice.gates),
+        extenders=PASS if way.exercise.extender is not None else "live",
+        plugins=() if choice.release in LEGACY_RELEASES else tuple(_options(files, problems)),
+    )
+    side = side_of(spec, name=way.exercise.title)
+    if text:
+        side = side.with_document("policy" if choice.policy else "config", text)
+    state = Scene.opened(cluster, pods=pods, sides=[side], title=way.exercise.title).state
+    notes = [*problems]
+    if way.exercise.extender is not None:
+        notes.append(f"{way.exercise.extender.file} is asked when the exercise is checked, not in the page")
+    return attrs.evolve(state, notes=(*state.notes, *notes))
+
+
+def _options(files: tuple[PluginFile, ...], problems: list[str]) -> Iterator[PluginOption]:
+    for file in files:
+        try:
+            yield file.option
+        except ConfigError as error:
+            problems += error.problems
+
+
+def _place(way: StudentWay, name: str) -> Path:
+    return (way.work if name in way.names else way.exercise.folder) / name
+
+
+def reopened(scene: Scene, way: StudentWay) -> tuple[SceneState, list[str]]:
+    """The state of the files as they are; that of now, with what is wrong, where they cannot be read."""
+    try:
+        return state_of(way, scene.plugin_files), []
+    except InputError as error:
+        return scene.state, list(error.problems)
