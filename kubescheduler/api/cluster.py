@@ -20,13 +20,8 @@ from kubescheduler.api import manifest_builders
 from kubescheduler.api.argument_checks import GATES, GATES_TEXT, checked_name, refuse, wrong_type
 from kubescheduler.api.asked_pods import PodAsking
 from kubescheduler.api.cluster_entries import Entries, Entry, key_of
-from kubescheduler.api.given_objects import (
-    KINDS_OF_GIVEN,
-    Given,
-    decoded,
-    found_in,
-    read_paths,
-)
+from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, given_again, read_paths
+from kubescheduler.api.shared_entries import shared
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.releases import release_named
@@ -222,10 +217,13 @@ class Cluster(WhatIf):
             return self.add({"kind": "Pod", **name})
         return self.add(manifest_builders.pod(name, **fields))
 
-    def for_release(self, release: str, gates: Mapping[str, bool] | str | None = None) -> Self:
+    def for_release(
+        self, release: str, gates: Mapping[str, bool] | str | None = None, *, like: tuple[Self, Self] | None = None
+    ) -> Self:
         """The same cluster as another release stores it, read again from the manifests; itself for its own release.
 
-        gates: of the other release, see the class.
+        gates: of the other release, see the class. like: a cluster, and the same for that release under these gates;
+        what they have in common with this one is not read again.
         Raises ConfigError when the manifests were not kept.
 
         >>> Cluster().node("a").for_release("1.36").release
@@ -240,7 +238,15 @@ class Cluster(WhatIf):
             )
         fresh = type(self)(release=release, defaulting=self._defaulting)
         fresh._strictness = self._strictness.under(release_named(release).accepted_values(gates))
-        return fresh._with(self._again(self._entries))
+        common = None if like is None else shared(self._entries, like[0]._entries, like[1]._entries)
+        if like is None or common is None:
+            return fresh._with(given_again(self._entries))
+        fresh._classes = like[1]._classes
+        kept, changed = common
+        read, notes = fresh._decoded(given_again(changed))
+        by_key = kept | {entry.key: entry for entry in read}
+        entries = Entries(by_key[entry.key] for entry in self._entries if entry.key in by_key)
+        return fresh._of(entries, (*like[1].notes, *notes))
 
     # --- for what decides --------------------------------------------------------------------
 
@@ -335,15 +341,7 @@ class Cluster(WhatIf):
     def _with(self, given: Given, progress: Progress | None = None) -> Self:
         """With more; every fault at once."""
         try:
-            entries, notes = decoded(
-                given,
-                self._release,
-                priority_classes=self._classes,
-                defaulting=self._defaulting,
-                keep_manifests=self._keeps_manifests,
-                progress=progress,
-                strictness=self._strictness,
-            )
+            entries, notes = self._decoded(given, progress)
         except UnreadableManifests as error:
             there = [*((entry.source, entry.obj) for entry in self._entries), *(("", obj) for obj in given.objects)]
             raise error.with_references(there) from error
@@ -352,6 +350,17 @@ class Cluster(WhatIf):
         if lost and (problems := check_references((entry.source, entry.obj) for entry in out._entries)):
             raise DecodeError(problem.removeprefix(": ") for problem in problems)
         return out
+
+    def _decoded(self, given: Given, progress: Progress | None = None) -> tuple[list[Entry], list[str]]:
+        return decoded(
+            given,
+            self._release,
+            priority_classes=self._classes,
+            defaulting=self._defaulting,
+            keep_manifests=self._keeps_manifests,
+            progress=progress,
+            strictness=self._strictness,
+        )
 
     def _is_lost(self, pod: Pod) -> bool:
         """Whether the pod runs on a node that is not there."""
@@ -364,15 +373,6 @@ class Cluster(WhatIf):
         out._strictness = self._strictness
         out._entries, out._notes = entries, tuple(dict.fromkeys((*self._notes, *notes)))
         out._classes = (*self._classes, *(entry.obj for entry in new if isinstance(entry.obj, PriorityClass)))
-        return out
-
-    def _again(self, entries: Iterable[Entry]) -> Given:
-        out = Given()
-        for entry in entries:
-            if entry.item is None:
-                out.objects.append(entry.obj)
-            else:
-                out.items.append(entry.item)
         return out
 
     def _changed(

@@ -117,6 +117,17 @@ def read_paths(paths: Sequence[str | os.PathLike[str]], stdin: IO[bytes] | None)
     return Given(items, [], problems)
 
 
+def given_again(entries: Iterable[Entry]) -> Given:
+    """What entries were read from; those that were given as objects as they are."""
+    out = Given()
+    for entry in entries:
+        if entry.item is None:
+            out.objects.append(entry.obj)
+        else:
+            out.items.append(entry.item)
+    return out
+
+
 def decoded(
     given: Given,
     release: str,

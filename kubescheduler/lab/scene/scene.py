@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import attrs
 
@@ -19,6 +19,8 @@ from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
 from kubescheduler.lab.scene.scene_state import SceneState
 from kubescheduler.lab.scene.side_schedulers import Kept, MadeEngine, SideSchedulers
+
+T = TypeVar("T")
 
 MOST_STEPS = 100
 """Edits that can be undone."""
@@ -58,6 +60,7 @@ class Scene:
         self._sides = SideSchedulers()
         self._decisions = Kept(16)
         self._without = Kept(2)
+        self._views = Kept(8)
         self.extra: dict[str, Any] = {}
         """What families of verbs keep with the scene, by their own key."""
 
@@ -179,11 +182,15 @@ class Scene:
         one node that fits is scored too; extenders are not asked for that. Raises SceneFault.
         """
         key = self.pod_key(pod)
-        described = self.side(side)
-        scheduler, found = self._deciding(described, key)
-        return self._decisions.value(
-            (scheduler.cache, described), lambda: _decided(scheduler, found, thorough=thorough), key, thorough
-        )
+        described, cluster = self.side(side), self._where_it_waits(key)
+        own = self._sides.cluster(cluster, described)
+
+        def decide() -> Decision:
+            pod = own.find_pod(key)
+            assert pod is not None
+            return self._sides.scheduler(cluster, described).decide(pod, preempt=True, thorough=thorough)
+
+        return self._decisions.value((own, described), decide, key, thorough)
 
     def pod_key(self, pod: str | None = None) -> str:
         """``namespace/name`` of a pod of the cluster, by default of the one that is asked about. Raises SceneFault."""
@@ -195,16 +202,15 @@ class Scene:
             raise SceneFault(f"pod: there is no pod {key} in the cluster")
         return found.key
 
-    def _deciding(self, side: Side, key: str) -> tuple[PodScheduler, Any]:
-        """The scheduler in a cluster where the pod waits, and the pod as its release stores it."""
+    def _where_it_waits(self, key: str) -> Cluster:
+        """The cluster, with a pod that runs taken off its node."""
         cluster = self._state.cluster
         there = cluster.find_pod(key)
-        if there is not None and there.node_name:
-            running = cluster
-            cluster = self._without.value((running,), lambda: running.unbound(key), key)
-        pod = self._sides.cluster(cluster, side).find_pod(key)
-        return self._sides.scheduler(cluster, side), pod
+        if there is None or not there.node_name:
+            return cluster
+        return self._without.value((cluster,), lambda: cluster.unbound(key), key)
 
-
-def _decided(scheduler: PodScheduler, pod: Any, *, thorough: bool) -> Decision:
-    return scheduler.decide(pod, preempt=True, thorough=thorough)
+    def once(self, make: Callable[[Cluster], T]) -> T:
+        """What a function of the cluster answers, kept until the cluster changes."""
+        cluster = self._state.cluster
+        return self._views.value((cluster, make), lambda: make(cluster))

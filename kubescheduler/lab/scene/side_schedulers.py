@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ import attrs
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
+from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
@@ -18,6 +20,9 @@ from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
 
 T = TypeVar("T")
+
+MOST_CACHES = 4
+"""Caches of clusters that are kept: one for each release that decides, mostly."""
 
 
 @attrs.frozen(eq=False)
@@ -59,9 +64,13 @@ class SideSchedulers:
 
     def __init__(self) -> None:
         self._engines = Kept(8)
-        self._clusters = Kept(4)
-        self._caches = Kept(4)
-        self._schedulers = Kept(4)
+        self._clusters = Kept(8)
+        self._caches = Kept(MOST_CACHES)
+        self._schedulers = Kept(8)
+        self._latest: dict[Hashable, tuple[Cluster, Cluster]] = {}
+        """Release and gates → the cluster that was last read for them, and as what."""
+        self._filled: list[tuple[Cluster, ClusterCache]] = []
+        """The latest caches, and the clusters that they were filled with."""
 
     def made(self, side: Side) -> MadeEngine:
         """The side's engine."""
@@ -79,8 +88,11 @@ class SideSchedulers:
         if side.release == cluster.release:
             return cluster
         gates = side.spec.feature_gates
-        text = gates if isinstance(gates, str) else tuple(sorted(gates.items()))
-        return self._clusters.value((cluster,), lambda: _read(cluster, side), side.release, text)
+        under = (side.release, gates if isinstance(gates, str) else tuple(sorted(gates.items())))
+        found = self._clusters.value((cluster,), lambda: _read(cluster, side, self._latest.get(under)), *under)
+        if isinstance(found, Cluster):
+            self._latest[under] = (cluster, found)
+        return found
 
     def cluster(self, cluster: Cluster, side: Side) -> Cluster:
         """The cluster as the side's release stores it. Raises SceneFault."""
@@ -97,7 +109,16 @@ class SideSchedulers:
     def cache(self, cluster: Cluster, side: Side) -> ClusterCache:
         """The cluster as the side's engine sees it; not to be changed. Raises SceneFault."""
         engine, own = self.engine(side), self.cluster(cluster, side)
-        return self._caches.value((own,), lambda: cache_for(engine, own.objects), engine.view)
+        return self._caches.value((own,), lambda: self._cache(engine, own), engine.view)
+
+    def _cache(self, engine: Engine, cluster: Cluster) -> ClusterCache:
+        """A cache of the cluster, that of one before where a scheduler does not see the difference."""
+        for before, cache in self._filled:
+            if cache.view == engine.view and same_in_caches(cluster, before):
+                return cache
+        cache = cache_for(engine, cluster.objects)
+        self._filled = [(cluster, cache), *self._filled[: MOST_CACHES - 1]]
+        return cache
 
     def scheduler(self, cluster: Cluster, side: Side) -> PodScheduler:
         """The side's scheduler over the cluster; not to be used for placing pods. Raises SceneFault.
@@ -124,8 +145,19 @@ def _made(side: Side) -> MadeEngine:
     return MadeEngine(engine, tuple(dict.fromkeys(notes)), ())
 
 
-def _read(cluster: Cluster, side: Side) -> Cluster | SceneFault:
+def same_in_caches(cluster: Cluster, before: Cluster) -> bool:
+    """Whether two clusters differ by nothing but pods that wait and that no node is held for; caches have none."""
+    of_now = [entry for entry in cluster.entries() if not _unseen(entry.obj)]
+    of_before = [entry for entry in before.entries() if not _unseen(entry.obj)]
+    return len(of_now) == len(of_before) and all(map(operator.is_, of_now, of_before))
+
+
+def _unseen(obj: ClusterObject) -> bool:
+    return isinstance(obj, Pod) and not obj.node_name and not obj.nominated_node_name
+
+
+def _read(cluster: Cluster, side: Side, like: tuple[Cluster, Cluster] | None) -> Cluster | SceneFault:
     try:
-        return cluster.for_release(side.release, side.spec.gates)
+        return cluster.for_release(side.release, side.spec.gates, like=like)
     except InputError as error:
         return SceneFault(error.problems)

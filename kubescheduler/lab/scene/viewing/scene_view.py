@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterstate.objects import Pod
 from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.api.cluster import Cluster
 from kubescheduler.lab.scene.families.exercise_scene import way_of
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_side import Side
@@ -20,17 +21,13 @@ def state(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The scene in brief."""
     parameters(NoParameters, asked)
     now = scene.state
-    pods = now.cluster.pods
     return {
         "version": scene.version,
         "title": now.title,
         "releases": list(RELEASE_NAMES),
         "sides": [side_entry(scene, side) for side in now.sides],
         "asked": asked_entry(scene),
-        "pods": [pod_entry(pod) for pod in pods[:MOST_PODS]],
-        "nodesTotal": len(now.cluster.nodes),
-        "podsTotal": len(pods),
-        "pendingTotal": len(now.cluster.pending()),
+        **scene.once(_counts),
         "canUndo": scene.undo_text is not None,
         "undoText": scene.undo_text,
         "canRedo": scene.redo_text is not None,
@@ -53,6 +50,16 @@ def plugin_entry(scene: Scene) -> dict[str, Any] | None:
         return None
     problems = [problem for file in scene.plugin_files for problem in file.problems]
     return {"path": str(scene.plugin_files[0].path), "problems": problems}
+
+
+def _counts(cluster: Cluster) -> dict[str, Any]:
+    pods = cluster.pods
+    return {
+        "pods": [pod_entry(pod) for pod in pods[:MOST_PODS]],
+        "nodesTotal": len(cluster.nodes),
+        "podsTotal": len(pods),
+        "pendingTotal": len(cluster.pending()),
+    }
 
 
 def asked_entry(scene: Scene) -> dict[str, Any] | None:
