@@ -10,6 +10,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
@@ -166,6 +167,7 @@ def make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
         LOCAL | Reads.STORAGE,
         has_claims,
         evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes)),
+        traits=spec_alone,
     )
 
 

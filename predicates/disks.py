@@ -19,6 +19,7 @@ from clusterstate.objects import (
     VolumeSource,
 )
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import claim_names, has_claims
 from clusterstate.volumes.claims_framework import READ_WRITE_ONCE_POD, NotFoundError, find_claim
@@ -243,7 +244,9 @@ def make_no_disk_conflict(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 NoDiskConflict.
     """
-    return FitPredicate("NoDiskConflict", no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE)
+    return FitPredicate(
+        "NoDiskConflict", no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE, traits=spec_alone
+    )
 
 
 def uses_exclusive_disks_1_4(pod: PodInfo) -> bool:
@@ -257,7 +260,12 @@ def make_no_disk_conflict_1_4(_: PredicateArgs) -> FitPredicate:
     Upstream: 1.4 NoDiskConflict.
     """
     return FitPredicate(
-        "NoDiskConflict", no_disk_conflict_1_4, Reads.PODS, uses_exclusive_disks_1_4, evidence=EVIDENCE_1_4
+        "NoDiskConflict",
+        no_disk_conflict_1_4,
+        Reads.PODS,
+        uses_exclusive_disks_1_4,
+        evidence=EVIDENCE_1_4,
+        traits=spec_alone,
     )
 
 

@@ -28,6 +28,7 @@ from clusterstate.growable import Mask
 from clusterstate.objects.resource import ResourceClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import node_affinity_mask
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from predicates.evidence_texts import devices_text, requests_text, terms_text
 from predicates.refusal_evidence import Need, Refusal, Unmet, few, filter_evidence
@@ -275,4 +276,5 @@ def dynamic_resources(rules: DeviceRules = DEFAULTS) -> FitPredicate:
         moment=partial(claims_given_up, rules=rules),
         turns=partial(binding_ends, rules=rules),
         evidence=filter_evidence("DynamicResources", partial(explain_devices, rules)),
+        traits=spec_alone,
     )

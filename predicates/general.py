@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching_1_4 import selects_nodes_1_4
 from clusterstate.selectors.node_selection import selects_nodes
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from predicates.node_identity import (
     NOT_SELECTED,
@@ -101,7 +102,7 @@ def make_general_predicates(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return general_predicates(pod, snapshot, args.ignored_resources)
 
-    return FitPredicate("GeneralPredicates", check, alone=wants_none, evidence=EVIDENCE)
+    return FitPredicate("GeneralPredicates", check, alone=wants_none, evidence=EVIDENCE, traits=spec_alone)
 
 
 def make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
@@ -109,7 +110,7 @@ def make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 GeneralPredicates.
     """
-    return FitPredicate("GeneralPredicates", general_predicates_1_4, evidence=EVIDENCE_1_4)
+    return FitPredicate("GeneralPredicates", general_predicates_1_4, evidence=EVIDENCE_1_4, traits=spec_alone)
 
 
 GENERAL: dict[str, FitPredicateFactory] = {"GeneralPredicates": make_general_predicates}

@@ -11,6 +11,7 @@ from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo, any_of
+from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import (
     REPEL,
@@ -276,6 +277,7 @@ def make_match_inter_pod_affinity(_: PredicateArgs) -> FitPredicate:
         alone=_is_free,
         narrow=affinity_reads,
         evidence=predicate_evidence("MatchInterPodAffinity", explain_affinity),
+        traits=affinity_labels,
     )
 
 

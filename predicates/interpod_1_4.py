@@ -13,6 +13,7 @@ from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching_1_4 import TermMatcher14, compile_term_1_4
+from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, near, used_keys
@@ -218,6 +219,7 @@ def make_match_inter_pod_affinity_1_4(args: PredicateArgs) -> FitPredicate:
         evidence=predicate_evidence(
             "MatchInterPodAffinity", lambda pod, snapshot, _: explain_affinity_1_4(pod, snapshot, failure_domains)
         ),
+        traits=affinity_labels,
     )
 
 

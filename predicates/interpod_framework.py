@@ -10,6 +10,7 @@ from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo, any_of
+from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, domain_tally, occupied_domains, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
@@ -263,6 +264,7 @@ def predicate_1_20() -> FitPredicate:
         pre_filter=partial(_pre_filter, TERMS_1_20, skips=False),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_20)),
         unresolvable=_is_unresolvable,
+        traits=affinity_labels,
     )
 
 
@@ -278,4 +280,5 @@ def predicate_1_36() -> FitPredicate:
         evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_36)),
         pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,
         unresolvable=_is_unresolvable,
+        traits=affinity_labels,
     )

@@ -9,6 +9,7 @@ from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.objects import Container, PodSpec
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.refusal_evidence import Conflict, Explain, InUse, Refusal, pods_there, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
@@ -191,6 +192,7 @@ def _named(name: str) -> FitPredicate:
         wants_host_ports,
         wants_none,
         evidence=predicate_evidence(name, explain_ports(host_ports)),
+        traits=spec_alone,
     )
 
 
@@ -224,6 +226,7 @@ def _named_1_4(name: str) -> FitPredicate:
         Reads.PODS,
         wants_host_port_numbers,
         evidence=predicate_evidence(name, explain_ports_1_4),
+        traits=spec_alone,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from clusterstate.api_names import is_extended_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
 from predicates.refusal_evidence import Refusal, Shortage, predicate_evidence
@@ -212,7 +213,7 @@ def make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return pod_fits_resources(pod, snapshot, args.ignored_resources)
 
-    return FitPredicate("PodFitsResources", check, evidence=EVIDENCE)
+    return FitPredicate("PodFitsResources", check, evidence=EVIDENCE, traits=spec_alone)
 
 
 def make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
@@ -220,7 +221,7 @@ def make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 PodFitsResources.
     """
-    return FitPredicate("PodFitsResources", pod_fits_resources_1_4, evidence=EVIDENCE)
+    return FitPredicate("PodFitsResources", pod_fits_resources_1_4, evidence=EVIDENCE, traits=spec_alone)
 
 
 RESOURCES: dict[str, FitPredicateFactory] = {"PodFitsResources": make_pod_fits_resources}

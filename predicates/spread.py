@@ -12,6 +12,7 @@ from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
+from clusterstate.selectors.pod_traits import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
 from clusterstate.topology.spread_counts import HARD, Constraints, any_pods, constraints_of, spread_over
@@ -94,7 +95,12 @@ def make_even_pods_spread(_: PredicateArgs) -> FitPredicate:
     Upstream: 1.16 EvenPodsSpreadPredicate.
     """
     return FitPredicate(
-        "EvenPodsSpread", even_pods_spread, LOCAL | Reads.ALL_NODES | Reads.ALL_PODS, _applies, evidence=EVIDENCE
+        "EvenPodsSpread",
+        even_pods_spread,
+        LOCAL | Reads.ALL_NODES | Reads.ALL_PODS,
+        _applies,
+        evidence=EVIDENCE,
+        traits=spread_labels,
     )
 
 

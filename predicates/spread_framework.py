@@ -148,4 +148,5 @@ def _predicate(rules: SpreadRules, grounds: Grounds, error_text: str, without: P
         pre_reads=Reads.SERVICES,
         unresolvable=MISSING_LABEL.__eq__,
         evidence=filter_evidence("PodTopologySpread", explain_spread(rules, grounds)),
+        traits=rules.traits,
     )

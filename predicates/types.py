@@ -9,6 +9,7 @@ import attrs
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import Traits, spec_alone, whole_pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from predicates.refusal_evidence import CheckEvidence, Explain, predicate_evidence
@@ -106,6 +107,8 @@ class FitPredicate:
     """A number that changes when time alone changes the verdict; None: it follows from what is read."""
     turns: Callable[[PodInfo, Snapshot], float | None] | None = None
     """When time alone will have changed the verdict, in seconds since the epoch; None: it will not."""
+    traits: Traits = whole_pod
+    """What it reads of a pod besides its spec; pods for which that is equal share what is remembered of them."""
     evidence: CheckEvidence | None = None
     """What the check can say about its reasons when somebody asks; None for a custom check."""
 
@@ -139,4 +142,4 @@ def node_predicate(
     explain: Explain,
 ) -> FitPredicate:
     """A predicate of 1.4 and 1.16 that reads the node alone, with its evidence."""
-    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain))
+    return FitPredicate(name, check, Reads.NODE, applies, evidence=predicate_evidence(name, explain), traits=spec_alone)

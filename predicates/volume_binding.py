@@ -10,6 +10,7 @@ from clusterstate.growable import Mask
 from clusterstate.objects import PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import volume_affinity_mask
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, decide
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
@@ -103,6 +104,7 @@ def make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
         Reads.NODE | Reads.STORAGE,
         has_claims,
         evidence=predicate_evidence("CheckVolumeBinding", explain_binding),
+        traits=spec_alone,
     )
 
 

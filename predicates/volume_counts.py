@@ -14,6 +14,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     AZURE_DISK,
@@ -179,6 +180,7 @@ def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
         LOCAL | Reads.STORAGE,
         partial(may_use, disk),
         evidence=predicate_evidence(name, explain_count(disk, args.max_pd_volumes)),
+        traits=spec_alone,
     )
 
 

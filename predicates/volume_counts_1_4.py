@@ -14,6 +14,7 @@ from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import ClaimVolume
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
 from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
@@ -134,6 +135,7 @@ def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
         LOCAL | Reads.STORAGE,
         applies,
         evidence=predicate_evidence(name, explain_count_1_4(disk, args.max_pd_volumes)),
+        traits=spec_alone,
     )
 
 

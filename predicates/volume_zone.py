@@ -14,6 +14,7 @@ from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import NO_LABELS, PersistentVolume
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
@@ -273,6 +274,7 @@ def make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
         Reads.NODE | Reads.STORAGE,
         has_claims,
         evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones),
+        traits=spec_alone,
     )
 
 
@@ -287,6 +289,7 @@ def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
         Reads.NODE | Reads.STORAGE,
         has_claims,
         evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones_1_4),
+        traits=spec_alone,
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.input_texts import resource_inputs
@@ -152,7 +153,7 @@ def capacity_ratio_factory(
             return capacity_ratio(table, weights, pod, snapshot)
 
         evidence = RuleEvidence(UPSTREAM, priority_page(heading), capacity_ratio_evidence(shape, weights))
-        return PriorityConfig(name, score, evidence=evidence)
+        return PriorityConfig(name, score, evidence=evidence, traits=spec_alone)
 
     return make
 

@@ -16,6 +16,7 @@ from clusterstate.devices.device_search import MOST_ALTERNATIVES, score
 from clusterstate.devices.resource_claims import ClaimError, resolve_claims
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import default_normalize, stretched_evidence
 from priorities.score_evidence import Calculation, added, plugin_evidence
@@ -92,4 +93,5 @@ def dynamic_resources_score(features: DeviceFeatures = EVERYTHING) -> PriorityCo
         evidence=plugin_evidence(
             "DynamicResources", partial(explain_alternatives, features=features), stretched_evidence(MAX_NODE_SCORE)
         ),
+        traits=spec_alone,
     )

@@ -16,6 +16,7 @@ from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
 from clusterstate.objects import ContainerImage, ImageVolume, Node
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.input_texts import size
 from priorities.score_evidence import Calculation, added, one_row, plugin_evidence, priority_evidence
@@ -74,6 +75,7 @@ def make_image_locality(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE | Reads.ALL_NODES,
         constant=no_container,
         evidence=priority_evidence("ImageLocalityPriority", explain_image_locality),
+        traits=spec_alone,
     )
 
 
@@ -214,6 +216,7 @@ def make_image_locality_1_4(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE,
         constant=no_container,
         evidence=priority_evidence("ImageLocalityPriority", explain_image_locality_1_4),
+        traits=spec_alone,
     )
 
 

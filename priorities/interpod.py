@@ -16,6 +16,7 @@ from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
+from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import (
@@ -195,6 +196,7 @@ def make_inter_pod_affinity(args: PriorityArgs) -> PriorityConfig:
         valuewise=True,
         narrow=affinity_reads,
         evidence=priority_evidence("InterPodAffinityPriority", _explain(hard_weight), explain_normalized_sums),
+        traits=affinity_labels,
     )
 
 

@@ -13,6 +13,7 @@ from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.matching_1_4 import compile_term_1_4
+from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, affinity_reads
@@ -168,6 +169,7 @@ def make_inter_pod_affinity_1_4(args: PriorityArgs) -> PriorityConfig:
         valuewise=True,
         narrow=affinity_reads,
         evidence=priority_evidence("InterPodAffinityPriority", explain, explain_normalized_sums),
+        traits=affinity_labels,
     )
 
 

@@ -16,6 +16,7 @@ from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
+from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.tally import Tally, Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
@@ -235,6 +236,7 @@ def scoring_1_20(hard_weight: int) -> PriorityConfig:
         narrow=partial(_narrow, TERMS_1_20),
         pre_score=pre_score,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_20, hard_weight), _explain_stretched(range_1_20)),
+        traits=affinity_labels,
     )
 
 
@@ -260,4 +262,5 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
         narrow=partial(_narrow, TERMS_1_36),
         pre_score=pre_score,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_36, hard_weight), _explain_stretched(range_1_36)),
+        traits=affinity_labels,
     )

@@ -19,6 +19,7 @@ from clusterstate.selectors.node_selection import (
     preferred_weights,
     preferred_weights_of,
 )
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.selectors.term_errors import preferred_error_1_20, preferred_error_1_36
 from clusterstate.snapshot import Snapshot
 from priorities.input_texts import term_text
@@ -87,6 +88,7 @@ def make_node_affinity(_: PriorityArgs) -> PriorityConfig:
         evidence=priority_evidence(
             "NodeAffinityPriority", _explain(_preferred, preferred_weights_of), stretched_evidence(MAX_PRIORITY)
         ),
+        traits=spec_alone,
     )
 
 
@@ -142,6 +144,7 @@ def make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
         evidence=priority_evidence(
             "NodeAffinityPriority", _explain(_preferred, preferred_weights_of_1_4), explain_normalized_1_4
         ),
+        traits=spec_alone,
     )
 
 

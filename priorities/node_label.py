@@ -8,6 +8,7 @@ from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import Calculation, RuleEvidence, plugin_evidence, priority_evidence, priority_page
 from priorities.types import (
@@ -37,7 +38,9 @@ def make_equal(_: PriorityArgs) -> PriorityConfig:
     Upstream: 1.4 and 1.16 EqualPriority.
     """
     evidence = priority_evidence("EqualPriority", explain_equal)
-    return PriorityConfig("EqualPriority", equal_priority, reads=Reads.NODE, constant=_always_equal, evidence=evidence)
+    return PriorityConfig(
+        "EqualPriority", equal_priority, reads=Reads.NODE, constant=_always_equal, evidence=evidence, traits=spec_alone
+    )
 
 
 def explain_equal(_: PodInfo, __: Snapshot, ___: int) -> Calculation:
@@ -71,7 +74,7 @@ def node_label_factory(name: str, label: str, presence: bool) -> PriorityFactory
     evidence = RuleEvidence("CalculateNodeLabelPriority", priority_page("argument-labelpreference"), explain)
 
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, score, reads=Reads.NODE, evidence=evidence)
+        return PriorityConfig(name, score, reads=Reads.NODE, evidence=evidence, traits=spec_alone)
 
     return make
 

@@ -100,6 +100,11 @@ def _avoidable(pod: PodInfo) -> Controller:
     return pod.controller if pod.controller and pod.controller[0] in AVOIDABLE else None
 
 
+def avoided_for(pod: PodInfo, _: Snapshot) -> Controller:
+    """The controller that nodes may name, None for a pod that no node can."""
+    return _avoidable(pod)
+
+
 def prefer_avoid_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0 where the node's annotation has an entry of the kind and uid of the pod's controller, otherwise 10.
 
@@ -145,6 +150,7 @@ def make_prefer_avoid(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE,
         constant=avoided_nowhere,
         evidence=priority_evidence("NodePreferAvoidPodsPriority", _explain(MAX_PRIORITY)),
+        traits=avoided_for,
     )
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.input_texts import resource_inputs
@@ -177,7 +178,7 @@ BALANCED_1_4 = _explain_balance(f"trunc({MAX_PRIORITY} - {{}} * {MAX_PRIORITY})"
 
 
 def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain: Explain) -> PriorityConfig:
-    return PriorityConfig(name, function, evidence=priority_evidence(name, explain))
+    return PriorityConfig(name, function, evidence=priority_evidence(name, explain), traits=spec_alone)
 
 
 def make_least_requested(_: PriorityArgs) -> PriorityConfig:
@@ -229,6 +230,7 @@ def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
         reads=LOCAL | Reads.STORAGE,
         evidence=priority_evidence(BALANCED_NAME, _explain_with_volumes(args.attached)),
         fine=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
+        traits=spec_alone,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.input_texts import amount
@@ -58,6 +59,7 @@ def make_resource_limits(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE,
         constant=unlimited,
         evidence=priority_evidence("ResourceLimitsPriority", explain_resource_limits),
+        traits=spec_alone,
     )
 
 

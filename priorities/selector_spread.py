@@ -205,7 +205,9 @@ def _named(name: str) -> PriorityConfig:
     evidence = priority_evidence(
         name, explain_counts(matching_pods, selectors_of), _explain_spread(zone_of, MAX_PRIORITY)
     )
-    return PriorityConfig(name, matching_pods, spread_scores, LOCAL | Reads.SERVICES, evidence=evidence)
+    return PriorityConfig(
+        name, matching_pods, spread_scores, LOCAL | Reads.SERVICES, evidence=evidence, traits=selectors_of
+    )
 
 
 def make_selector_spread(_: PriorityArgs) -> PriorityConfig:

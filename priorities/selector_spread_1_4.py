@@ -105,7 +105,7 @@ def _named(name: str, kinds: Kinds) -> PriorityConfig:
         return explain_spread_1_4(bool(selectors(pod, snapshot)), snapshot, counts, at)
 
     evidence = priority_evidence(name, explain_counts(count, selectors), explain)
-    return PriorityConfig(name, count, score, LOCAL | Reads.SERVICES, evidence=evidence)
+    return PriorityConfig(name, count, score, LOCAL | Reads.SERVICES, evidence=evidence, traits=selectors)
 
 
 def make_selector_spread_1_4(_: PriorityArgs) -> PriorityConfig:

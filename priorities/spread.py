@@ -12,6 +12,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
+from clusterstate.selectors.pod_traits import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_counts import (
     SOFT,
@@ -134,7 +135,15 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
     """
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
     evidence = priority_evidence("EvenPodsSpreadPriority", explain_sums, explain_scores)
-    return PriorityConfig("EvenPodsSpreadPriority", spread_sums, spread_scores, reads, _constant, evidence=evidence)
+    return PriorityConfig(
+        "EvenPodsSpreadPriority",
+        spread_sums,
+        spread_scores,
+        reads,
+        _constant,
+        evidence=evidence,
+        traits=spread_labels,
+    )
 
 
 SPREAD: dict[str, PriorityConfigFactory] = {"EvenPodsSpreadPriority": PriorityConfigFactory(make_even_pods_spread)}

@@ -236,6 +236,7 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
         pre_score=pre_score,
         settle=rule.settle,
         evidence=rule.evidence(),
+        traits=rules.traits,
     )
 
 
@@ -255,4 +256,5 @@ def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
         pre_score=pre_score,
         settle=rule.settle,
         evidence=rule.evidence(),
+        traits=rules.traits,
     )

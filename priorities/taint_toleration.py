@@ -13,6 +13,7 @@ from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.selectors.matching_1_4 import any_tolerates_1_4
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize_reversed, turned_evidence
 from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
@@ -153,6 +154,7 @@ def make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
         constant=tolerates_all,
         valuewise=True,
         evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates), turned_evidence(MAX_PRIORITY)),
+        traits=spec_alone,
     )
 
 
@@ -168,6 +170,7 @@ def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
         reads=Reads.NODE,
         valuewise=True,
         evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates_1_4), explain_tolerance_scores),
+        traits=spec_alone,
     )
 
 

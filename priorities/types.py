@@ -10,6 +10,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import Traits, whole_pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from priorities.score_evidence import RuleEvidence
@@ -84,6 +85,8 @@ class PriorityConfig:
     settle: Reduce | None = None
     evidence: RuleEvidence | None = None
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
+    traits: Traits = whole_pod
+    """What it reads of a pod besides its spec; pods for which that is equal share what is remembered of them."""
     fine: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import attrs
 
@@ -12,6 +12,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.default_selector import default_selector_1_20, default_selector_1_36
 from clusterstate.selectors.label_selectors_framework import compile_selector, compile_selector_1_36
 from clusterstate.selectors.matching import NOTHING, Matcher
+from clusterstate.selectors.pod_traits import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_counts import SOFT
 
@@ -82,6 +83,13 @@ class SpreadRules:
         if selector is None:
             return ()
         return tuple(attrs.evolve(self.compile(c, pod.labels), selector=selector) for c in defaults)
+
+    def traits(self, pod: PodInfo, snapshot: Snapshot) -> Hashable:
+        """What the constraints read of a pod besides its spec."""
+        if pod.spec.topology_spread_constraints:
+            return spread_labels(pod, snapshot)
+        matcher = self.default_selector(pod, snapshot) if self.defaults else None
+        return None if matcher is None else (matcher, matcher(pod.labels))
 
     def requires_all(self, pod: PodInfo) -> bool:
         """Whether a node that lacks one of the topology keys of soft constraints is passed over when scoring."""

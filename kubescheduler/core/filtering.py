@@ -15,8 +15,8 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.selection import nodes_to_find
-from kubescheduler.core.verdicts import ClassState
 from predicates.types import FitPredicate, NodeError, Verdict
 
 Found = tuple[tuple[str, tuple[str, ...]], ...]

@@ -17,6 +17,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answer_rows import SnapshotRows
+from kubescheduler.core.class_states import ClassState, Memory, Sharing
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
@@ -27,7 +28,6 @@ from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
-from kubescheduler.core.verdicts import ClassState, Memory
 from predicates.types import Verdict
 from priorities.types import PriorityError
 
@@ -51,7 +51,7 @@ class GenericScheduler:
         self.algorithm = algorithm
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
-        self._memory = Memory()
+        self._memory = Memory((*algorithm.predicates, *(p.config for p in algorithm.priorities)))
         self._checks = (*algorithm.predicates, *algorithm.idle)
         self._roster = Roster(cache.columns)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
@@ -135,7 +135,7 @@ class GenericScheduler:
         try:
             info = self._ready(pod)
             snapshot = self.cache.snapshot()
-            state = self._memory.state(info, self._new_state, len(snapshot))
+            state = self._memory.state(info, snapshot, columns.log, self._new_state)
             filtered = find_feasible(pod, state, self.cache, self.algorithm)
             idle = tuple((rule.name, rule.check(info, snapshot)) for rule in self.algorithm.idle if thorough)
             places = behaviour.places(snapshot)
@@ -214,8 +214,8 @@ class GenericScheduler:
             raise SchedulingError(NO_NODES)
         return info.naming(pod.node_name)
 
-    def _new_state(self, info: PodInfo) -> ClassState:
-        return ClassState(info, self.algorithm)
+    def _new_state(self, info: PodInfo, share: Sharing) -> ClassState:
+        return ClassState(info, self.algorithm, share)
 
     def _select(self, feasible: IntArray, totals: IntArray) -> int:
         first = int(totals.argmax())

@@ -15,9 +15,10 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answer_rows import SeenNodes
+from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.score_table import Scores
-from kubescheduler.core.verdicts import ClassState, ScoreState
+from kubescheduler.core.verdicts import ScoreState
 from priorities.types import PriorityConfig
 
 

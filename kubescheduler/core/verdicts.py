@@ -1,4 +1,4 @@
-"""Verdicts and scores remembered per pod class, and brought up to date row by row.
+"""Verdicts and scores of one rule remembered for pods that are alike to it, and brought up to date row by row.
 
 What a rule found for all rows stays valid for rows that have not changed, if the rule is local; a rule that
 looks further is run again when something it reads has changed. Arrays are never written to once they were
@@ -7,17 +7,12 @@ handed out: bringing them up to date makes new ones.
 
 from __future__ import annotations
 
-import operator
-from collections import OrderedDict
-from collections.abc import Callable
-
 import numpy as np
 
 from clusterstate.changes import LOCAL, ChangeLog, Reads, flags_of
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Algorithm
 from predicates.types import FitPredicate, NodeError, Verdict, never
 from priorities.types import PriorityConfig, PriorityError
 
@@ -25,8 +20,6 @@ NODE = Reads.NODE.value
 
 PATCH_SHARE = 8
 """Rows are patched while fewer than 1/8 of all of them changed."""
-MEMORY = 1 << 27
-"""Bytes that remembered rows may take, about."""
 
 Part = tuple[IntArray, Snapshot]
 """Rows, and the snapshot over just them."""
@@ -69,16 +62,38 @@ class Refresh:
         return part
 
 
-class Remembered:
-    """When one rule's results were worked out, apart from the position in the log."""
+class Refreshes:
+    """What changed since any of some positions of the log, looked up once for each."""
 
-    __slots__ = ("_far", "_local", "_size", "_version")
+    __slots__ = ("_by_position", "log", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, log: ChangeLog) -> None:
+        self.snapshot = snapshot
+        self.log = log
+        self._by_position: dict[int, Refresh] = {}
+
+    def since(self, position: int) -> Refresh:
+        """The rows that changed after a position."""
+        found = self._by_position.get(position)
+        if found is None:
+            found = self._by_position[position] = Refresh(self.snapshot, self.log, position)
+        return found
+
+
+class Remembered:
+    """When one rule's results were worked out.
+
+    position: that of the log then.
+    """
+
+    __slots__ = ("__weakref__", "_far", "_local", "_size", "_version", "position")
 
     def __init__(self, reads: Reads) -> None:
         self._far = flags_of(reads & ~LOCAL)
         self._local = (reads & LOCAL).value
         self._version = -1
         self._size = -1
+        self.position = -1
 
     @property
     def of_nodes(self) -> bool:
@@ -100,7 +115,7 @@ class Remembered:
 
 
 class CheckState(Remembered):
-    """One predicate's verdict on all rows for one pod class.
+    """One predicate's verdict on all rows for pods that are alike to it.
 
     failing: (N,) bool, any reason or error; None when no row fails. erring: some row has an error.
     unresolvable: (N,) bool, the failing rows that taking pods away cannot mend, None when there is none; kept for
@@ -119,8 +134,13 @@ class CheckState(Remembered):
         self.skipped = False
         self._moment = 0
 
-    def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
+    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
         """Brings the verdict up to date for the rows that changed, or for all when time has changed it."""
+        refresh = refreshes.since(self.position)
+        self._refresh(pod, refresh)
+        self.position = refreshes.log.position
+
+    def _refresh(self, pod: PodInfo, refresh: Refresh) -> None:
         if self.predicate.moment is not None:
             moment = self.predicate.moment(pod, refresh.snapshot)
             if moment != self._moment:
@@ -195,7 +215,7 @@ def _patched(old: Verdict, new: Verdict, rows: IntArray, size: int) -> Verdict:
 
 
 class ScoreState(Remembered):
-    """One priority's mapped numbers on all rows for one pod class.
+    """One priority's mapped numbers on all rows for pods that are alike to it.
 
     raw: (N,) int64. uniform: the one number that every row has, None when they differ or it does not help.
     failed: the last time ended in an error.
@@ -211,8 +231,10 @@ class ScoreState(Remembered):
         self.reduced: dict[int, int] = {}
         self.failed = False
 
-    def refresh(self, pod: PodInfo, refresh: Refresh) -> None:
+    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
         """Brings the scores up to date for the rows that changed."""
+        refresh = refreshes.since(self.position)
+        self.position = refreshes.log.position
         rows = self.stale(refresh)
         if rows == ():
             return
@@ -248,99 +270,3 @@ def same_everywhere(numbers: IntArray) -> bool:
         return True
     first = numbers[0]
     return bool(numbers[-1] == first and numbers[len(numbers) // 2] == first and (numbers == first).all())
-
-
-class ClassState:
-    """Everything remembered for one pod class under one algorithm.
-
-    feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
-    everywhere: these are all rows.
-    """
-
-    __slots__ = (
-        "_checked",
-        "_from",
-        "_moving_checks",
-        "_moving_scores",
-        "_refresh",
-        "_scored",
-        "_settled",
-        "_size",
-        "checks",
-        "constants",
-        "everywhere",
-        "feasible",
-        "info",
-        "scores",
-    )
-
-    def __init__(self, info: PodInfo, algorithm: Algorithm) -> None:
-        self.info = info
-        self.checks = [CheckState(p, info) for p in algorithm.predicates if p.applies(info)]
-        self.constants: dict[str, int] = {}
-        self.scores: dict[str, ScoreState] = {}
-        self.feasible: IntArray = np.zeros(0, np.int64)
-        self.everywhere = False
-        self._from: list[Mask] = []
-        self._refresh: Refresh | None = None
-        self._checked = self._scored = self._size = -1
-        self._settled = False
-        for priority in algorithm.priorities:
-            constant = priority.config.constant(info)
-            if constant is None:
-                self.scores[priority.config.name] = ScoreState(priority.config, info)
-            else:
-                self.constants[priority.config.name] = constant
-        self._moving_checks = [s for s in self.checks if s.predicate.pre_reads or not s.of_nodes]
-        self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
-
-    def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
-        """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
-        refresh = self._refresh = Refresh(snapshot, log, self._checked)
-        every = self._size != len(snapshot) or refresh.nodes_changed
-        self._size = len(snapshot)
-        for state in self.checks if every else self._moving_checks:
-            if state.skipped:
-                state.forget()
-            else:
-                state.refresh(self.info, refresh)
-        self._checked = log.position
-        masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
-        if len(masks) == len(self._from) and all(map(operator.is_, masks, self._from)):
-            return
-        self._from = masks
-        fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
-        self.feasible = np.flatnonzero(fits)
-        self.everywhere = len(self.feasible) == len(listed)
-
-    def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
-        """Brings every priority's numbers up to date, in the same cluster as ``check`` just before."""
-        refresh = self._refresh
-        if refresh is None or refresh.since != self._scored:
-            refresh = Refresh(snapshot, log, self._scored)
-        self._refresh = None
-        every = not self._settled or refresh.nodes_changed
-        self._settled = False
-        for state in self.scores.values() if every else self._moving_scores:
-            state.refresh(self.info, refresh)
-        self._scored = log.position
-        self._settled = True
-
-
-class Memory:
-    """The remembered pod classes, the least recently used forgotten first."""
-
-    def __init__(self) -> None:
-        self._states: OrderedDict[PodInfo, ClassState] = OrderedDict()
-
-    def state(self, info: PodInfo, make: Callable[[PodInfo], ClassState], rows: int) -> ClassState:
-        """What is remembered of a pod class; made when it is new. The oldest ones are forgotten."""
-        state = self._states.get(info)
-        if state is None:
-            state = self._states[info] = make(info)
-            most = max(16, MEMORY // (160 * max(rows, 1)))
-            while len(self._states) > most:
-                self._states.popitem(last=False)
-        else:
-            self._states.move_to_end(info)
-        return state

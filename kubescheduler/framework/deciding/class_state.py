@@ -6,7 +6,8 @@ from clusterstate.changes import LOCAL, ChangeLog, flags_of
 from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.verdicts import CheckState, ClassState
+from kubescheduler.core.class_states import ClassState, Sharing, unshared
+from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.adapters import column_score
@@ -64,8 +65,8 @@ class ProfileState(ClassState):
 
     __slots__ = ("asked", "by_name", "pre", "pre_scores")
 
-    def __init__(self, info: PodInfo, compiled: Compiled) -> None:
-        super().__init__(info, compiled.algorithm)
+    def __init__(self, info: PodInfo, compiled: Compiled, share: Sharing = unshared) -> None:
+        super().__init__(info, compiled.algorithm, share)
         self.pre = {
             name: PreState(check)
             for name, check in compiled.pre_checks.items()

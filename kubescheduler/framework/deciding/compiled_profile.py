@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender, WeightedPriority
 from kubescheduler.framework.contract.observer import Observer
@@ -77,6 +78,13 @@ class Compiled:
     own_scores: Mapping[str, Any]
     weights: Mapping[str, int]
 
+    @property
+    def rules(self) -> tuple[FitPredicate | PriorityConfig, ...]:
+        """Every rule over columns, once for each point that asks it."""
+        prepared = filter(None, map(column_score, self.pre_scores))
+        scores = (priority.config for priority in self.algorithm.priorities)
+        return (*self.algorithm.predicates, *self.pre_checks.values(), *scores, *prepared)
+
     @classmethod
     def of(cls, frame: Frame, extenders: tuple[Extender, ...], percentage: int) -> Compiled:
         """From a framework. percentage: of nodes to score, 100: all."""
@@ -114,7 +122,7 @@ def _filter(plugin: Any, asked: set[str]) -> FitPredicate:
     """The Filter; one that needs what its PreFilter would have prepared errs on every node without it."""
     check: FitPredicate = plugin.check
     text = filter_fault(plugin, asked)
-    return check if text is None else FitPredicate(plugin.name, _erring(text), Reads(0))
+    return check if text is None else FitPredicate(plugin.name, _erring(text), Reads(0), traits=spec_alone)
 
 
 def _erring(text: str) -> Callable[[PodInfo, Snapshot], Verdict]:
@@ -134,4 +142,4 @@ def _scoring(plugin: Any, prepared: set[str]) -> PriorityConfig:
     def fail(_: PodInfo, __: Snapshot) -> Any:
         raise PriorityError(text)
 
-    return PriorityConfig(plugin.name, fail)
+    return PriorityConfig(plugin.name, fail, traits=spec_alone)

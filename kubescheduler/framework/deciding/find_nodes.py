@@ -49,8 +49,8 @@ class Host(Protocol):
     batch: OpportunisticBatch | None
     watch: Watch | None
 
-    def state(self, info: PodInfo, rows: int) -> ProfileState:
-        """What is kept for pods of a class; ``rows``: of the snapshot."""
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
+        """What is kept for pods like one of this class."""
         ...
 
     def again(self, pod: Pod) -> Decision:

@@ -9,10 +9,11 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
+from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.class_states import Memory, Sharing
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, TieBreak
-from kubescheduler.core.verdicts import Memory
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.deciding.class_state import ProfileState
@@ -50,7 +51,7 @@ class FrameworkScheduler:
         self.roster = Roster(cache.columns)
         self.sampler = Sampler()
         self.batch = rules.batching(frame, bool(extenders))
-        self._memory = Memory()
+        self._memory = Memory(self.compiled.rules)
         self._fresh = partial(FrameworkScheduler, frame, cache, rules, extenders, None, percentage)
 
     @property
@@ -88,11 +89,11 @@ class FrameworkScheduler:
         """See ``GenericScheduler.scores_on``."""
         return Deciding(self._fresh(), pod, CycleState(), thorough=True, instead=rows).decide()
 
-    def state(self, info: PodInfo, rows: int) -> ProfileState:
-        """What is kept for pods of a class; ``rows``: of the snapshot."""
-        state = self._memory.state(info, self._new_state, rows)
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
+        """What is kept for pods like one of this class."""
+        state = self._memory.state(info, snapshot, self.cache.columns.log, self._new_state)
         assert isinstance(state, ProfileState)
         return state
 
-    def _new_state(self, info: PodInfo) -> ProfileState:
-        return ProfileState(info, self.compiled)
+    def _new_state(self, info: PodInfo, share: Sharing) -> ProfileState:
+        return ProfileState(info, self.compiled, share)

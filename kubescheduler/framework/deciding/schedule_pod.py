@@ -75,7 +75,7 @@ class Deciding:
         try:
             info = self._ready()
             snapshot = scheduler.cache.snapshot()
-            state = scheduler.state(info, len(snapshot))
+            state = scheduler.state(info, snapshot)
             feasible = self.found.find(state, snapshot, listed)
             if self.instead is not None:
                 feasible = self.found.take_instead(self.instead)

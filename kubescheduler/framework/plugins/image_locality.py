@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -29,6 +30,7 @@ def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
         reads=READS,
         constant=rule.no_container,
         evidence=rule.IMAGE_LOCALITY_1_20_EVIDENCE,
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
@@ -40,7 +42,12 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
     Upstream: 1.36 ImageLocality.
     """
     scoring = PriorityConfig(
-        NAME, rule.image_locality_1_36, reads=READS, constant=rule.no_image, evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE
+        NAME,
+        rule.image_locality_1_36,
+        reads=READS,
+        constant=rule.no_image,
+        evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE,
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, sign=sign_images)
 

@@ -13,6 +13,7 @@ from clusterstate.manifests.encode_parts import encode_term, encode_terms, prese
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import selects_nodes
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.selectors.term_errors import (
     node_selector_error_1_20,
     node_selector_errors_1_36,
@@ -97,6 +98,7 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             _applies(added.required),
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
+            traits=spec_alone,
         ),
         PriorityConfig(
             NAME,
@@ -106,6 +108,7 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             constant=partial(no_term_counts, added.preferred),
             valuewise=True,
             evidence=added_preference_evidence(added.preferred),
+            traits=spec_alone,
         ),
     )
 
@@ -136,6 +139,7 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             pre_filter=named_nodes,
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
+            traits=spec_alone,
         ),
         PriorityConfig(
             NAME,
@@ -146,6 +150,7 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             valuewise=True,
             evidence=added_preference_evidence(added.preferred),
             pre_score=pre_score,
+            traits=spec_alone,
         ),
         sign=sign_node_affinity,
     )

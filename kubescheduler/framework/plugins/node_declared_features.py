@@ -6,6 +6,7 @@ from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -36,7 +37,9 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     enabled = handle.feature_gates.get(GATE, True)
     applies = needs_features if enabled else _needs_nothing
     evidence = filter_evidence(NAME, explain_features)
-    rule = FitPredicate(NAME, check_declared_features, Reads.NODE, applies, unresolvable=always, evidence=evidence)
+    rule = FitPredicate(
+        NAME, check_declared_features, Reads.NODE, applies, unresolvable=always, evidence=evidence, traits=spec_alone
+    )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED if enabled else None, sign=sign_features)
 
 

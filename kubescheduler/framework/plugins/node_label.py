@@ -10,6 +10,7 @@ from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
@@ -71,8 +72,9 @@ def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
             applies,
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_labels(args.present_labels, args.absent_labels)),
+            traits=spec_alone,
         ),
-        PriorityConfig(NAME, score, reads=Reads.NODE, evidence=evidence),
+        PriorityConfig(NAME, score, reads=Reads.NODE, evidence=evidence, traits=spec_alone),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -25,7 +26,9 @@ POINTS = frozenset({Point.FILTER})
 
 def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
     evidence = filter_evidence(NAME, explain_host)
-    rule = FitPredicate(NAME, check, Reads.NODE, names_a_node, unresolvable=always, evidence=evidence)
+    rule = FitPredicate(
+        NAME, check, Reads.NODE, names_a_node, unresolvable=always, evidence=evidence, traits=spec_alone
+    )
     return ColumnPlugin(NAME, POINTS, rule, sign=sign_node_name)
 
 

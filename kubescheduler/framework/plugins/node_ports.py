@@ -6,6 +6,7 @@ from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.objects import Pod
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -40,7 +41,14 @@ def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
     """
     evidence = filter_evidence(NAME, explain_ports(host_ports))
     rule = FitPredicate(
-        NAME, pod_fits_host_ports, Reads.PODS, wants_host_ports, wants_none, amounts=True, evidence=evidence
+        NAME,
+        pod_fits_host_ports,
+        Reads.PODS,
+        wants_host_ports,
+        wants_none,
+        amounts=True,
+        evidence=evidence,
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_20)
 
@@ -59,6 +67,7 @@ def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
         wants_none_1_36,
         amounts=True,
         evidence=filter_evidence(NAME, explain_ports(host_ports_1_36)),
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_36, sign=sign_host_ports)
 

@@ -9,7 +9,12 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.prefer_avoid import PREFER_AVOID_1_20_EVIDENCE, avoided_nowhere_1_20, prefer_avoid_pods_1_20
+from priorities.prefer_avoid import (
+    PREFER_AVOID_1_20_EVIDENCE,
+    avoided_for,
+    avoided_nowhere_1_20,
+    prefer_avoid_pods_1_20,
+)
 from priorities.types import PriorityConfig
 
 NAME = "NodePreferAvoidPods"
@@ -28,6 +33,7 @@ def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
         reads=Reads.NODE,
         constant=avoided_nowhere_1_20,
         evidence=PREFER_AVOID_1_20_EVIDENCE,
+        traits=avoided_for,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

@@ -8,6 +8,7 @@ from functools import partial
 import attrs
 
 from clusterstate.devices.device_features import DeviceFeatures
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.field_errors import FieldError, duplicate, invalid
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, RESOURCES, Resources, written_resources
@@ -46,7 +47,7 @@ def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlug
 
     Upstream: 1.20 NodeResourcesBalancedAllocation.
     """
-    scoring = PriorityConfig(NAME, balanced_allocation_1_20, evidence=balance_evidence_1_20(NAME))
+    scoring = PriorityConfig(NAME, balanced_allocation_1_20, evidence=balance_evidence_1_20(NAME), traits=spec_alone)
     return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
 
 
@@ -72,6 +73,7 @@ def node_resources_balanced_allocation_1_36(
         reads=reads_of(devices),
         pre_score=partial(asks_for_any_1_36, names),
         evidence=balance_evidence_1_36(NAME, names, devices),
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring, sign=signed_resources(handle.feature_gates))
 

@@ -14,6 +14,7 @@ from clusterstate.devices.extended_resources import delegated_resources
 from clusterstate.manifests.encode_parts import present
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubescheduler.framework.args.args_type import ArgsType
@@ -111,6 +112,7 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
         partial(rule.node_resources_fit_1_20, ignored=_ignored(args)),
         amounts=True,
         evidence=filter_evidence(NAME, rule.explain_shortage),
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS_1_20, check, filter_alone=UNPREPARED)
 
@@ -143,12 +145,14 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
         amounts=True,
         beyond=partial(rule.beyond_allocatable_1_36, ignored=ignored, backed=backed),
         evidence=filter_evidence(NAME, partial(rule.explain_shortage_1_36, backed)),
+        traits=spec_alone,
     )
     scoring = PriorityConfig(
         NAME,
         _strategy(strategy, devices),
         reads=reads_of(devices),
         evidence=_evidence(strategy, devices),
+        traits=spec_alone,
     )
     return ColumnPlugin(
         NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED, sign=signed_resources(handle.feature_gates)

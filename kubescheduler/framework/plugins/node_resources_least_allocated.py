@@ -7,6 +7,7 @@ from functools import partial
 
 import attrs
 
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, RESOURCES, Resources, written_resources
@@ -43,6 +44,7 @@ def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | 
         NAME,
         partial(least_allocated_1_20, args.resources),
         evidence=mean_evidence_1_20(NAME, least_formula, args.resources),
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

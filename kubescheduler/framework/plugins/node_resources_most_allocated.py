@@ -6,6 +6,7 @@ from functools import partial
 
 import attrs
 
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, Resources
 from kubescheduler.framework.contract.handle import Handle
@@ -43,6 +44,7 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
         NAME,
         partial(most_allocated_1_20, args.resources),
         evidence=mean_evidence_1_20(NAME, most_formula, args.resources),
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

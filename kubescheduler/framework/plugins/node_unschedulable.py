@@ -6,6 +6,7 @@ from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.objects import Pod
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -29,7 +30,13 @@ def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
     """
     evidence = filter_evidence(NAME, explain_cordon)
     rule = FitPredicate(
-        NAME, check_node_unschedulable, Reads.NODE, minds_cordons, unresolvable=always, evidence=evidence
+        NAME,
+        check_node_unschedulable,
+        Reads.NODE,
+        minds_cordons,
+        unresolvable=always,
+        evidence=evidence,
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, rule, sign=sign_tolerations)
 

@@ -7,6 +7,7 @@ from typing import Any
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
@@ -43,7 +44,9 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
         return csi_limits_1_20(pod, snapshot, csi_nodes, plugins)
 
     evidence = filter_evidence(NAME, explain_limits(csi_nodes, plugins))
-    return ColumnPlugin(NAME, POINTS_1_20, FitPredicate(NAME, check, READS, has_claims, evidence=evidence))
+    return ColumnPlugin(
+        NAME, POINTS_1_20, FitPredicate(NAME, check, READS, has_claims, evidence=evidence, traits=spec_alone)
+    )
 
 
 def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
@@ -55,7 +58,9 @@ def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     """
     check = csi_limits_with_scaling if handle.feature_gates.get(SCALING, False) else csi_limits_1_36
     evidence = filter_evidence(NAME, explain_limits_1_36)
-    rule = FitPredicate(NAME, check, READS, may_use_csi, unresolvable=is_unresolvable, evidence=evidence)
+    rule = FitPredicate(
+        NAME, check, READS, may_use_csi, unresolvable=is_unresolvable, evidence=evidence, traits=spec_alone
+    )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
 from clusterstate.volumes.csi_migration import plugins_1_20
@@ -29,7 +30,9 @@ def _plugin(name: str, disk: DiskType, handle: Handle) -> ColumnPlugin:
         return in_tree_limits(pod, snapshot, disk, handle.max_pd_volumes, plugins)
 
     evidence = filter_evidence(name, explain_count_1_20(disk, handle.max_pd_volumes, plugins))
-    rule = FitPredicate(name, check, LOCAL | Reads.STORAGE, partial(may_use, disk), evidence=evidence)
+    rule = FitPredicate(
+        name, check, LOCAL | Reads.STORAGE, partial(may_use, disk), evidence=evidence, traits=spec_alone
+    )
     return ColumnPlugin(name, POINTS, rule)
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import attrs
 
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, plain, refuse
 from kubescheduler.framework.args.weighted_resources import (
@@ -54,7 +55,7 @@ def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, 
     refuse(_errors(args))
     shape, weights = scaled(args.shape), dict(args.resources)
     evidence = plugin_evidence(NAME, capacity_ratio_evidence(shape, weights))
-    scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(shape), weights), evidence=evidence)
+    scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(shape), weights), evidence=evidence, traits=spec_alone)
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 

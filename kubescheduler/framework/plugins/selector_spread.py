@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.selectors.default_selector import default_selector_1_20
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -30,6 +31,7 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
         LOCAL | Reads.SERVICES,
         constant=not_spread,
         evidence=SELECTOR_SPREAD_1_20_EVIDENCE,
+        traits=default_selector_1_20,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -44,6 +45,7 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
             may_be_tainted_out,
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_taints),
+            traits=spec_alone,
         ),
         PriorityConfig(
             NAME,
@@ -52,6 +54,7 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
             reads=Reads.NODE,
             valuewise=True,
             evidence=TOLERATION_EVIDENCE,
+            traits=spec_alone,
         ),
         sign=sign_tolerations,
         score_alone=unprepared,

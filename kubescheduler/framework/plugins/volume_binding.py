@@ -14,6 +14,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClaimVolume, EphemeralVolume, Pod
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
@@ -116,6 +117,7 @@ class VolumeBinding:
             pre_reads=Reads.STORAGE,
             unresolvable=always,
             evidence=filter_evidence(NAME, rule.explain),
+            traits=spec_alone,
         )
         self._handle = handle
         self._rules = rule.rules
@@ -237,7 +239,9 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
 def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
     scores = partial(storage_scores, score_table(args.shape))
     evidence = storage_evidence(args.shape)
-    return PriorityConfig(NAME, scores, reads=READS, pre_score=has_volumes_to_find, evidence=evidence)
+    return PriorityConfig(
+        NAME, scores, reads=READS, pre_score=has_volumes_to_find, evidence=evidence, traits=spec_alone
+    )
 
 
 def _skips(_: PodInfo, __: Snapshot) -> bool:
@@ -248,7 +252,7 @@ def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
     return np.zeros(len(snapshot), np.int64)
 
 
-NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips, evidence=NOTHING_EVIDENCE)
+NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips, evidence=NOTHING_EVIDENCE, traits=spec_alone)
 """Without the gate PreScore always skips."""
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.objects import Pod
+from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -47,7 +48,7 @@ def volume_restrictions_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.20 VolumeRestrictions.
     """
-    rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE)
+    rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE, traits=spec_alone)
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
@@ -69,6 +70,7 @@ def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
         pre_reads=CLAIMS_IN_USE,
         unresolvable=is_missing_claim,
         evidence=EVIDENCE,
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, filter_alone=UNPREPARED, sign=sign_volumes)
 

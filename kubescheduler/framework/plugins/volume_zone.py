@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.volumes.claims import has_claims
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -31,7 +32,7 @@ def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
     Upstream: 1.20 VolumeZone.
     """
     evidence = filter_evidence(NAME, explain_zones_1_20)
-    rule = FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always, evidence=evidence)
+    rule = FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always, evidence=evidence, traits=spec_alone)
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
@@ -51,6 +52,7 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
         pre_reads=Reads.STORAGE,
         unresolvable=always,
         evidence=filter_evidence(NAME, explain_zones_1_36),
+        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 

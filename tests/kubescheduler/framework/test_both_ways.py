@@ -192,7 +192,7 @@ def judged_by_columns(framework: Framework, cache: ClusterCache, pod: Pod, there
     """As preemption tries a node; None: PreFilter refuses the pod, so that no node is tried."""
     scheduler = scheduler_of(framework, cache)
     snapshot, log, cycle, rules = cache.snapshot(), cache.columns.log, CycleState(), scheduler.rules
-    state = scheduler.state(cache.info(pod), len(snapshot))
+    state = scheduler.state(cache.info(pod), snapshot)
     narrowed = rules.narrow(answers(pod, state, scheduler.compiled, cycle, snapshot, log), cycle)
     if narrowed.status is not None:
         return None

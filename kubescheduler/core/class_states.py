@@ -1,0 +1,187 @@
+"""Everything remembered of pods that no rule can tell apart: verdicts, scores, and the rows that fit."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
+from typing import Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import ChangeLog, Reads, flags_of
+from clusterstate.growable import IntArray, Mask
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import Traits, spec_alone
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, ScoreState
+from predicates.types import FitPredicate
+from priorities.types import PriorityConfig
+
+MEMORY = 1 << 27
+"""Bytes that remembered rows may take, about."""
+MOST_PODS = 4096
+"""Pod classes of which it is remembered what they are alike to."""
+
+SELECTED = flags_of(Reads.SERVICES)
+
+Kept = TypeVar("Kept", bound=Remembered)
+Rule = FitPredicate | PriorityConfig
+
+
+class Sharing(Protocol):
+    """Finds what is remembered of one rule for pods that are alike to it."""
+
+    def __call__(self, rule: Rule, make: Callable[[], Kept], /) -> Kept:
+        """What is remembered; made when there is nothing."""
+
+
+def unshared(_: Rule, make: Callable[[], Kept]) -> Kept:
+    """Everything is made anew."""
+    return make()
+
+
+class ClassState:
+    """Everything remembered for pods that are alike to every rule of an algorithm.
+
+    info: the class of the pod that is being decided; any of them gives the same answers.
+    feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
+    everywhere: these are all rows.
+    """
+
+    __slots__ = (
+        "_checked",
+        "_from",
+        "_moving_checks",
+        "_moving_scores",
+        "_refreshes",
+        "_scored",
+        "_settled",
+        "_size",
+        "checks",
+        "constants",
+        "everywhere",
+        "feasible",
+        "info",
+        "scores",
+    )
+
+    def __init__(self, info: PodInfo, algorithm: Algorithm, share: Sharing = unshared) -> None:
+        self.info = info
+        self.checks = [share(p, partial(CheckState, p, info)) for p in algorithm.predicates if p.applies(info)]
+        self.constants: dict[str, int] = {}
+        self.scores: dict[str, ScoreState] = {}
+        self.feasible: IntArray = np.zeros(0, np.int64)
+        self.everywhere = False
+        self._from: list[Mask] = []
+        self._refreshes: Refreshes | None = None
+        self._checked = self._scored = self._size = -1
+        self._settled = False
+        for priority in algorithm.priorities:
+            constant = priority.config.constant(info)
+            if constant is None:
+                state = share(priority.config, partial(ScoreState, priority.config, info))
+                self.scores[priority.config.name] = state
+            else:
+                self.constants[priority.config.name] = constant
+        self._moving_checks = [s for s in self.checks if s.predicate.pre_reads or not s.of_nodes]
+        self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
+
+    def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
+        """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
+        refreshes = self._refreshes = Refreshes(snapshot, log)
+        every = self._size != len(snapshot) or refreshes.since(self._checked).nodes_changed
+        self._size = len(snapshot)
+        for state in self.checks if every else self._moving_checks:
+            if state.skipped:
+                state.forget()
+            else:
+                state.refresh(self.info, refreshes)
+        self._checked = log.position
+        masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
+        if len(masks) == len(self._from) and all(map(operator.is_, masks, self._from)):
+            return
+        self._from = masks
+        fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
+        self.feasible = np.flatnonzero(fits)
+        self.everywhere = len(self.feasible) == len(listed)
+
+    def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
+        """Brings every priority's numbers up to date, in the same cluster as ``check`` just before."""
+        refreshes = self._refreshes or Refreshes(snapshot, log)
+        self._refreshes = None
+        every = not self._settled or refreshes.since(self._scored).nodes_changed
+        self._settled = False
+        for state in self.scores.values() if every else self._moving_scores:
+            state.refresh(self.info, refreshes)
+        self._scored = log.position
+        self._settled = True
+
+
+Make = Callable[[PodInfo, Sharing], ClassState]
+"""Makes the state of a pod class that is new."""
+
+
+@attrs.frozen(eq=False)
+class Alike:
+    """Stands for namespace, spec, named node and being deleted of some pods; found again by what they are."""
+
+
+class Memory:
+    """What is remembered of pods, those least recently decided forgotten first.
+
+    Pods that no rule can tell apart share one state; pods that one rule cannot tell apart share what is remembered of
+    that rule. So labels that nothing selects by make no difference.
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        """rules: everything that a state asks."""
+        self._traits: tuple[Traits, ...] = tuple(
+            dict.fromkeys(rule.traits for rule in rules if rule.traits is not spec_alone)
+        )
+        self._states: OrderedDict[Hashable, ClassState] = OrderedDict()
+        self._key_of: dict[PodInfo, Hashable] = {}
+        self._moment: Hashable = None
+        self._alike: OrderedDict[Hashable, Alike] = OrderedDict()
+        self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
+
+    def state(self, info: PodInfo, snapshot: Snapshot, log: ChangeLog, make: Make) -> ClassState:
+        """What is remembered of pods like this one; made when it is new. The oldest are forgotten."""
+        moment = (log.version_of(SELECTED), snapshot.term_keys)
+        if moment != self._moment or len(self._key_of) > MOST_PODS:
+            self._key_of.clear()
+            self._moment = moment
+        key = self._key_of.get(info)
+        if key is None:
+            traits = [rule_traits(info, snapshot) for rule_traits in self._traits]
+            key = self._key_of[info] = (self._alike_to(info), *traits)
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = make(info, partial(self._share, self._alike_to(info), info, snapshot))
+            most = max(16, MEMORY // (160 * max(len(snapshot), 1)))
+            while len(self._states) > most:
+                self._states.popitem(last=False)
+        else:
+            self._states.move_to_end(key)
+            state.info = info
+        return state
+
+    def _alike_to(self, info: PodInfo) -> Alike:
+        key = (info.spec, info.namespace, info.node_name, info.terminating)
+        found = self._alike.get(key)
+        if found is None:
+            found = self._alike[key] = Alike()
+            if len(self._alike) > MOST_PODS:
+                self._alike.popitem(last=False)
+        return found
+
+    def _share(self, alike: Alike, info: PodInfo, snapshot: Snapshot, rule: Rule, make: Callable[[], Kept]) -> Kept:
+        key = (id(rule), alike, rule.traits(info, snapshot))
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = make()
+        return found  # type: ignore[return-value]

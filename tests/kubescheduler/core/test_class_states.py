@@ -1,0 +1,195 @@
+"""What is remembered of pods: shared by those that no rule can tell apart, and by no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.manifests.decode import Decoder
+from clusterstate.podinfo import PodInfo
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.core.class_states import ClassState, Memory, Sharing
+from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.engine.spec import EngineSpec
+
+KEYS = ("app", "job-name", "tier")
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+RULES: tuple[dict[str, Any], ...] = (
+    {},
+    {"affinity": ("podAntiAffinity", "app")},
+    {"affinity": ("podAffinity", "tier")},
+    {"spread": ("DoNotSchedule", "app")},
+    {"spread": ("ScheduleAnyway", "tier")},
+)
+
+WORN: tuple[dict[str, str], ...] = (
+    {},
+    {"app": "a"},
+    {"app": "b", "job-name": "a"},
+    {"tier": "a"},
+    {"app": "a", "tier": "b"},
+)
+OWNERS = (None, ("ReplicaSet", "u"), ("ReplicaSet", "v"), ("Job", "j"))
+APART, NEAR, HARD, SOFT = RULES[1:]
+
+
+def node(at: int) -> dict[str, Any]:
+    room = {"cpu": "2", "memory": "8Gi", "pods": "20"}
+    avoided = '{"preferAvoidPods":[{"podSignature":{"podController":{"kind":"ReplicaSet","uid":"u"}}}]}'
+    metadata = {
+        "name": f"n{at}",
+        "labels": {HOST: f"n{at}", ZONE: f"z{at % 2}", "failure-domain.beta.kubernetes.io/zone": f"z{at % 2}"},
+        "annotations": {"scheduler.alpha.kubernetes.io/preferAvoidPods": avoided} if at == 1 else {},
+    }
+    status = {"allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}
+    return {"kind": "Node", "metadata": metadata, "status": status}
+
+
+def pod(name: str, worn: dict[str, str], owner: tuple[str, str] | None, rule: dict[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]}
+    if "affinity" in rule:
+        kind, key = rule["affinity"]
+        term = {"labelSelector": {"matchLabels": {key: "a"}}, "topologyKey": HOST}
+        weighted = {"weight": 5, "podAffinityTerm": {"labelSelector": {"matchLabels": {key: "b"}}, "topologyKey": ZONE}}
+        required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringScheduling"
+        spec["affinity"] = {kind: {required: [term], f"{preferred}IgnoredDuringExecution": [weighted]}}
+    if "spread" in rule:
+        action, key = rule["spread"]
+        selector = {"matchLabels": {key: "a"}}
+        spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": action, "labelSelector": selector}
+        spec["topologySpreadConstraints"] = [spread]
+    metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": name, "labels": worn}
+    if owner is not None:
+        kind, uid = owner
+        reference = {"apiVersion": "apps/v1", "kind": kind, "name": uid, "uid": uid, "controller": True}
+        metadata["ownerReferences"] = [reference]
+    return {"kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def owning(kind: str, name: str, key: str) -> dict[str, Any]:
+    selector: Any = {key: "a"} if kind == "Service" else {"matchLabels": {key: "a"}}
+    version = "v1" if kind == "Service" else "apps/v1"
+    metadata = {"name": name, "namespace": "default", "uid": name}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"selector": selector}}
+
+
+pods = st.tuples(st.just("pod"), st.sampled_from(WORN), st.sampled_from(OWNERS), st.sampled_from(({}, {}, *RULES)))
+actions = st.one_of(
+    pods,
+    pods.map(lambda one: ("ask", *one[1:])),
+    st.tuples(st.just("add"), st.sampled_from(["Service", "ReplicaSet"]), st.sampled_from("uw"), st.sampled_from(KEYS)),
+    st.tuples(st.just("drop"), st.integers(0, 9)),
+)
+
+PLAIN: dict[str, Any] = {}
+A, B, T = {"app": "a"}, {"app": "b"}, {"tier": "a"}
+TOLD_APART: dict[str, list[Any]] = {
+    "a running pod keeps one of them away": [
+        ("pod", B, None, APART),
+        *[("pod", B, None, PLAIN)] * 3,
+        ("pod", A, None, PLAIN),
+    ],
+    "a running pod likes one of them": [
+        ("pod", B, None, NEAR),
+        ("pod", {}, None, PLAIN),
+        ("pod", {"tier": "b"}, None, PLAIN),
+    ],
+    "one of them is what it asks for": [("pod", {}, None, NEAR), ("pod", T, None, NEAR), ("pod", {}, None, NEAR)],
+    "one of them counts itself": [("pod", A, None, PLAIN), ("ask", {}, None, HARD), ("ask", A, None, HARD)],
+    "a label makes one of them count others": [
+        *[("pod", A, None, PLAIN)] * 3,
+        ("ask", {}, None, SOFT),
+        ("ask", T, None, SOFT),
+        ("ask", A, None, SOFT),
+    ],
+    "a service selects one of them": [
+        ("add", "Service", "s", "app"),
+        *[("pod", A, None, PLAIN)] * 2,
+        ("ask", {}, None, PLAIN),
+        ("ask", A, None, PLAIN),
+    ],
+    "a service comes to select one of them": [
+        *[("pod", A, None, PLAIN)] * 2,
+        ("pod", B, None, PLAIN),
+        ("add", "Service", "s", "app"),
+        ("pod", A, None, PLAIN),
+        ("pod", B, None, PLAIN),
+    ],
+    "a pod that keeps one of them away comes": [
+        ("pod", A, None, PLAIN),
+        ("pod", B, None, PLAIN),
+        ("pod", B, None, APART),
+        ("pod", B, None, PLAIN),
+        ("pod", A, None, PLAIN),
+    ],
+    "a node avoids the controller of one of them": [("pod", A, OWNERS[2], PLAIN), ("pod", A, OWNERS[1], PLAIN)],
+}
+"""Pods that have the same spec, and what makes a rule tell them apart."""
+
+
+def engine_of(release: str) -> Engine:
+    gates = ",feature-gates=EvenPodsSpread=true" if release == "1.16" else ""
+    return EngineSpec.parse(f"release={release}{gates}").engine(print)
+
+
+def decided(release: str, steps: list[Any]) -> list[tuple[Any, Any]]:
+    """Each decision of a scheduler that goes through all the steps, and what one says that has remembered nothing."""
+    engine, decoder = engine_of(release), Decoder()
+    nodes: list[Any] = [decoder.decode_object(node(at)) for at in range(4)]
+    running = engine.scheduler(cache_for(engine, nodes))
+    placed: list[Any] = []
+    found = []
+    for at, (what, *given_) in enumerate(steps):
+        if what == "add":
+            obj: Any = decoder.decode_object(owning(*given_))
+            running.cache.add(obj)
+        elif what == "drop":
+            if given_[0] < len(placed):
+                running.cache.forget_pod(placed.pop(given_[0]))
+        else:
+            made: Any = decoder.decode_object(pod(f"p{at}", *given_))
+            decision = running.decide(made, thorough=True)
+            anew = engine.scheduler(running.cache).decide(made, thorough=True)
+            found.append((decision.to_dict(), anew.to_dict()))
+            if what == "pod" and decision.host is not None:
+                placed.append(running.cache.assume_pod(made, decision.host))
+    return found
+
+
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+@given(st.lists(actions, min_size=4, max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_a_scheduler_decides_as_one_that_remembers_nothing(release: str, steps: list[Any]) -> None:
+    """Whatever labels pods have, and whatever begins to select them in between."""
+    for remembering, anew in decided(release, steps):
+        assert remembering == anew
+
+
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("steps", TOLD_APART.values(), ids=TOLD_APART)
+def test_pods_that_a_rule_tells_apart_share_nothing_of_it(release: str, steps: list[Any]) -> None:
+    """The last pod's decision is its own, whatever pods with the same spec found before it."""
+    for remembering, anew in decided(release, steps):
+        assert remembering == anew
+
+
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+def test_labels_that_nothing_selects_by_make_no_difference(release: str) -> None:
+    """A pod with labels of its own is decided by what was remembered of the pod before it."""
+    engine, decoder = engine_of(release), Decoder()
+    nodes: list[Any] = [decoder.decode_object(node(at)) for at in range(4)]
+    cache = cache_for(engine, nodes)
+    made: list[ClassState] = []
+    memory = Memory(engine.scheduler(cache).algorithm.predicates)
+
+    def make(info: PodInfo, share: Sharing) -> ClassState:
+        made.append(ClassState(info, engine.scheduler(cache).algorithm, share))
+        return made[-1]
+
+    for at in range(5):
+        one: Any = decoder.decode_object(pod(f"p{at}", {"job-name": f"j{at}"}, ("Job", f"j{at}"), {}))
+        memory.state(cache.info(one), cache.snapshot(), cache.columns.log, make)
+    assert len(made) == 1
