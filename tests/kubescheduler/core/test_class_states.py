@@ -131,8 +131,9 @@ TOLD_APART: dict[str, list[Any]] = {
 
 
 def engine_of(release: str) -> Engine:
+    notes: list[str] = []
     gates = ",feature-gates=EvenPodsSpread=true" if release == "1.16" else ""
-    return EngineSpec.parse(f"release={release}{gates}").engine(print)
+    return EngineSpec.parse(f"release={release}{gates}").engine(notes.append)
 
 
 def decided(release: str, steps: list[Any]) -> list[tuple[Any, Any]]:
