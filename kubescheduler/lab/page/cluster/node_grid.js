@@ -54,32 +54,48 @@ export function shownBars(node) {
   return node.resources.filter((each) => each.name !== "ephemeral-storage" || each.used || each.ghost);
 }
 
+// Zone below zone; small zones stand side by side where they fit in one row. left, span: in columns.
 function rowsOf(zones, columns, step, heading) {
   const rows = [];
   let top = 0;
   let at = 0;
+  let free = 0;
   for (const zone of zones) {
-    rows.push({ id: `zone ${zone.name}`, top, zone, from: 0, to: 0 });
-    top += heading;
+    const beside = zone.nodes <= free;
+    const left = beside ? columns - free : 0;
+    const above = beside ? top - heading - step : top;
+    const span = Math.min(columns, zone.nodes);
+    rows.push({ id: `zone ${zone.name}`, top: above, left, span, zone, from: 0, to: 0 });
+    if (!beside) top += heading;
     for (let done = 0; done < zone.nodes; done += columns) {
       const count = Math.min(columns, zone.nodes - done);
-      rows.push({ id: `row ${at}`, top, from: at, to: at + count });
+      rows.push({ id: `row ${at}`, top: beside ? above + heading : top, left, span, from: at, to: at + count });
       at += count;
-      top += step;
+      if (!beside) top += step;
     }
+    free = zone.nodes < columns ? columns - left - zone.nodes : 0;
   }
   return { rows, height: top };
 }
 
+function placeOf({ top, left, span }, columns) {
+  const gap = `${CARD.gap}rem`;
+  return {
+    top: `${top}px`,
+    left: `calc((100% + ${gap}) * ${left} / ${columns})`,
+    width: `calc((100% + ${gap}) * ${span} / ${columns} - ${gap})`,
+  };
+}
+
 function Row({ row, pages, columns, height }) {
-  const place = { top: `${row.top}px` };
+  const place = placeOf(row, columns);
   if (row.zone) {
     const { name, nodes } = row.zone;
     return html`<div class="zone" style=${place}>
       <h2>${name || "No zone"} <span class="quiet">${nodes} node${nodes === 1 ? "" : "s"}</span></h2>
     </div>`;
   }
-  const grid = { ...place, height: `${height}px`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` };
+  const grid = { ...place, height: `${height}px`, gridTemplateColumns: `repeat(${row.span}, minmax(0, 1fr))` };
   const indices = Array.from({ length: row.to - row.from }, (_, at) => row.from + at);
   return html`<div class="node-row" style=${grid}>
     ${indices.map((at) => html`<${NodeCard} key=${at} node=${pages.row(at)} />`)}

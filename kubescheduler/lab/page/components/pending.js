@@ -59,7 +59,7 @@ function PendingPod({ pod }) {
       onPointerDown=${byMouse}
     >
       <span class="name">${name}</span> <span class="quiet">${namespace}</span>
-      ${told && html`<span class=${classes("verdict", pod.host ? "fits" : "refused")}>${verdict(pod)}</span>`}
+      ${told && html`<span class=${classes("verdict", pod.host ? "fits" : pod.gated || pod.nominated ? "quiet" : "refused")}>${verdict(pod)}</span>`}
       ${told && pod.message && !pod.host && html`<span class="message" title=${pod.message}>${pod.message}</span>`}
     </button>
     ${

@@ -1,12 +1,15 @@
 // Title, sides, screens, undo and redo, theme, presenter, share.
 
-import { live, redo, undo } from "../api.js";
+import { edit, live, redo, undo } from "../api.js";
 import { address } from "../route.js";
 import { PANELS, SCREENS } from "../screens.js";
 import { presenter, running, screen, side, sideId, state, theme } from "../store.js";
 import { html, useEffect } from "../ui.js";
 import { openDialog } from "./dialog.js";
-import { IconButton } from "./icons.js";
+import { Icon, IconButton } from "./icons.js";
+import { Menu } from "./menu.js";
+
+const MOST_SIDES = 4;
 
 export function TopBar() {
   const shown = running.value ? state.value : null;
@@ -37,9 +40,9 @@ async function openShare() {
 function Sides({ sides }) {
   const text = (each) => each.name || each.release;
   if (sides.length < 2) {
-    return html`<p class="side" title="The release whose decisions are shown">${sides.map(text).join("")}</p>`;
+    return html`<div class="side"><${Release} text=${text(sides[0])} /></div>`;
   }
-  return html`<fieldset class="segments sides">
+  return html`<div class="side"><fieldset class="segments sides">
     <legend class="unseen">Release and configuration shown</legend>
     ${sides.map(
       (each) => html`<label key=${each.id}>
@@ -51,7 +54,27 @@ function Sides({ sides }) {
         /><span>${text(each)}</span>
       </label>`,
     )}
-  </fieldset>`;
+  </fieldset> <${Release} text="" /></div>`;
+}
+
+// Whose rules decide: another release for the side that is shown, or one more side.
+function Release({ text }) {
+  if (!live()) return text;
+  const shown = side.value;
+  const items = [
+    ...state.value.releases.map((release) => ({
+      text: `Decide by ${release}`,
+      quiet: release === shown.release ? "as it does now" : "",
+      disabled: release === shown.release,
+      run: () => edit({ do: "release", side: shown.id, release }),
+    })),
+    ...(state.value.sides.length < MOST_SIDES
+      ? [{ text: "Compare …", quiet: "with other releases or configurations, side by side", run: () => (screen.value = "sides") }]
+      : []),
+  ];
+  return html`<${Menu} label=${`${text || "Release"}: change the release`} items=${items} buttonClass="plain release" align="start">
+    ${text} <${Icon} name="down" />
+  </${Menu}>`;
 }
 
 function Screens() {
