@@ -22,9 +22,14 @@ class CustomCodeError(InputError):
     It is no answer of a scheduler, so it ends a command with the status of wrong input.
     """
 
+    at: str = ""
+    """Where in an attempt it was met, as ``Decision.error_at`` has it; empty outside of one."""
+
     def of_pod(self, pod: str) -> CustomCodeError:
         """The same with the pod that was being decided, for rules that judge pods alike at once."""
-        return CustomCodeError(f"{problem} (pod {pod})" for problem in self.problems)
+        out = CustomCodeError(f"{problem} (pod {pod})" for problem in self.problems)
+        out.at = self.at
+        return out
 
 
 @attrs.frozen(eq=False)

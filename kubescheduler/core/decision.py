@@ -55,6 +55,9 @@ class Decision(FilterResults, DecisionViews):
     """The chosen node; None if there is none."""
     error: str | None = None
     """The text of an error that gave the attempt up, or why it was not made; None if nodes simply did not fit."""
+    error_at: str = ""
+    """Where an error ended the attempt: ``preFilter``, ``filter`` (with the predicates and extenders of legacy
+    releases), ``score`` or ``postFilter``; empty where none did, or nobody tried."""
     from_kept_ranking: bool = False
     """The host is the next node of the ranking that was kept from the pod before, which has the same signature (1.36
     with OpportunisticBatching): it was checked alone, and nothing was scored."""

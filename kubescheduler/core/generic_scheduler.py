@@ -112,7 +112,7 @@ class GenericScheduler:
         try:
             found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm, self._roster)
         except SchedulingError as error:
-            return attrs.evolve(decision, error=str(error))
+            return attrs.evolve(decision, error=str(error), error_at="postFilter")
         self.steps("preemption_evaluation")
         return attrs.evolve(decision, preemption=found, nominated=nominee_of(found))
 
@@ -132,6 +132,7 @@ class GenericScheduler:
         refused: Mapping[str, Status] = {}
         source: ScoreSource | None = None
         host = error = None
+        reached = "filter"
         try:
             info = self._ready(pod)
             snapshot = self.cache.snapshot()
@@ -146,6 +147,7 @@ class GenericScheduler:
                 filtered.feasible, filtered.everywhere = instead, False
             self.steps("predicate_evaluation" if len(filtered.feasible) else "")
             if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
+                reached = "score"
                 scored, source, traces = self._scores(pod, state, filtered, places, traces)
                 host = names[self._select(filtered.feasible, scored.totals)]
             elif len(filtered.feasible):
@@ -156,6 +158,9 @@ class GenericScheduler:
             if isinstance(e, PriorityError):
                 error = behaviour.priority_error(e, len(filtered.feasible))
             filtered.feasible, scored, source = np.zeros(0, np.int64), Scored(), None
+        except CustomCodeError as e:
+            e.at = reached
+            raise
         return Decision(
             pod=pod,
             release=self.algorithm.release,
@@ -176,6 +181,7 @@ class GenericScheduler:
             appends=True,
             host=host,
             error=error,
+            error_at="" if error is None else reached,
             known=columns.known,
             fit_error=behaviour.fit_error,
             explainer=Explainer(self.cache, self._checks, partial(self._again, pod)),

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
@@ -59,6 +60,8 @@ class Deciding:
     """(n,) the rows to score in place of those that pass; None: these."""
     scored: FrameworkScores = attrs.field(factory=FrameworkScores)
     source: ScoreSource | None = None
+    scoring: bool = False
+    """Whether nodes are scored by now."""
     found: Finding = attrs.field(init=False)
 
     @found.default
@@ -92,7 +95,17 @@ class Deciding:
                 self.found.laps.end(Status.failure(error))
             self.scored, self.source = FrameworkScores(), None
             self.found.forget()
+        except CustomCodeError as e:
+            e.at = self._reached
+            raise
         return self._decision(names, listed, host, error)
+
+    @property
+    def _reached(self) -> str:
+        """The point that the attempt has come to."""
+        if self.scoring:
+            return "score"
+        return "preFilter" if self.found.filtering is None else "filter"
 
     def _with_added(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Row → name, also of the nodes that an extender answered and the cluster does not have."""
@@ -130,6 +143,7 @@ class Deciding:
 
     def _score(self, state: ProfileState, snapshot: Snapshot, feasible: IntArray, names: tuple[str, ...]) -> int:
         """The chosen row."""
+        self.scoring = True
         scheduler = self.scheduler
         passed, filtered = self.found.passed, self.found.filtered
         everywhere = passed is not None and passed.everywhere and filtered is None
@@ -224,6 +238,7 @@ class Deciding:
             score_source=self.source,
             host=host,
             error=error,
+            error_at="" if error is None else self._reached,
             known=scheduler.cache.columns.known,
             fit_error=scheduler.rules.fit_error,
             coded=True,
@@ -277,7 +292,7 @@ class Deciding:
         try:
             found = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
         except SchedulingError as error:
-            return attrs.evolve(decision, error=str(error))
+            return attrs.evolve(decision, error=str(error), error_at="postFilter")
         if laps is not None:
             laps.end(found.status)
         return attrs.evolve(

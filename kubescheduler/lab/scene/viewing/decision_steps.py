@@ -10,7 +10,6 @@ import attrs
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code
 from kubescheduler.engine.engine_contract import PodScheduler
-from predicates.types import NodeError
 
 PASSED, STOPPED, SKIPPED, NONE = "passed", "stopped", "skipped", "none"
 """What became of a step: it let the pod on, it ended the attempt, it had nothing to do, it was not come to."""
@@ -47,22 +46,14 @@ def passed_rows(found: Decision) -> int:
     return int((found.looked_at & (codes == Code.Success)).sum()) if found.verdicts else 0
 
 
-def _met_errors(found: Decision) -> bool:
-    """Whether a check met an error on a node, or an extender's filter call failed."""
-    of_checks = any(isinstance(r, NodeError) and mask.any() for _, v in found.verdicts for r, mask in v.items())
-    return of_checks or any(trace.filter_error is not None for trace in found.extenders)
-
-
-def failed_in(found: Decision) -> str:
-    """Where an error ended the attempt: ``score``, ``filter`` or ``before``; empty where none did."""
-    if found.error is None or not found.tried:
-        return ""
-    if found.verdicts and not _met_errors(found) and passed_rows(found):
-        return "score"
-    return "filter" if found.verdicts or _met_errors(found) else "before"
+def _passing(found: Decision) -> str:
+    """Whether some node passes the checks; what was scored did."""
+    return PASSED if passed_rows(found) or found.error_at == "score" else STOPPED
 
 
 def _counted(found: Decision) -> str:
+    if found.error is not None and not found.verdicts:
+        return ""
     looked, fits = int(found.looked_at.sum()), passed_rows(found)
     return f"{fits} of {looked} node{'s' * (looked != 1)} fit{'s' * (fits == 1)}"
 
@@ -71,16 +62,16 @@ def _counted(found: Decision) -> str:
 
 
 def _legacy(found: Decision) -> Iterator[Step]:
-    failed = failed_in(found)
+    failed = found.error_at
     if not found.tried:
         yield Step("predicates", "Predicates", STOPPED, found.message)
-    elif failed in ("filter", "before"):
+    elif failed == "filter":
         yield Step("predicates", "Predicates", STOPPED, found.error or "")
     else:
-        yield Step("predicates", "Predicates", PASSED if passed_rows(found) else STOPPED, _counted(found))
+        yield Step("predicates", "Predicates", _passing(found), _counted(found))
     yield _scoring(found, failed, "priorities", "Priorities")
     yield _select(found)
-    if found.preemption is not None:
+    if found.preemption is not None or failed == "postFilter":
         yield _preempting(found, "preemption", "Preemption")
     yield _bind(found)
 
@@ -104,6 +95,8 @@ def _select(found: Decision) -> Step:
 
 
 def _preempting(found: Decision, step: str, title: str) -> Step:
+    if found.error_at == "postFilter":
+        return Step(step, title, STOPPED, found.error or "")
     if found.preemption is not None and found.preemption.chosen:
         node = found.nominated or found.preemption.chosen[0]
         victims = found.preemption.candidates.get(node)
@@ -124,7 +117,7 @@ def _bind(found: Decision) -> Step:
 def _framework(found: Decision, scheduler: PodScheduler) -> Iterator[Step]:
     foreign = scheduler.foreign(found.pod)
     points = scheduler.points(found.pod)
-    failed = failed_in(found)
+    failed = found.error_at
     yield _gates(found, foreign, points.get("preEnqueue", ()))
     yield Step("queue", "Queue", STOPPED if foreign else PASSED if found.tried else NONE, foreign)
     yield _pre_filter(found, failed)
@@ -151,7 +144,7 @@ def _gates(found: Decision, foreign: str, plugins: tuple[str, ...]) -> Step:
 def _pre_filter(found: Decision, failed: str) -> Step:
     if not found.tried:
         return Step("preFilter", "PreFilter", NONE, "")
-    if failed == "before":
+    if failed == "preFilter":
         return Step("preFilter", "PreFilter", STOPPED, found.error or "")
     if found.pre_filter_rejection is not None:
         return Step("preFilter", "PreFilter", STOPPED, found.pre_filter_message)
@@ -162,18 +155,18 @@ def _pre_filter(found: Decision, failed: str) -> Step:
 
 
 def _filter(found: Decision, failed: str) -> Step:
-    if not found.tried or failed == "before" or found.pre_filter_rejection is not None:
+    if not found.tried or failed == "preFilter" or found.pre_filter_rejection is not None:
         return Step("filter", "Filter", NONE, "")
     if failed == "filter":
         return Step("filter", "Filter", STOPPED, found.error or "")
     if found.from_kept_ranking:
         return Step("filter", "Filter", PASSED, f"{found.host} was checked alone, as the next of a kept ranking")
-    return Step("filter", "Filter", PASSED if passed_rows(found) else STOPPED, _counted(found))
+    return Step("filter", "Filter", _passing(found), _counted(found))
 
 
 def _post_filter(found: Decision) -> Step:
-    if found.host is not None or found.error is not None or not found.tried:
+    if found.host is not None or found.error_at in ("preFilter", "filter", "score") or not found.tried:
         return Step("postFilter", "PostFilter", SKIPPED if found.host is not None else NONE, "")
-    if found.preemption is None:
+    if found.preemption is None and found.error_at != "postFilter":
         return Step("postFilter", "PostFilter", SKIPPED, found.post_filter_message)
     return _preempting(found, "postFilter", "PostFilter")

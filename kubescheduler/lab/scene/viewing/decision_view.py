@@ -9,13 +9,14 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verb_parameters import RowParameters, parameters
 from kubescheduler.lab.scene.viewing.check_rows import CheckRows
 from kubescheduler.lab.scene.viewing.decision_steps import steps
+from kubescheduler.lab.scene.viewing.extender_view import extender_entries
 from kubescheduler.lab.scene.viewing.preemption_view import preemption_entry
 from kubescheduler.lab.scene.viewing.score_rows import ScoreRows
+from kubescheduler.lab.scene.viewing.shown_decisions import shown_decision
 from kubescheduler.lab.scene.viewing.ties_view import ties_entry
 
 
@@ -33,8 +34,8 @@ class DecisionParameters(RowParameters, frozen=True, kw_only=True):
 def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Where the pod goes, and what every check and score says of some nodes."""
     want = parameters(DecisionParameters, asked)
-    found = scene.decision(want.side, want.pod)
-    thorough = scene.decision(want.side, want.pod, thorough=True) if want.all and not found.extenders else found
+    found = shown_decision(scene, want.side, want.pod)
+    thorough = shown_decision(scene, want.side, want.pod, thorough=True) if want.all and not found.extenders else found
     scheduler = scene.scheduler(want.side)
     scored = found.thorough()
     checks = CheckRows(found, thorough, scheduler, every=want.all)
@@ -61,7 +62,7 @@ def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "nodes": [{"name": found.names[row], **refusals[row], **numbers[row]} for row in rows[want.part].tolist()],
         "ties": ties_entry(scored, scene.engine(want.side), scene.side(want.side)),
         "preemption": preemption_entry(found, scene.engine(want.side)),
-        "extenders": [_extender_entry(trace) for trace in found.extenders],
+        "extenders": extender_entries(found, scheduler),
     }
 
 
@@ -98,14 +99,3 @@ def _scored_text(found: Decision) -> str:
     if found.from_kept_ranking:
         return "The node is the next of the ranking that was kept from the pod before; nothing was scored."
     return "One node fits, and the release takes it without scoring; these are the scores that it would have had."
-
-
-def _extender_entry(trace: ExtenderTrace) -> dict[str, Any]:
-    return {
-        "name": trace.name,
-        "weight": trace.weight,
-        "failed": None if trace.failed is None else dict(trace.failed),
-        "unresolvable": None if trace.unresolvable is None else dict(trace.unresolvable),
-        "scores": None if trace.scores is None else [{"node": node, "score": score} for node, score in trace.scores],
-        "error": trace.filter_error or trace.prioritize_error,
-    }

@@ -10,6 +10,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
+from kubescheduler.lab.scene.viewing.shown_decisions import shown_decision
 
 MOST_PENDING = 200
 """Pods that are decided for one answer; more are counted."""
@@ -24,7 +25,7 @@ def pending(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     for pod in waiting[:MOST_PENDING]:
         alike = _alike(scheduler, pod)
         if alike not in decided:
-            decided[alike] = scene.decision(want.side, pod.key)
+            decided[alike] = shown_decision(scene, want.side, pod.key)
         pods.append(_entry(pod, decided[alike]))
     return {"pods": pods, "more": max(0, len(waiting) - MOST_PENDING)}
 

@@ -12,6 +12,7 @@ from kubescheduler.core.node_explanation import NodeExplanation
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
+from kubescheduler.lab.scene.viewing.shown_decisions import shown_decision
 
 MOST_NEAREST = 2000
 """Nodes among which a name that is near is looked for."""
@@ -35,7 +36,7 @@ class WhyParameters(NodeParameters, frozen=True, kw_only=True):
 def why(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Every reason against a node and every score of it, with the facts and formulas behind them."""
     want = parameters(WhyParameters, asked)
-    found = explained(scene.decision(want.side, want.pod), want.node)
+    found = explained(shown_decision(scene, want.side, want.pod), want.node)
     out = found.to_dict()
     chosen = want.check is not None or want.rule is not None
     if chosen:
@@ -62,7 +63,7 @@ def explained(decision: Decision, node: str) -> NodeExplanation:
 def whatif(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Whether a pod may run on a node, with the reasons if not, and where the scheduler would put it."""
     want = parameters(NodeParameters, asked)
-    decision = scene.decision(want.side, want.pod)
+    decision = shown_decision(scene, want.side, want.pod)
     found = explained(decision, want.node)
     fits = found.fits and decision.error is None
     return {
