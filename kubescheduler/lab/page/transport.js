@@ -54,7 +54,7 @@ export function canonical(value) {
 
 const NOT_KEPT = "This replay holds no answer to that. Open the scene with `kubescheduler lab` to ask it.";
 
-// answers: verb and canonical parameters, as `verb {…}`, to the answer.
+// answers: verb and canonical parameters, as `verb {…}`, to the answer, or to {fault: [what the scene said of it]}.
 export function cannedTransport(answers) {
   return {
     live: false,
@@ -62,6 +62,7 @@ export function cannedTransport(answers) {
       const { tab, ask, serial, ...params } = body;
       const answer = answers[`${verb} ${canonical(params)}`];
       if (answer === undefined) throw new Fault([NOT_KEPT]);
+      if (answer.fault) throw new Fault(answer.fault);
       return answer;
     },
     events: () => () => {},

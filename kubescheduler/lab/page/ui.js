@@ -28,6 +28,8 @@ export function classes(...names) {
 const sheets = new Map();
 export function useSheet(address) {
   if (sheets.has(address)) return sheets.get(address);
+  // A replay has all of them in its document.
+  if (document.querySelector(`style[data-sheet="${address}"]`)) return Promise.resolve();
   const link = document.createElement("link");
   link.rel = "stylesheet";
   link.href = address;

@@ -96,7 +96,7 @@ export function Lanes({ run, now, setNow }) {
         <path class="use" d=${utilisationPath(run, x, MARKS)} />
         <${Marks} attempts=${run.attempts} x=${x} top=${0} side=${run.side} />
         ${lanes.map((lane) => html`<${Lane} key=${lane.name} lane=${lane} x=${x} width=${width} choose=${setNow} />`)}
-        <line class="now" x1=${x(now)} x2=${x(now)} y1="0" y2=${height} />
+        <line class="now-line" x1=${x(now)} x2=${x(now)} y1="0" y2=${height} />
       </svg>
     </div>
     ${run.lanes.more ? html`<p class="quiet">${run.lanes.more} more stays are not drawn.</p>` : null}

@@ -14,7 +14,7 @@ export function Now({ run, now }) {
   const lanes = Object.keys(LANES)
     .map((name) => [name, (run.lanes[name] ?? []).filter((stay) => here(stay, now))])
     .filter(([, stays]) => stays.length);
-  return html`<section class="now" aria-label=${`At ${seconds(now)}`}>
+  return html`<section class="at-now" aria-label=${`At ${seconds(now)}`}>
     <h2>At ${seconds(now)}</h2>
     ${lanes.length
       ? html`<dl>

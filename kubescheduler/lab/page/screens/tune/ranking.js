@@ -39,9 +39,9 @@ function Moved({ row, was, known }) {
 
 function Row({ row, rules, scale, baseline }) {
   const parts = rules.map((rule) => ({ id: rule.id, title: rule.title, value: row.scores[rule.id]?.product ?? 0 }));
-  return html`<li data-node=${row.name} class=${row.chosen ? "rank chosen" : "rank"}>
+  return html`<li data-node=${row.name} class=${row.chosen ? "ranked chosen" : "ranked"}>
     <span class="place">${row.rank}</span>
-    <span class="node">
+    <span class="ranked-node">
       <span class="name">${row.name}</span>
       ${row.chosen ? html`<span class="chip accent"><span aria-hidden="true">✓</span> chosen</span>` : null}
       <${Moved} row=${row} was=${baseline.get(row.name)} known=${baseline.size > 0} />

@@ -1,0 +1,97 @@
+"""The answers that a replay holds: what every screen asks at first, and what the page has asked besides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from clusterstate.errors import InputError
+from kubescheduler.lab.scene.replaying.page_bundle import replay_document
+from kubescheduler.lab.scene.scene import Scene
+
+Verb = Callable[[Scene, Mapping[str, Any]], Mapping[str, Any]]
+Question = tuple[str, Mapping[str, Any]]
+"""A verb and its parameters."""
+
+CHANGING = frozenset({"edit", "undo", "redo", "export", "share", "exerciseHint", "exerciseFile", "exerciseCheck"})
+"""Verbs that a replay has no answer to."""
+FIRST_ROWS, RANKED_ROWS, EXPLAINED, MOST_ATTEMPTS = 60, 30, 20, 40
+"""Rows that the screens ask for at first, nodes whose evidence is kept, attempts of a simulation that are."""
+
+
+def canonical_question(verb: str, asked: Mapping[str, Any]) -> str:
+    """A question as the page writes it: the verb, and the parameters as JSON with their keys in order."""
+    return f"{verb} {json.dumps(asked, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}"
+
+
+def replayed_text(scene: Scene, verbs: Mapping[str, Verb], asked: Iterable[Question] = ()) -> str:
+    """The scene as one HTML file.
+
+    verbs: all that the page can ask. asked: what it has asked in this version of the scene. A question that the scene
+    refuses is kept with what it says of it.
+    """
+    answers: dict[str, Any] = {}
+    state = verbs["state"](scene, {})
+    answers[canonical_question("open", {"from": "start"})] = {
+        "tab": "replay",
+        "version": scene.version,
+        "state": {**state, "canUndo": False, "canRedo": False},
+    }
+    for verb, params in (*first_questions(scene, verbs), *asked):
+        key = canonical_question(verb, params)
+        if verb in verbs and verb not in CHANGING and key not in answers:
+            answers[key] = _answer(scene, verbs[verb], params)
+    return replay_document(answers)
+
+
+def _answer(scene: Scene, verb: Verb, params: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {**verb(scene, params), "version": scene.version}
+    except InputError as error:
+        return {"fault": list(error.problems)}
+
+
+def first_questions(scene: Scene, verbs: Mapping[str, Verb]) -> Iterator[Question]:
+    """What the screens ask when they are first shown, for each side."""
+    yield "state", {}
+    for side in scene.state.sides:
+        yield from _of_side(scene, verbs, side.id)
+    if len(scene.state.sides) > 1:
+        for mode in ("independent", "sequence"):
+            for pods in ("pending", "asked"):
+                yield "sides", {"mode": mode, "pods": pods}
+    yield "code", {}
+    yield "exercise", {}
+
+
+def _of_side(scene: Scene, verbs: Mapping[str, Verb], side: str) -> Iterator[Question]:
+    rows: dict[str, Any] = {"side": side, "from": 0, "to": FIRST_ROWS, "find": ""}
+    yield "pending", {"side": side}
+    yield "cluster", rows
+    yield "tune", {"side": side}
+    yield "time", {"side": side}
+    if scene.state.asked is None:
+        return
+    for order in ("rank", "name"):
+        for every in (False, True):
+            yield "decision", {**rows, "order": order, "all": every}
+    yield "decision", {"side": side, "from": 0, "to": RANKED_ROWS, "order": "rank"}
+    yield "thresholds", {"side": side}
+    for pairs in (True, False):
+        yield "hints", {"side": side, "top": 10, "pairs": pairs}
+    decision = _answer(scene, verbs["decision"], {"side": side, "to": EXPLAINED})
+    for row in decision.get("nodes", ()):
+        yield from _of_node(side, row["name"], decision)
+    run = _answer(scene, verbs["time"], {"side": side}) if "time" in verbs else {}
+    for attempt in run.get("attempts", ())[:MOST_ATTEMPTS]:
+        at = {"order": "rank", "find": "", "all": False, "from": 0, "to": FIRST_ROWS}
+        yield "timeAt", {"side": side, "attempt": attempt["id"], "verb": "decision", "params": at}
+
+
+def _of_node(side: str, node: str, decision: Mapping[str, Any]) -> Iterator[Question]:
+    yield "why", {"side": side, "node": node}
+    for check in decision["checks"]:
+        yield "why", {"side": side, "node": node, "check": check["id"]}
+    for rule in decision["rules"]:
+        yield "why", {"side": side, "node": node, "rule": rule["id"]}
