@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 import attrs
 import click
@@ -20,6 +22,7 @@ from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collecte
 from kubescheduler.cli.unexpected import unexpected_problem
 from kubescheduler.lab import bundled
 from kubescheduler.lab.code_on_disk.plugin_file import PluginFile, from_files, plugin_files
+from kubescheduler.lab.scene.families.exercise_scene import exercise_scene, folder_scene
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_side import Side, side_of
 from kubescheduler.lab.scene.scene_state import SceneState
@@ -71,25 +74,38 @@ def serve_page(
 ) -> int:
     """Reads what the command line names, and serves it until a signal ends it. Raises InputError with every fault."""
     check_standard_input(cluster, pod_files)
-    if exercise is not None:
-        raise InputError("--exercise: the page shows no exercises yet; see kubescheduler lab check")
     problems: list[str] = []
     place = attempt(problems, options.listening)
-    start = attempt(problems, lambda: start_state(cluster, pod_files, engine))
+    start = attempt(problems, lambda: _start(cluster, pod_files, engine, exercise))
     if place is None or start is None or problems:
         raise InputError(problems)
-    files = plugin_files(engine.plugin, start.sides[0].release)
-    start = with_plugin_files(start, files)
-    for note in start.notes:
-        remark(note)
     lab = LabParts(
         verbs=VERBS,
-        opens=SceneOpenings(lambda: Scene(start, files), lambda: Scene(bundled_state())),
+        opens=SceneOpenings(start, lambda: Scene(bundled_state()), exercise_scene),
         token=options.token or secrets.token_hex(SHORTEST_TOKEN),
         hosts=AllowedHosts.of(place.names(), anywhere=place.anywhere),
         unexpected=unexpected_problem,
     )
     return _serve(lab, place, browser=options.browser)
+
+
+def _start(
+    cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engine: EngineOptions, exercise: str | None
+) -> Callable[[], Scene]:
+    """Makes the scene that a tab begins with, which is tried here. Raises InputError with every fault."""
+    if exercise is not None:
+        if cluster or pod_files:
+            raise InputError("--exercise: it has a cluster and pods of its own")
+        folder = Path(exercise)
+        made = partial(folder_scene, folder) if folder.is_dir() else partial(exercise_scene, exercise)
+        made()
+        return made
+    state = start_state(cluster, pod_files, engine)
+    files = plugin_files(engine.plugin, state.sides[0].release)
+    state = with_plugin_files(state, files)
+    for note in state.notes:
+        remark(note)
+    return lambda: Scene(state, files)
 
 
 def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engine: EngineOptions) -> SceneState:

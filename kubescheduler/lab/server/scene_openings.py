@@ -1,4 +1,4 @@
-"""What a tab can open: what the command line named, or the cluster that comes with the package."""
+"""What a tab can open: what the command line named, the cluster that comes with the package, an exercise of it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ START, BUNDLED = "start", "bundled"
 
 @attrs.frozen
 class SceneOpenings:
-    """Makes the scene of a tab. Only ``start`` has plugins, and extenders that are asked: it is the user's own."""
+    """Makes the scene of a tab. Only ``start`` has the user's plugins, and extenders that are asked."""
 
     start: Callable[[], Scene]
     """What the command line named."""
     bundled: Callable[[], Scene]
     """The cluster that comes with the package."""
+    exercise: Callable[[str], Scene]
+    """The exercise of that name that comes with the package. Raises InputError for a name that there is not."""
 
     def __call__(self, asked: Mapping[str, Any]) -> Scene:
         """The scene that ``from`` says. Raises InputError."""
@@ -32,4 +34,6 @@ class SceneOpenings:
             return self.start()
         if source == BUNDLED:
             return self.bundled()
-        raise InputError(f"from: must be {START} or {BUNDLED}")
+        if isinstance(source, Mapping) and isinstance(name := source.get("exercise"), str) and len(source) == 1:
+            return self.exercise(name)
+        raise InputError(f'from: must be {START}, {BUNDLED} or {{"exercise": its name}}')

@@ -38,6 +38,15 @@ function colours(cm) {
   ]);
 }
 
+// Typing over a selection, done here: left to itself the browser keeps the look of what goes by a style in the markup,
+// which the page's policy refuses.
+function typedOver(event, view) {
+  if (event.inputType !== "insertText" || !event.data || view.composing || view.state.selection.main.empty) return false;
+  view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  event.preventDefault();
+  return true;
+}
+
 // heard(text) after each change by a person. Tab leaves the editor: nobody is held in it.
 export function editorExtensions(cm, { label, language, readOnly, heard }) {
   return [
@@ -57,6 +66,7 @@ export function editorExtensions(cm, { label, language, readOnly, heard }) {
     language === "yaml" ? cm.yaml() : [],
     cm.EditorState.readOnly.of(readOnly),
     cm.EditorView.lineWrapping,
+    cm.EditorView.domEventHandlers({ beforeinput: typedOver }),
     cm.EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(readOnly) }),
     cm.EditorView.theme(RULES),
     cm.EditorView.updateListener.of((update) => {

@@ -5,7 +5,7 @@ import { openDialog } from "../components/dialog.js";
 import { Answered } from "../components/states.js";
 import { Markdown } from "../markdown/markdown.js";
 import { announce, toast } from "../store.js";
-import { html, useState, useSheet } from "../ui.js";
+import { html, useEffect, useState, useSheet } from "../ui.js";
 import { Checks } from "./exercise/checks.js";
 import { ExerciseFiles } from "./exercise/exercise_files.js";
 import { ExerciseList } from "./exercise/exercise_list.js";
@@ -16,9 +16,7 @@ useSheet("style/exercise.css");
 // What a verb of the exercise answers, or null after a fault, which was shown.
 async function asked(verb, params) {
   try {
-    const answer = await ask(verb, params);
-    await refresh();
-    return answer;
+    return await ask(verb, params);
   } catch (fault) {
     if (!fault.problems) throw fault;
     toast(fault.problems.join("\n"), { kind: "fault" });
@@ -26,11 +24,17 @@ async function asked(verb, params) {
   }
 }
 
-function Panel({ exercise }) {
+function Panel({ exercise, learn }) {
   const [checking, setChecking] = useState(false);
+  const change = async (verb, params) => {
+    const answer = await asked(verb, params);
+    if (answer) learn(answer);
+    if (answer && verb === "exerciseFile") await refresh();
+    return answer;
+  };
   const check = async () => {
     setChecking(true);
-    const answer = await asked("exerciseCheck", {});
+    const answer = await change("exerciseCheck", {});
     setChecking(false);
     if (answer) announce(answer.passed ? "Every check passed" : `${answer.checks.filter((each) => !each.passed).length} checks failed`, true);
   };
@@ -41,13 +45,18 @@ function Panel({ exercise }) {
       <button type="button" class="plain push" onClick=${choose}>All exercises</button>
     </header>
     <details open><summary>Task</summary><${Markdown} text=${exercise.task} top=${3} /></details>
-    <${Tiers} exercise=${exercise} more=${() => asked("exerciseHint", {})} />
-    <${ExerciseFiles} files=${exercise.files} keep=${(name, text) => asked("exerciseFile", { name, text })} />
+    <${Tiers} exercise=${exercise} more=${() => change("exerciseHint", {})} />
+    <${ExerciseFiles} files=${exercise.files} keep=${(name, text) => change("exerciseFile", { name, text })} />
     <${Checks} exercise=${exercise} checking=${checking} check=${check} />
   `;
 }
 
+// Checks and hints change nothing in the scene: the newest answer counts, whichever question it was to.
 export default function Exercise() {
   const known = useAnswer("exercise");
-  return html`<${Answered} known=${known} text="Reading the exercise">${(exercise) => html`<${Panel} key=${exercise.name} exercise=${exercise} />`}</${Answered}>`;
+  const [newer, learn] = useState(null);
+  useEffect(() => learn(null), [known.answer]);
+  return html`<${Answered} known=${known} text="Reading the exercise">
+    ${(answer) => (answer.name ? html`<${Panel} key=${answer.name} exercise=${newer ?? answer} learn=${learn} />` : null)}
+  </${Answered}>`;
 }

@@ -13,7 +13,9 @@ function Check({ check }) {
   const [sign, said, name] = SIGNS.get(check.passed ?? null);
   return html`<li class="check-row">
     <span class=${`sign ${name}`} aria-hidden="true">${sign}</span>
-    <span><span class="unseen">${said}: </span>${check.text}${check.detail ? html`<small class=${name}>${check.detail}</small>` : null}</span>
+    <span><span class="unseen">${said}: </span>${check.text}${check.scenario ? html` <span class="chip">${check.scenario}</span>` : null}
+      ${check.detail ? html`<small class=${name}>${check.detail}</small>` : null}${check.remark ? html`<small class="quiet">${check.remark}</small>` : null}
+    </span>
   </li>`;
 }
 
@@ -21,6 +23,7 @@ export function Checks({ exercise, checking, check }) {
   const failed = exercise.checks.filter((each) => each.passed === false).length;
   return html`<section aria-labelledby="checks-title" class="checks" aria-busy=${checking}>
     <h3 id="checks-title">Checks</h3>
+    ${(exercise.problems ?? []).map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
     ${exercise.checks.length ? html`<ul>${exercise.checks.map((each) => html`<${Check} check=${each} />`)}</ul>` : null}
     <div class="actions">
       ${live() ? html`<button type="button" class="primary" disabled=${checking} onClick=${check}>${checking ? "Checking …" : "Check"}</button>` : null}

@@ -10,6 +10,7 @@ const PAUSE = 500;
 function useKeeping(file, keep) {
   const [text, setText] = useState(file.text);
   const [said, say] = useState("");
+  const [problems, setProblems] = useState([]);
   const timer = useRef(null);
   const unkept = useRef(null);
   useEffect(() => {
@@ -21,7 +22,8 @@ function useKeeping(file, keep) {
     if (wanted === null) return;
     const answer = await keep(file.name, wanted);
     if (unkept.current === wanted) unkept.current = null;
-    say(answer ? "kept" : "not kept");
+    say(answer ? "Saved" : "Not saved");
+    setProblems((answer?.problems ?? []).map((each) => (typeof each === "string" ? { text: each } : each)));
   };
   useEffect(() => () => void send(), []);
   const type = (next) => {
@@ -31,15 +33,15 @@ function useKeeping(file, keep) {
     clearTimeout(timer.current);
     timer.current = setTimeout(send, PAUSE);
   };
-  return [text, type, said];
+  return [text, type, said, problems];
 }
 
 function FileEditor({ file, keep }) {
-  const [text, type, said] = useKeeping(file, keep);
+  const [text, type, said, problems] = useKeeping(file, keep);
   const editable = file.editable && live();
   return html`<div class="exercise-file">
-    <${Editor} label=${file.name} value=${text} onInput=${type} readOnly=${!editable} language=${file.name.endsWith(".py") ? "text" : "yaml"} problems=${file.problems ?? []} />
-    <p class="quiet" role="status">${editable ? said : (file.note ?? "Only to be read here.")}</p>
+    <${Editor} label=${file.name} value=${text} onInput=${type} readOnly=${!editable} language=${file.name.endsWith(".py") ? "text" : "yaml"} problems=${problems} />
+    <p class="quiet" role="status">${editable ? said : (file.note || "Only to be read here.")}</p>
   </div>`;
 }
 

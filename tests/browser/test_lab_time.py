@@ -1,0 +1,61 @@
+"""Time in a browser: a workload, the scrubber, the decision of an attempt, a fork."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen
+
+
+@pytest.fixture
+def page(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """A simulation with pods that come later."""
+    found = lab_pages.opened(lab)
+    show_screen(found, "Time")
+    found.locator(".what-comes > summary").click()
+    found.get_by_role("button", name="Begin with an example").click()
+    found.get_by_role("button", name="Run", exact=True).click()
+    found.wait_for_selector(".scrubber")
+    found.wait_for_selector(".plot canvas")
+    settled(found)
+    return found
+
+
+def test_the_scrubber_goes_from_attempt_to_attempt(page: Page) -> None:
+    """By its buttons and by the keyboard; what is said of the moment follows."""
+    assert page.get_by_role("heading", name="At 0 s").count() == 1
+    page.get_by_role("button", name="To the next attempt").click()
+    page.wait_for_selector("h2 >> text=At 30 s")
+    slider = page.get_by_role("slider", name="Time")
+    slider.press("Home")
+    page.wait_for_selector("h2 >> text=At 0 s")
+    slider.press("End")
+    assert page.get_by_role("heading", name="At 0 s").count() == 0
+    assert page.locator(".lane-drawing .mark").count() == page.locator(".attempts tbody tr").count()
+
+
+def test_an_attempt_is_explained_and_forked(page: Page) -> None:
+    """Why shows the decision as it was then; the fork makes that cluster the scene's, and can be undone."""
+    row = page.locator(".attempts tbody tr", has_text="nightly").last
+    pod = row.locator("th").inner_text()
+    row.get_by_role("button", name="Why").click()
+    page.wait_for_selector(".moment")
+    settled(page)
+    assert pod in page.locator(".moment").inner_text()
+    page.get_by_role("button", name="Fork from here").click()
+    page.wait_for_selector(".moment", state="detached")
+    settled(page)
+    assert pod.partition("/")[2] in page.locator(".pod-choice[aria-pressed=true]").inner_text()
+    page.get_by_role("button", name="Undo: ").click()
+    settled(page)
+    assert page.locator(".pod-choice", has_text=pod.partition("/")[2]).count() == 0
+
+
+def test_the_drawing_is_saved(page: Page) -> None:
+    """As an SVG document that needs no stylesheet."""
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as SVG").click()
+    text = saved.value.path().read_text(encoding="utf-8")
+    assert text.startswith("<?xml")
+    assert "var(" not in text
+    assert "fill=" in text

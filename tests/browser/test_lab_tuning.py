@@ -1,0 +1,115 @@
+"""Tune in a browser: sliders, thresholds, the text beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.lab_page import LabPages, Page, RunningLab, settled
+
+POD = "shop/web-6d5f9-wq6rb"
+
+
+@pytest.fixture
+def page(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """Tune, with a pod that fits several nodes."""
+    found = lab_pages.opened(lab, "screen=tune")
+    settled(found)
+    found.get_by_role("button", name=POD.partition("/")[2]).first.click()
+    found.wait_for_selector(".ranking li")
+    settled(found)
+    return found
+
+
+def ranking(page: Page) -> list[str]:
+    """The nodes from the best on."""
+    return [each.get_attribute("data-node") for each in page.locator(".ranking > li").all()]
+
+
+def slid(page: Page, rule: str, weight: int) -> None:
+    """Moves a slider to a weight in many steps, as a hand does."""
+    page.get_by_role("slider", name=rule, exact=True).evaluate(
+        """async (slider, weight) => {
+            slider.focus();
+            const from = Number(slider.value);
+            slider.max = Math.max(Number(slider.max), weight);
+            for (let at = from; at !== weight; at += Math.sign(weight - from)) {
+                slider.value = at + Math.sign(weight - from);
+                slider.dispatchEvent(new Event("input", {bubbles: true}));
+                await new Promise(requestAnimationFrame);
+            }
+        }""",
+        weight,
+    )
+    settled(page)
+
+
+def test_a_slider_reorders_the_nodes(page: Page) -> None:
+    """The rows say where they were, the last of many answers counts, and one step back undoes the whole drag."""
+    before = ranking(page)
+    slid(page, "NodeResourcesBalancedAllocation", 60)
+    page.wait_for_selector(".moved")
+    after = ranking(page)
+    assert after != before
+    assert sorted(after) == sorted(before)
+    assert page.get_by_role("spinbutton", name="Weight of NodeResourcesBalancedAllocation").input_value() == "60"
+    moved = page.locator(".ranking > li", has=page.locator(".moved")).first
+    was = int(moved.locator(".moved").inner_text().split("was")[1])
+    assert before[was - 1] == moved.get_attribute("data-node")
+    page.get_by_role("button", name="Undo").first.click()
+    settled(page)
+    assert ranking(page) == before
+    assert page.get_by_role("slider", name="NodeResourcesBalancedAllocation", exact=True).input_value() == "1"
+
+
+def test_late_answers_are_dropped(page: Page) -> None:
+    """An answer to an older question that arrives after a newer one's changes nothing."""
+    held: list[Any] = []
+    page.route("**/api/edit", lambda route: held.append(route) if not held else route.continue_())
+    slider = page.get_by_role("slider", name="NodeResourcesFit", exact=True)
+    slider.focus()
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('.editor-host, .editor textarea') !== null")
+    page.wait_for_timeout(300)
+    assert len(held) == 1
+    page.unroute("**/api/edit")
+    settled(page)
+    assert page.get_by_role("spinbutton", name="Weight of NodeResourcesFit").input_value() == "3"
+
+
+def test_a_threshold_makes_its_node_win(page: Page) -> None:
+    """The weight that a threshold names, set by a click on it, makes that node the first."""
+    threshold = page.locator(".thresholds button").first
+    node = threshold.inner_text().split("makes ")[1].removesuffix(" win")
+    assert ranking(page)[0] != node
+    threshold.click()
+    page.wait_for_function("node => document.querySelector('.ranking > li').dataset.node === node", arg=node)
+
+
+def test_text_and_form_are_in_step(page: Page) -> None:
+    """A slider changes the text; a text changes the slider; a fault in it is said at its place and is not kept."""
+    page.wait_for_selector(".editor-host:not([hidden]) .cm-content")
+    slid(page, "NodeResourcesFit", 7)
+    content = page.locator(".tune-text .cm-content")
+    assert "weight: 7" in content.inner_text()
+    text = content.inner_text()
+    content.fill(text.replace("weight: 7", "weight: 9"))
+    number = page.get_by_role("spinbutton", name="Weight of NodeResourcesFit")
+    page.wait_for_function("field => field.value === '9'", arg=number.element_handle())
+    content.fill(text.replace("weight: 7", "weight: many"))
+    page.wait_for_selector(".editor-problems li")
+    assert "weight" in page.locator(".editor-problems li").first.inner_text()
+    assert number.input_value() == "9"
+    page.get_by_role("button", name="Back to what counts").click()
+    settled(page)
+    assert page.locator(".editor-problems li").count() == 0
+
+
+def test_a_check_is_switched_off(page: Page) -> None:
+    """The nodes that only it refused then fit."""
+    page.get_by_role("checkbox", name="NodeUnschedulable").uncheck()
+    settled(page)
+    assert page.get_by_role("button", name="Undo: ").count() == 1
+    assert not page.get_by_role("checkbox", name="NodeUnschedulable").is_checked()
