@@ -1,4 +1,4 @@
-"""The cluster that the lab opens when none is named: two shops' worth of pods on eight nodes in three zones."""
+"""The cluster that the lab opens when none is named: a shop's pods on twelve nodes in three zones."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_without_arguments_it_opens_a_small_cluster() -> None:
     """Decided as 1.36 does."""
     with running_lab() as lab:
         state = lab.ask("open", **{"from": "start"})["state"]
-    assert (state["nodesTotal"], state["sides"][0]["release"]) == (8, "1.36")
+    assert (state["nodesTotal"], state["sides"][0]["release"]) == (12, "1.36")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
