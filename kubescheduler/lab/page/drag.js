@@ -23,13 +23,12 @@ export function startDrag(event, pod, dropped, { silent = false } = {}) {
 
   const move = (to) => {
     if (!moved && Math.hypot(to.clientX - origin.x, to.clientY - origin.y) < FAR) return;
-    if (!moved) begin(to.pointerId);
+    if (!moved) begin();
     to.preventDefault();
     over(to.clientX, to.clientY);
   };
-  const begin = (pointer) => {
+  const begin = () => {
     moved = true;
-    source.setPointerCapture(pointer);
     document.documentElement.dataset.dragging = "pod";
     const scroll = () => {
       const at = carried.value;
@@ -72,8 +71,9 @@ export function startDrag(event, pod, dropped, { silent = false } = {}) {
     pressed.preventDefault();
     pressed.stopPropagation();
     end();
-    swallowClick(source);
+    source.addEventListener("pointerup", () => swallowClick(source), { once: true });
   };
+  source.setPointerCapture(event.pointerId);
   source.addEventListener("pointermove", move);
   source.addEventListener("pointerup", up);
   source.addEventListener("pointercancel", end);

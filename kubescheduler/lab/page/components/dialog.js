@@ -1,7 +1,7 @@
 // A dialog over the page. Opened by `openDialog(Component)`; Escape and the cross close it, focus goes back.
 
 import { dialog } from "../store.js";
-import { html, useEffect, useId, useRef } from "../ui.js";
+import { html, useId, useLayoutEffect, useRef } from "../ui.js";
 import { IconButton } from "./icons.js";
 
 export function openDialog(component) {
@@ -15,9 +15,10 @@ export function closeDialog() {
 export function Dialog({ title, children, wide = false }) {
   const place = useRef(null);
   const name = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     place.current.showModal();
+    place.current.querySelector("[data-focus]")?.focus();
     return () => before?.isConnected && before.focus();
   }, []);
   const outside = (event) => event.target === place.current && closeDialog();

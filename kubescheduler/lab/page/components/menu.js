@@ -1,6 +1,6 @@
 // One list of things to do at a time, below the part that asked for it; arrow keys walk, Escape closes, letters jump.
 
-import { classes, html, signal, useEffect, useRef } from "../ui.js";
+import { classes, html, signal, useLayoutEffect, useRef } from "../ui.js";
 
 // {label, items, anchor, align} or null
 const opened = signal(null);
@@ -32,7 +32,7 @@ export function MenuHost() {
 
 function List({ label, items, anchor, align }) {
   const list = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     place(list.current, anchor, align);
     list.current.querySelector("button:not([aria-disabled=true])")?.focus();
     const away = (event) => !list.current?.contains(event.target) && closeMenu(false);

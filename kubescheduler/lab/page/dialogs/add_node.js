@@ -16,7 +16,7 @@ export default function AddNode() {
     taints: items(taints),
   });
   return html`<${EditForm} title="Add a node" action="Add the node" build=${build}>
-    <${Field} label="Name" name="name" value=${`node-${state.value.nodesTotal + 1}`} required autofocus />
+    <${Field} label="Name" name="name" value=${`node-${state.value.nodesTotal + 1}`} required data-focus />
     <div class="row">
       <${Field} label="cpu" name="cpu" value="4" hint="4 or 3500m" required />
       <${Field} label="memory" name="memory" value="16Gi" hint="16Gi" required />

@@ -16,7 +16,7 @@ export default function AddPod() {
   });
   return html`<${EditForm} title="Add pods" action="Add" build=${build}>
     <div class="row">
-      <${Field} label="Name" name="name" value="web" required autofocus />
+      <${Field} label="Name" name="name" value="web" required data-focus />
       <${Field} label="Namespace" name="namespace" value="default" />
       <${Field} label="How many" name="count" value="1" type="number" min="1" max="500" required />
     </div>

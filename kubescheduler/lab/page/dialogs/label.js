@@ -20,7 +20,7 @@ export default function Label({ name }) {
       )}
     </ul>
     <div class="row">
-      <${Field} label="Key" name="key" required autofocus choices=${labels.map(([key]) => key)} />
+      <${Field} label="Key" name="key" required data-focus choices=${labels.map(([key]) => key)} />
       <${Field} label="Value" name="value" />
     </div>
   </${EditForm}>`;

@@ -19,7 +19,7 @@ export default function Taint({ name }) {
   return html`<${EditForm} title=${`Taint ${name}`} action="Add the taint" build=${build}>
     ${taints.length > 0 && html`<${There} name=${name} taints=${taints} />`}
     <div class="row">
-      <${Field} label="Key" name="key" value="dedicated" required autofocus />
+      <${Field} label="Key" name="key" value="dedicated" required data-focus />
       <${Field} label="Value" name="value" hint="may be empty" />
       <${Select} label="Effect" name="effect" choices=${EFFECTS} value="NoSchedule" />
     </div>

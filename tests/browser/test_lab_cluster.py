@@ -1,0 +1,198 @@
+"""The lab's cluster screen: pods moved by mouse, finger and keys; nodes that go; what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.lab_page import PHONE, LabPages, Page, RunningLab, settled, violations
+
+POD, ROOMY, FULL = "shop/db-2", "worker-5", "worker-1"
+"""The pod that is asked about, the node where it fits, and one where it does not."""
+
+
+def card(page: Page, node: str) -> Any:
+    return page.locator(f"article[data-node={node}]")
+
+
+def pods_of(page: Page, node: str) -> list[str]:
+    """Keys of the pods that a node's card shows."""
+    texts = card(page, node).locator(".pod-box .unseen").all_inner_texts()
+    return [text.partition(",")[0] for text in texts]
+
+
+def bound(page: Page, node: str) -> None:
+    """Waits until the node's card shows the pod."""
+    card(page, node).locator(".pod-box", has_text=POD).wait_for()
+
+
+def centre(found: Any) -> tuple[float, float]:
+    box = found.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def waiting(page: Page) -> Any:
+    return page.locator(".pod-choice", has_text="db-2")
+
+
+def opened(lab: RunningLab, lab_pages: LabPages, **options: Any) -> Page:
+    page = lab_pages.opened(lab, **{"viewport": {"width": 1300, "height": 1300}, **options})
+    card(page, ROOMY).wait_for()
+    settled(page)
+    return page
+
+
+def test_a_pod_is_dragged_by_mouse_and_the_drag_undone(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Over the node the scheduler's word is shown; dropped there, the pod runs there; undone, it waits again."""
+    page = opened(lab, lab_pages)
+    page.mouse.move(*centre(waiting(page)))
+    page.mouse.down()
+    page.mouse.move(*centre(card(page, FULL)), steps=5)
+    page.locator(".carried.bad", has_text="Insufficient cpu").wait_for()
+    page.mouse.move(*centre(card(page, ROOMY)), steps=5)
+    page.locator(".carried.good", has_text=f"fits {ROOMY}").wait_for()
+    page.mouse.up()
+    bound(page, ROOMY)
+    assert page.locator(".carried").count() == 0
+    page.keyboard.press("Control+z")
+    page.locator(".toast", has_text="Undo").first.wait_for()
+    waiting(page).wait_for()
+    settled(page)
+    assert POD not in pods_of(page, ROOMY)
+
+
+def test_escape_ends_a_drag(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Nothing is moved then, and nothing asked about."""
+    page = opened(lab, lab_pages)
+    page.mouse.move(*centre(page.locator(".pod-choice", has_text="search-0")))
+    page.mouse.down()
+    page.mouse.move(*centre(card(page, ROOMY)), steps=5)
+    page.locator(".carried").wait_for()
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    settled(page)
+    assert page.locator(".carried").count() == 0
+    assert page.locator(".toast").count() == 0
+    assert waiting(page).get_attribute("aria-pressed") == "true"
+
+
+def test_a_pod_is_dragged_by_finger(lab: RunningLab, lab_pages: LabPages) -> None:
+    """By its handle, so that the list can still be scrolled."""
+    page = opened(lab, lab_pages, has_touch=True)
+    client = page.context.new_cdp_session(page)
+    handle = page.get_by_role("button", name=f"Move {POD} to")
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    start, end = centre(handle), centre(card(page, ROOMY))
+    touch("touchStart", start)
+    for step in range(1, 6):
+        part = step / 5
+        touch("touchMove", (start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part))
+    page.locator(".carried.good").wait_for()
+    touch("touchEnd")
+    bound(page, ROOMY)
+
+
+def test_a_pod_is_moved_by_keys(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The list of nodes says of each what the scheduler says; Enter moves; the focus comes back."""
+    page = opened(lab, lab_pages)
+    page.get_by_role("button", name=f"Move {POD} to").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Find nodes by name").fill("worker")
+    dialog.get_by_text(FULL, exact=True).wait_for()
+    settled(page)
+    dialog.locator(".node-choices button").first.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowUp")
+    dialog.locator(".verdict-line", has_text=f"✓ fits {ROOMY}").wait_for()
+    page.keyboard.press("Enter")
+    bound(page, ROOMY)
+    assert page.get_by_role("dialog").count() == 0
+
+
+def test_a_pod_that_does_not_fit_is_bound_only_after_a_word(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The evidence is shown, and where the scheduler would put it."""
+    page = opened(lab, lab_pages)
+    page.mouse.move(*centre(waiting(page)))
+    page.mouse.down()
+    page.mouse.move(*centre(card(page, FULL)), steps=5)
+    page.mouse.up()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Insufficient cpu", exact=False).first.wait_for()
+    assert f"puts it on {ROOMY}" in dialog.inner_text()
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Bind it there anyway").click()
+    bound(page, FULL)
+
+
+def test_a_late_answer_is_dropped(lab: RunningLab, lab_pages: LabPages) -> None:
+    """What the scheduler says of a node that was left in the meantime is not shown for the next one."""
+    page = opened(lab, lab_pages)
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        if FULL in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/api/whatif", hold)
+    page.mouse.move(*centre(waiting(page)))
+    page.mouse.down()
+    with page.expect_request("**/api/whatif"):
+        page.mouse.move(*centre(card(page, FULL)), steps=5)
+    page.mouse.move(*centre(card(page, ROOMY)), steps=5)
+    page.locator(".carried.good", has_text=ROOMY).wait_for()
+    for route in held:
+        route.fulfill(json={"node": FULL, "fits": False, "refusals": [{"reason": "late"}], "version": 1})
+    settled(page)
+    assert "late" not in page.locator(".carried").inner_text()
+    page.mouse.up()
+    bound(page, ROOMY)
+
+
+def test_a_node_is_killed_and_comes_back(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Its menu opens by keys; undo is offered where it was done."""
+    page = opened(lab, lab_pages)
+    before = pods_of(page, "worker-3")
+    assert before
+    card(page, "worker-3").get_by_role("button", name="Change worker-3").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.locator(".toast").wait_for()
+    card(page, "worker-3").wait_for(state="detached")
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    card(page, "worker-3").wait_for()
+    settled(page)
+    assert pods_of(page, "worker-3") == before
+
+
+def test_names_are_text(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Markup in what a cluster says is shown as it is."""
+    page = opened(lab, lab_pages)
+    card(page, ROOMY).get_by_role("button", name=f"Change {ROOMY}").click()
+    page.get_by_role("menuitem", name="Taint").click()
+    markup = "<img src=x onerror=document.title=1>"
+    page.get_by_label("Value").fill(markup)
+    page.get_by_role("button", name="Add the taint").click()
+    settled(page)
+    shown = page.locator("body").inner_text()
+    assert markup in shown
+    assert page.locator("img").count() == 0
+    assert page.title() != "1"
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 640, "height": 450}], ids=["phone", "twice as large"])
+def test_nothing_sticks_out(lab: RunningLab, lab_pages: LabPages, viewport: dict[str, int]) -> None:
+    """On a phone, and at 200 % zoom: no screen scrolls sideways."""
+    page = lab_pages.opened(lab, viewport=viewport)
+    for link in page.get_by_role("navigation").get_by_role("link").all():
+        link.click()
+        settled(page)
+        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert over <= 0, page.title()
