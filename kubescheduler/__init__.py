@@ -31,8 +31,8 @@ True
 'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision. Whole runs: compare, Comparison, simulate,
-capacity, hints. From one release to another: migrate. Everything that is raised on purpose is in the
-module errors; RELEASES are the releases' names.
+capacity, hints. From one release to another: migrate. In notebooks: scene. Everything that is raised on purpose is in
+the module errors; RELEASES are the releases' names.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.whole_runs import simulate as simulate
     from kubescheduler.comparison.comparison import Comparison as Comparison
     from kubescheduler.core.decision import Decision as Decision
+    from kubescheduler.lab.notebook_scene import scene as scene
 
 __version__ = "0.1.0"
 
@@ -71,6 +72,7 @@ __all__ = [
     "migrate",
     "node",
     "pod",
+    "scene",
     "simulate",
 ]
 
@@ -87,6 +89,7 @@ _PLACES = {
     "migrate": "kubescheduler.api.whole_runs",
     "node": "kubescheduler.api.manifest_builders",
     "pod": "kubescheduler.api.manifest_builders",
+    "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",
 }
 """What is imported when it is first asked for → the module that has it."""

@@ -52,6 +52,22 @@ export function canonical(value) {
     .join(",")}}`;
 }
 
+// Some rows of an answer that a replay holds whole, or one cell of a node's evidence; undefined when it is not there.
+function partOf(answers, verb, { from, to, find, order, check, rule, ...rest }) {
+  if (verb === "why") {
+    const whole = answers[`why ${canonical(rest)}`];
+    if (!whole || whole.fault || (!check && !rule)) return whole;
+    const of = (list, id) => list.filter((each) => each.rule === id);
+    return { ...whole, refusals: of(whole.refusals, check), scores: of(whole.scores, rule) };
+  }
+  const whole = answers[`${verb} ${canonical(verb === "decision" ? { all: false, ...rest } : rest)} whole`];
+  if (!whole || whole.fault) return whole;
+  const found = whole.nodes.filter((node) => !find || node.name.includes(find));
+  if (order === "name") found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const total = find ? found.length : whole.total;
+  return { ...whole, total, nodes: found.slice(from ?? 0, to ?? 60) };
+}
+
 const NOT_KEPT = "This replay holds no answer to that. Open the scene with `kubescheduler lab` to ask it.";
 
 // answers: verb and canonical parameters, as `verb {…}`, to the answer, or to {fault: [what the scene said of it]}.
@@ -60,7 +76,7 @@ export function cannedTransport(answers) {
     live: false,
     async ask(verb, body) {
       const { tab, ask, serial, ...params } = body;
-      const answer = answers[`${verb} ${canonical(params)}`];
+      const answer = answers[`${verb} ${canonical(params)}`] ?? partOf(answers, verb, params);
       if (answer === undefined) throw new Fault([NOT_KEPT]);
       if (answer.fault) throw new Fault(answer.fault);
       return answer;

@@ -18,6 +18,7 @@ from kubescheduler.lab.scene.families.time_verbs import TIME_EDITS, TIME_VERBS, 
 from kubescheduler.lab.scene.families.tune_verbs import TUNE_EDITS, TUNE_VERBS
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
+from kubescheduler.lab.scene.sharing.share_verbs import exporting, share
 from kubescheduler.lab.scene.viewing.cluster_view import cluster
 from kubescheduler.lab.scene.viewing.decision_view import decision
 from kubescheduler.lab.scene.viewing.object_view import node, pod
@@ -88,5 +89,7 @@ def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"t": attempt.time, "pod": attempt.pod, "notes": notes, name: VIEWING[name](moment, {**given, **side})}
 
 
-VERBS: Mapping[str, Verb] = {**VIEWING, **EDITING, **FAMILIES, "timeAt": at_moment}
+SHARING: Mapping[str, Verb] = {"share": share, "export": exporting(lambda: VERBS)}
+
+VERBS: Mapping[str, Verb] = {**VIEWING, **EDITING, **FAMILIES, **SHARING, "timeAt": at_moment}
 """All of them."""

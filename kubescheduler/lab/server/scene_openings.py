@@ -9,6 +9,8 @@ import attrs
 
 from clusterstate.errors import InputError
 from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.sharing.lab_document import opened_document
+from kubescheduler.lab.scene.sharing.share_text import shared_document
 
 START, BUNDLED = "start", "bundled"
 
@@ -34,6 +36,14 @@ class SceneOpenings:
             return self.start()
         if source == BUNDLED:
             return self.bundled()
-        if isinstance(source, Mapping) and isinstance(name := source.get("exercise"), str) and len(source) == 1:
-            return self.exercise(name)
-        raise InputError(f'from: must be {START}, {BUNDLED} or {{"exercise": its name}}')
+        if isinstance(source, Mapping) and len(source) == 1:
+            [(what, given)] = source.items()
+            if what == "exercise" and isinstance(given, str):
+                return self.exercise(given)
+            if what == "share" and isinstance(given, str):
+                return Scene(opened_document(shared_document(given)))
+            if what == "lab" and isinstance(given, Mapping):
+                return Scene(opened_document(given))
+        raise InputError(
+            f'from: must be {START}, {BUNDLED}, {{"exercise": its name}}, {{"share": text}} or {{"lab": scene}}'
+        )

@@ -50,7 +50,7 @@ class AtParameters(SideParameters, frozen=True, kw_only=True):
 
 
 @attrs.frozen(eq=False)
-class Asked:
+class PlayedRun:
     """A run that was asked for."""
 
     want: TimeParameters
@@ -110,14 +110,14 @@ def _kept(scene: Scene) -> Kept:
     return kept
 
 
-def _asked(scene: Scene, want: TimeParameters) -> Asked:
+def _asked(scene: Scene, want: TimeParameters) -> PlayedRun:
     """The run, remembered as long as neither the cluster nor the side changes."""
     of = (scene.state.cluster, scene.side(want.side))
 
-    def run() -> Asked:
+    def run() -> PlayedRun:
         made, _, notes = _made(scene, want, None)
         report = made.play()
-        return Asked(want, made, made.now if report is None else report.end, tuple(notes))
+        return PlayedRun(want, made, made.now if report is None else report.end, tuple(notes))
 
     return _kept(scene).value(of, run, "run", want)
 

@@ -16,8 +16,11 @@ Question = tuple[str, Mapping[str, Any]]
 
 CHANGING = frozenset({"edit", "undo", "redo", "export", "share", "exerciseHint", "exerciseFile", "exerciseCheck"})
 """Verbs that a replay has no answer to."""
-FIRST_ROWS, RANKED_ROWS, EXPLAINED, MOST_ATTEMPTS = 60, 30, 20, 40
-"""Rows that the screens ask for at first, nodes whose evidence is kept, attempts of a simulation that are."""
+FIRST_ROWS, EXPLAINED, MOST_ATTEMPTS = 60, 60, 40
+"""Rows of a moment that are kept, nodes whose evidence is, attempts of a simulation that are."""
+
+WHOLE = 500
+"""Nodes of the cluster and of a decision that are kept; the page takes its rows from there."""
 
 
 def canonical_question(verb: str, asked: Mapping[str, Any]) -> str:
@@ -42,7 +45,20 @@ def replayed_text(scene: Scene, verbs: Mapping[str, Verb], asked: Iterable[Quest
         key = canonical_question(verb, params)
         if verb in verbs and verb not in CHANGING and key not in answers:
             answers[key] = _answer(scene, verbs[verb], params)
+    answers.update(whole_answers(scene, verbs))
     return replay_document(answers)
+
+
+def whole_answers(scene: Scene, verbs: Mapping[str, Verb]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Of the cluster and of decisions, all nodes by side: the question without rows, then ``whole``; the answer."""
+    for side in (each.id for each in scene.state.sides):
+        asked: list[Question] = [("cluster", {"side": side})]
+        if scene.state.asked is not None:
+            asked += [("decision", {"side": side, "all": every}) for every in (False, True)]
+        for verb, params in asked:
+            found = _answer(scene, verbs[verb], {**params, "from": 0, "to": WHOLE})
+            if "fault" not in found:
+                yield f"{canonical_question(verb, params)} whole", found
 
 
 def _answer(scene: Scene, verb: Verb, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,32 +82,19 @@ def first_questions(scene: Scene, verbs: Mapping[str, Verb]) -> Iterator[Questio
 
 
 def _of_side(scene: Scene, verbs: Mapping[str, Verb], side: str) -> Iterator[Question]:
-    rows: dict[str, Any] = {"side": side, "from": 0, "to": FIRST_ROWS, "find": ""}
     yield "pending", {"side": side}
-    yield "cluster", rows
     yield "tune", {"side": side}
     yield "time", {"side": side}
     if scene.state.asked is None:
         return
-    for order in ("rank", "name"):
-        for every in (False, True):
-            yield "decision", {**rows, "order": order, "all": every}
-    yield "decision", {"side": side, "from": 0, "to": RANKED_ROWS, "order": "rank"}
     yield "thresholds", {"side": side}
     for pairs in (True, False):
         yield "hints", {"side": side, "top": 10, "pairs": pairs}
     decision = _answer(scene, verbs["decision"], {"side": side, "to": EXPLAINED})
     for row in decision.get("nodes", ()):
-        yield from _of_node(side, row["name"], decision)
+        yield "why", {"side": side, "node": row["name"]}
+        yield "whatif", {"side": side, "node": row["name"], "pod": scene.state.asked}
     run = _answer(scene, verbs["time"], {"side": side}) if "time" in verbs else {}
     for attempt in run.get("attempts", ())[:MOST_ATTEMPTS]:
         at = {"order": "rank", "find": "", "all": False, "from": 0, "to": FIRST_ROWS}
         yield "timeAt", {"side": side, "attempt": attempt["id"], "verb": "decision", "params": at}
-
-
-def _of_node(side: str, node: str, decision: Mapping[str, Any]) -> Iterator[Question]:
-    yield "why", {"side": side, "node": node}
-    for check in decision["checks"]:
-        yield "why", {"side": side, "node": node, "check": check["id"]}
-    for rule in decision["rules"]:
-        yield "why", {"side": side, "node": node, "rule": rule["id"]}
