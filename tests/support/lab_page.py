@@ -144,6 +144,7 @@ def show_screen(page: Page, title: str) -> None:
     """Switches to a screen as a user does, and waits until it has settled."""
     page.get_by_role("navigation").get_by_text(title, exact=True).click()
     page.wait_for_function("title => document.title.startsWith(title)", arg=title)
+    page.wait_for_selector("main#main > *:not(h1)")
     settled(page)
 
 
@@ -154,6 +155,52 @@ def settled(page: Page) -> None:
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => "
         "done(!document.querySelector('.progress.busy') && !document.querySelector('main .loading')))))"
     )
+
+
+def slow_answers(page: Page, verb: str, milliseconds: int) -> None:
+    """Has the answers to the page's next question of a verb come that much late, though the page gave them up."""
+    page.evaluate(
+        """([verb, milliseconds]) => {
+            const plain = window.fetch;
+            let left = 1;
+            window.fetch = async (address, options) => {
+                if (left === 0 || !String(address).endsWith(`api/${verb}`)) return plain(address, options);
+                left -= 1;
+                const { signal, ...others } = options;
+                const answer = await plain(address, others);
+                await new Promise(done => setTimeout(done, milliseconds));
+                return answer;
+            };
+        }""",
+        [verb, milliseconds],
+    )
+
+
+def drag_by_finger(page: Page, source: Any, target: Any) -> None:
+    """Drags from the middle of one element to that of another as a finger does. The context has to have touch."""
+    session = page.context.new_cdp_session(page)
+    start, end = (_middle(each) for each in (source, target))
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [start]})
+    for step in range(1, 11):
+        at = {axis: start[axis] + (end[axis] - start[axis]) * step / 10 for axis in "xy"}
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def drag_by_mouse(page: Page, source: Any, target: Any, *, drop: bool = True) -> None:
+    """Drags from the middle of one element to that of another."""
+    start, end = (_middle(each) for each in (source, target))
+    page.mouse.move(start["x"], start["y"])
+    page.mouse.down()
+    page.mouse.move(end["x"], end["y"], steps=8)
+    if drop:
+        page.mouse.up()
+
+
+def _middle(element: Any) -> dict[str, float]:
+    box = element.bounding_box()
+    assert box is not None
+    return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
 
 
 def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[str]:

@@ -1,0 +1,49 @@
+"""Texts of clusters on the lab's page are texts, whatever they look like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from clusterstate.objects.base import FrozenMap
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.lab_page import LabPages, settled, show_screen
+from tests.support.lab_server import lab_server
+
+EVIL = "<img src=x onerror=window.hacked=1>"
+SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side", "Class")
+
+
+def named(thing: Any, **changes: Any) -> Any:
+    """A node or pod with other metadata: objects of the program are taken as they are, unlike manifests."""
+    return attrs.evolve(thing, metadata=attrs.evolve(thing.metadata, **changes))
+
+
+def hostile() -> Scene:
+    """A scene whose names and labels are markup."""
+    plain = Cluster(release="1.36").node("a", zone="north").node("b", zone="north", taints=["k=v:NoSchedule"])
+    plain = plain.pod("runs", node="a").pod("asks").pod("fits-nowhere", node_selector={"disk": "none"})
+    labels = FrozenMap({EVIL: EVIL, "topology.kubernetes.io/zone": EVIL})
+    nodes = [named(node, name=f"{EVIL}{node.metadata.name}", labels=labels) for node in plain.nodes]
+    pods = [
+        named(pod, name=f"{EVIL}{pod.metadata.name}", namespace=EVIL, labels=FrozenMap({EVIL: EVIL}))
+        for pod in plain.pods
+    ]
+    running = [attrs.evolve(pod, node_name=nodes[0].metadata.name) if pod.node_name else pod for pod in pods]
+    return Scene.opened(Cluster(*nodes, *running, release="1.36"), title=EVIL)
+
+
+@pytest.mark.parametrize("title", SCREENS)
+def test_markup_is_shown_as_text(lab_pages: LabPages, title: str) -> None:
+    """Nothing of it becomes an element or runs, and it can be read."""
+    with lab_server(VERBS, hostile) as server:
+        page = lab_pages.opened(server)
+        settled(page)
+        show_screen(page, title)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img[src=x]").count() == 0
+        assert page.get_by_text(EVIL).count() > 0
