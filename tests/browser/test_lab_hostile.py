@@ -47,3 +47,4 @@ def test_markup_is_shown_as_text(lab_pages: LabPages, title: str) -> None:
         assert page.evaluate("window.hacked") is None
         assert page.locator("img[src=x]").count() == 0
         assert page.get_by_text(EVIL).count() > 0
+        lab_pages.close()

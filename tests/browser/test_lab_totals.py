@@ -63,3 +63,4 @@ def test_totals_of_recorded_scenarios(
                 kept = sorted(expected["total"].values(), reverse=True)[:SHOWN]
                 assert sorted(totals.values(), reverse=True) == kept, one.name
                 assert totals.items() <= expected["total"].items(), one.name
+        lab_pages.close()

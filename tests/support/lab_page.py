@@ -138,6 +138,7 @@ class LabPages:
         """Closes every page."""
         for context in self._contexts:
             context.close()
+        self._contexts.clear()
 
 
 def show_screen(page: Page, title: str) -> None:
