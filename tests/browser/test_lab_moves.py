@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.lab_page import (
+    TALL,
     LabPages,
     Page,
     RunningLab,
@@ -47,7 +48,7 @@ def moved_there(page: Page) -> None:
 
 def test_a_pod_is_dragged_by_mouse(lab: RunningLab, lab_pages: LabPages) -> None:
     """It is bound where it fits; undo takes it back."""
-    page = lab_pages.opened(lab)
+    page = lab_pages.opened(lab, viewport=TALL)
     settled(page)
     drag_by_mouse(page, page.locator(".pod-choice", has_text="wq6rb"), node(page, FREE), drop=False)
     page.locator(".carried", has_text=f"fits {FREE}").wait_for()
@@ -60,7 +61,7 @@ def test_a_pod_is_dragged_by_mouse(lab: RunningLab, lab_pages: LabPages) -> None
 
 def test_a_refused_pod_shows_why(lab: RunningLab, lab_pages: LabPages) -> None:
     """Dropped where the scheduler would not put it, its refusal stands there, and nothing has changed."""
-    page = lab_pages.opened(lab)
+    page = lab_pages.opened(lab, viewport=TALL)
     settled(page)
     drag_by_mouse(page, page.locator(".pod-choice", has_text="wq6rb"), node(page, FULL))
     dialog = page.get_by_role("dialog")
@@ -73,7 +74,7 @@ def test_a_refused_pod_shows_why(lab: RunningLab, lab_pages: LabPages) -> None:
 
 def test_a_drag_that_is_given_up(lab: RunningLab, lab_pages: LabPages) -> None:
     """Escape leaves everything as it was."""
-    page = lab_pages.opened(lab)
+    page = lab_pages.opened(lab, viewport=TALL)
     settled(page)
     drag_by_mouse(page, page.locator(".pod-choice", has_text="wq6rb"), node(page, FREE), drop=False)
     page.keyboard.press("Escape")
@@ -85,7 +86,7 @@ def test_a_drag_that_is_given_up(lab: RunningLab, lab_pages: LabPages) -> None:
 
 def test_a_pod_is_dragged_by_finger(lab: RunningLab, lab_pages: LabPages) -> None:
     """From its handle; elsewhere a finger scrolls."""
-    page = lab_pages.opened(lab, has_touch=True)
+    page = lab_pages.opened(lab, viewport=TALL, has_touch=True)
     settled(page)
     handle = page.get_by_role("button", name=f"Move {POD} to")
     drag_by_finger(page, handle, node(page, FREE))
@@ -97,7 +98,7 @@ def test_a_pod_is_dragged_by_finger(lab: RunningLab, lab_pages: LabPages) -> Non
 
 def test_a_pod_is_moved_by_keyboard(lab: RunningLab, lab_pages: LabPages) -> None:
     """By the dialog that lists the nodes, without a pointer."""
-    page = lab_pages.opened(lab)
+    page = lab_pages.opened(lab, viewport=TALL)
     settled(page)
     page.get_by_role("button", name=f"Move {POD} to").focus()
     page.keyboard.press("Enter")
@@ -117,7 +118,7 @@ def test_a_pod_is_moved_by_keyboard(lab: RunningLab, lab_pages: LabPages) -> Non
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 def test_a_node_is_killed_and_comes_back(lab: RunningLab, lab_pages: LabPages, by: str) -> None:
     """Its pods wait; undo brings back the node with its pods, redo kills it again."""
-    page = lab_pages.opened(lab)
+    page = lab_pages.opened(lab, viewport=TALL)
     settled(page)
     button = page.get_by_role("button", name="Change worker-2", exact=True)
     if by == "mouse":

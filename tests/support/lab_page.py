@@ -20,6 +20,8 @@ import attrs
 from tests.support.dependent_processes import dependent
 
 WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 360, "height": 740}
+TALL = {"width": 1300, "height": 1800}
+"""Where a drag reaches every node without scrolling."""
 SECONDS = 60
 """Until a test gives up on a process."""
 MILLISECONDS = 15_000
@@ -199,6 +201,7 @@ def drag_by_mouse(page: Page, source: Any, target: Any, *, drop: bool = True) ->
 
 
 def _middle(element: Any) -> dict[str, float]:
+    element.wait_for()
     box = element.bounding_box()
     assert box is not None
     return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
