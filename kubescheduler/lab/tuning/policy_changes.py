@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 def weighed_policy(side: SideText, weights: Mapping[str, int]) -> SideText:
     """With other weights of priorities that are selected. Raises ConfigError for names and weights that cannot be."""
-    form = policy_form(side)
+    form = policy_form(side, ranges=False)
     named = {each: row.id for row in form.rules if row.on for each in (row.id, *filter(None, [row.plugin]))}
     problems = [f"{name}: it is not selected{nearest(name, named)}" for name in weights if name not in named]
     if problems:
@@ -43,7 +43,7 @@ def weighed_policy(side: SideText, weights: Mapping[str, int]) -> SideText:
 
 def toggled_policy(side: SideText, name: str, *, on: bool) -> SideText:
     """With a predicate or a priority selected or not. Raises ConfigError for one that cannot be, or is there not."""
-    form = policy_form(side)
+    form = policy_form(side, ranges=False)
     row, key = _row(form, name)
     if row.fixed:
         raise ConfigError(f"{name}: {row.fixed}")
@@ -64,7 +64,7 @@ def toggled_policy(side: SideText, name: str, *, on: bool) -> SideText:
 def argued_policy(side: SideText, name: str, argument: Mapping[str, Any]) -> SideText:
     """With another argument of an entry. Raises ConfigError for an entry that there is not, and for the argument."""
     policy = as_policy(side, set())
-    key = _row(policy_form(policy), name)[1]
+    key = _row(policy_form(policy, ranges=False), name)[1]
 
     def change(document: Document) -> Document:
         for entry in _entries(document, key):

@@ -38,8 +38,11 @@ class Selection:
     """Priority → weight."""
 
 
-def policy_form(side: SideText) -> Form:
-    """The form of a provider, or of a Policy. Raises ConfigError with every problem of the text."""
+def policy_form(side: SideText, *, ranges: bool = True) -> Form:
+    """The form of a provider, or of a Policy. ranges: with the largest weights, which take a while to find.
+
+    Raises ConfigError with every problem of the text.
+    """
     if side.spec.record.framework is not None:
         return _of_plugins(side)
     spec = side.spec
@@ -48,7 +51,7 @@ def policy_form(side: SideText) -> Form:
     known = spec.record.legacy_rules.registry(spec.gates)
     fixed = "" if side.kind in (PROVIDER, POLICY) else ELSEWHERE
     checks = _legacy_checks(known, engine.algorithm, side.release, fixed)
-    rules = _legacy_rules(spec, known, engine.algorithm, fixed)
+    rules = _legacy_rules(spec, known, engine.algorithm, fixed, ranges=ranges)
     return Form(tuple(rules), tuple(checks), arguments=tuple(entry_arguments(side)))
 
 
@@ -95,14 +98,16 @@ def _legacy_checks(known: Registry, algorithm: Algorithm, release: str, fixed: s
         )
 
 
-def _legacy_rules(spec: EngineSpec, known: Registry, algorithm: Algorithm, fixed: str) -> Iterator[Row]:
+def _legacy_rules(
+    spec: EngineSpec, known: Registry, algorithm: Algorithm, fixed: str, *, ranges: bool
+) -> Iterator[Row]:
     weights = {one.config.name: one.weight for one in algorithm.priorities}
     for name in sorted({*known.priorities, *weights}):
         registered = known.priorities.get(name)
         page = CUSTOM_PAGE if registered is None else f"docs/reference/priorities.md#{name.lower()}"
         made = (_newest().priorities.get(name), registered)
         text = first_sentence(*(each.make for each in made if each is not None))
-        most = largest(partial(_weight_allowed, spec, weights, name), INT64)
+        most = largest(partial(_weight_allowed, spec, weights, name), INT64) if ranges else None
         yield Row(name, text, name in weights, page, fixed, weight=weights.get(name), most=most)
 
 

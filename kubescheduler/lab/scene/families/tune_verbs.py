@@ -147,8 +147,7 @@ Change = tuple[str, SceneState]
 
 
 def _tuned(scene: Scene, side: Side, changed: SideText, text: str) -> Change:
-    """The state with a side's other text. Raises ConfigError for one of which no engine can be made."""
-    changed.checked()
+    """The state with a side's other text, of which an engine was made."""
     notes = f" ({'; '.join(changed.notes)})" if changed.notes else ""
     named = f" on side {side.id}" if len(scene.state.sides) > 1 else ""
     other = side.with_document(changed.kind, changed.text)
@@ -185,7 +184,7 @@ def configure(scene: Scene, asked: Mapping[str, Any]) -> Change:
     """Describes a side by another provider, Policy or configuration."""
     want = parameters(ConfigureParameters, asked)
     side = scene.side(want.side)
-    changed = side_text(side).saying(want.kind, want.text)
+    changed = side_text(side).saying(want.kind, want.text).checked()
     return _tuned(scene, side, changed, f"Described the scheduler by another {want.kind}")
 
 
