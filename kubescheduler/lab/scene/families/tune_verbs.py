@@ -14,6 +14,7 @@ from kubescheduler.lab.scene.scene_side import Side
 from kubescheduler.lab.scene.scene_state import SceneState
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
 from kubescheduler.lab.tuning.form_rows import Form
+from kubescheduler.lab.tuning.problem_places import placed_problems
 from kubescheduler.lab.tuning.side_text import PROVIDER, SideText
 from kubescheduler.lab.tuning.tuning_edits import argued, form_of, toggled, weighed, written_out
 from kubescheduler.lab.tuning.winning_weights import winning_ranges
@@ -129,7 +130,7 @@ def _form_answer(scene: Scene, side: SideText) -> dict[str, Any]:
         "writes": written.kind,
         "text": written.text,
         **form.to_dict(),
-        "problems": list(problems),
+        "problems": [one.to_dict() for one in placed_problems(side.text, problems)],
     }
 
 

@@ -65,7 +65,8 @@ def test_a_text_is_tried_without_being_kept() -> None:
     answer = tune_text(scene, {"text": text + plugins})
     assert {row["id"]: row["weight"] for row in answer["rules"]}["ImageLocality"] == 8
     wrong = tune_text(scene, {"text": text + plugins.replace("8", "x")})
-    assert any("profiles[0].plugins.score.enabled[0].weight" in problem for problem in wrong["problems"])
+    paths = {problem["path"]: problem["line"] for problem in wrong["problems"]}
+    assert paths["profiles[0].plugins.score.enabled[0].weight"] == (text + plugins).count("\n")
     assert scene.version == version
 
 
