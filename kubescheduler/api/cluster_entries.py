@@ -29,10 +29,11 @@ class Entry:
     """The file it came from, empty for one that was written in Python."""
     item: Item | None = None
     """What it was read from; None for an object that was given as one, or when manifests are not kept."""
+    key: Key = attrs.field(init=False, repr=False)
+    """What identifies the object in its cluster."""
 
-    @property
-    def key(self) -> Key:
-        """What identifies the object in its cluster."""
+    @key.default
+    def _key(self) -> Key:
         return key_of(self.obj)
 
     def manifest(self) -> dict[str, Any]:

@@ -18,6 +18,5 @@ def shared(now: Entries, before: Entries, after: Entries) -> tuple[dict[Key, Ent
             fresh.append(entry)
         else:
             kept[entry.key] = there
-    of_now = [entry for entry in now if isinstance(entry.obj, PriorityClass)]
-    of_before = [entry for entry in before if isinstance(entry.obj, PriorityClass)]
-    return (kept, fresh) if of_now == of_before else None
+    classes = [[entry for entry in entries if isinstance(entry.obj, PriorityClass)] for entries in (now, before)]
+    return (kept, fresh) if classes[0] == classes[1] else None

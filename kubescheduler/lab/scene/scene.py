@@ -25,6 +25,9 @@ T = TypeVar("T")
 MOST_STEPS = 100
 """Edits that can be undone."""
 
+MOST_DECISIONS = 64
+"""Decisions that are kept."""
+
 
 @attrs.frozen(eq=False)
 class Step:
@@ -58,7 +61,7 @@ class Scene:
         self._done: deque[Step] = deque(maxlen=MOST_STEPS)
         self._undone: list[Step] = []
         self._sides = SideSchedulers()
-        self._decisions = Kept(16)
+        self._decisions = Kept(MOST_DECISIONS)
         self._without = Kept(2)
         self._views = Kept(8)
         self.extra: dict[str, Any] = {}
@@ -129,7 +132,7 @@ class Scene:
 
     def touched(self) -> None:
         """Something outside of the state has changed, such as a plugin's file: nothing that was decided counts."""
-        self._sides, self._decisions, self._without = SideSchedulers(), Kept(16), Kept(2)
+        self._sides, self._decisions, self._without = SideSchedulers(), Kept(MOST_DECISIONS), Kept(2)
         self.extra = {key: value for key, value in self.extra.items() if not isinstance(value, Kept)}
         self._version += 1
 
@@ -190,7 +193,8 @@ class Scene:
             assert pod is not None
             return self._sides.scheduler(cluster, described).decide(pod, preempt=True, thorough=thorough)
 
-        return self._decisions.value((own, described), decide, key, thorough)
+        filled = self._sides.filled(cluster, described)
+        return self._decisions.value((own, described), decide, key, thorough, filled.turn)
 
     def pod_key(self, pod: str | None = None) -> str:
         """``namespace/name`` of a pod of the cluster, by default of the one that is asked about. Raises SceneFault."""

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 import attrs
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
-from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import tie_break_of
-from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.engine_flags import ALL_NODES
+from kubescheduler.lab.scene.cluster_caches import ClusterCaches, FilledCache
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
 
 T = TypeVar("T")
-
-MOST_CACHES = 4
-"""Caches of clusters that are kept: one for each release that decides, mostly."""
 
 
 @attrs.frozen(eq=False)
@@ -65,12 +60,10 @@ class SideSchedulers:
     def __init__(self) -> None:
         self._engines = Kept(8)
         self._clusters = Kept(8)
-        self._caches = Kept(MOST_CACHES)
+        self._caches = ClusterCaches()
         self._schedulers = Kept(8)
         self._latest: dict[Hashable, tuple[Cluster, Cluster]] = {}
         """Release and gates → the cluster that was last read for them, and as what."""
-        self._filled: list[tuple[Cluster, ClusterCache]] = []
-        """The latest caches, and the clusters that they were filled with."""
 
     def made(self, side: Side) -> MadeEngine:
         """The side's engine."""
@@ -106,19 +99,9 @@ class SideSchedulers:
         found = self.read(cluster, side)
         return (*self.made(side).problems, *(found.problems if isinstance(found, SceneFault) else ()))
 
-    def cache(self, cluster: Cluster, side: Side) -> ClusterCache:
-        """The cluster as the side's engine sees it; not to be changed. Raises SceneFault."""
-        engine, own = self.engine(side), self.cluster(cluster, side)
-        return self._caches.value((own,), lambda: self._cache(engine, own), engine.view)
-
-    def _cache(self, engine: Engine, cluster: Cluster) -> ClusterCache:
-        """A cache of the cluster, that of one before where a scheduler does not see the difference."""
-        for before, cache in self._filled:
-            if cache.view == engine.view and same_in_caches(cluster, before):
-                return cache
-        cache = cache_for(engine, cluster.objects)
-        self._filled = [(cluster, cache), *self._filled[: MOST_CACHES - 1]]
-        return cache
+    def filled(self, cluster: Cluster, side: Side) -> FilledCache:
+        """The cluster as the side's engine sees it, its cache not to be changed. Raises SceneFault."""
+        return self._caches.filled(self.engine(side), self.cluster(cluster, side))
 
     def scheduler(self, cluster: Cluster, side: Side) -> PodScheduler:
         """The side's scheduler over the cluster; not to be used for placing pods. Raises SceneFault.
@@ -126,14 +109,14 @@ class SideSchedulers:
         One that chooses by chance, by turns or among a sample of the nodes is new each time, so that a question has the
         same answer whatever was asked before.
         """
-        cache, engine = self.cache(cluster, side), self.engine(side)
+        cache, engine = self.filled(cluster, side).cache, self.engine(side)
 
         def make() -> PodScheduler:
             return engine.scheduler(cache, tie_break_of(engine, side.tie_break, side.seed))
 
-        if side.tie_break != "first" or side.spec.percentage_of_nodes_to_score != ALL_NODES:
-            return make()
-        return self._schedulers.value((cache, side), make)
+        kept = self._schedulers.value((cache, side), make)
+        repeats = side.tie_break == "first" and kept.algorithm.percentage_of_nodes_to_score == ALL_NODES
+        return kept if repeats else make()
 
 
 def _made(side: Side) -> MadeEngine:
@@ -143,17 +126,6 @@ def _made(side: Side) -> MadeEngine:
     except ConfigError as error:
         return MadeEngine(None, tuple(notes), error.problems)
     return MadeEngine(engine, tuple(dict.fromkeys(notes)), ())
-
-
-def same_in_caches(cluster: Cluster, before: Cluster) -> bool:
-    """Whether two clusters differ by nothing but pods that wait and that no node is held for; caches have none."""
-    of_now = [entry for entry in cluster.entries() if not _unseen(entry.obj)]
-    of_before = [entry for entry in before.entries() if not _unseen(entry.obj)]
-    return len(of_now) == len(of_before) and all(map(operator.is_, of_now, of_before))
-
-
-def _unseen(obj: ClusterObject) -> bool:
-    return isinstance(obj, Pod) and not obj.node_name and not obj.nominated_node_name
 
 
 def _read(cluster: Cluster, side: Side, like: tuple[Cluster, Cluster] | None) -> Cluster | SceneFault:
