@@ -107,6 +107,45 @@ def _request_name(containers: Sequence[Container], at: int, resource: str) -> st
     return f"container-{at}-request-{sorted(containers[at].requests).index(resource)}"
 
 
+def request_mappings(spec: PodSpec, claim: ResourceClaim) -> list[dict[str, str]]:
+    """Which requests of the claim for a pod's extended resources serve which container, as the pod's status has it.
+
+    Init containers that end are served by what runs later, and then by the one request that they share. Upstream: 1.36
+    createRequestsAndMappings.
+    """
+    containers = (*spec.init_containers, *spec.containers)
+    names = {request.name for request in claim.spec.requests}
+    found: dict[str, list[int]] = {}
+    for at, container in enumerate(containers):
+        for resource in container.requests:
+            if _request_name(containers, at, resource) in names:
+                found.setdefault(resource, []).append(at)
+    return [mapping for name in sorted(found) for mapping in _mappings(containers, spec, name, found[name])]
+
+
+def _mappings(
+    containers: Sequence[Container], spec: PodSpec, resource: str, requesting: Sequence[int]
+) -> Iterator[dict[str, str]]:
+    """Of one resource. requesting: the containers that have a request of the claim."""
+
+    def served(at: int, by: int) -> dict[str, str]:
+        name = _request_name(containers, by, resource)
+        return {"containerName": containers[at].name, "resourceName": resource, "requestName": name}
+
+    ending = [at for at, c in enumerate(spec.init_containers) if c.restart_policy != SIDECAR]
+    lasting = [at for at in requesting if at not in ending]
+    shared = next((at for at in requesting if at in ending), None)
+    yield from (served(at, at) for at in lasting)
+    for at in ending:
+        missing = _amount(containers[at], resource)
+        for by in lasting:
+            if by > at and missing > 0:
+                yield served(at, by)
+                missing -= _amount(containers[by], resource)
+        if missing > 0 and shared is not None:
+            yield served(at, shared)
+
+
 LEFT_OVER = "<extended-resources>"
 """The entry by which a pod gets a claim that an earlier attempt left; no entry of a user's can be called so."""
 

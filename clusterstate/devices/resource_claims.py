@@ -99,6 +99,11 @@ def is_reserved_for(claim: ResourceClaim, pod_uid: str) -> bool:
     return any(entry.uid == pod_uid for entry in claim.reserved_for)
 
 
+def without_consumer(claim: ResourceClaim, pod_uid: str) -> ResourceClaim:
+    """The claim, not reserved for the pod of this uid."""
+    return attrs.evolve(claim, reserved_for=tuple(entry for entry in claim.reserved_for if entry.uid != pod_uid))
+
+
 def is_usable_by(claim: ResourceClaim, pod_uid: str) -> bool:
     """The claim is reserved for the pod, or can be."""
     return len(claim.reserved_for) < MOST_CONSUMERS or is_reserved_for(claim, pod_uid)

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from clusterstate.cache import ClusterCache
+from clusterstate.devices.resource_claims import without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from clusterstate.objects.resource import ResourceClaim
@@ -93,12 +94,37 @@ class SimulatedApi:
         elif isinstance(obj, ResourceClaim) and (ready := made_ready(obj)) is not None:
             self._put(ready)
 
+    def create_claim(self, claim: ResourceClaim) -> ResourceClaim:
+        """Under its name as it is, so that one run is like the other."""
+        self._put(claim)
+        return claim
+
+    def update_claim(self, claim: ResourceClaim, change: Callable[[ResourceClaim], ResourceClaim]) -> ResourceClaim:
+        """Devices are made ready at once. Raises SchedulingError for a claim that is gone."""
+        self.update_object(change(self._claim(claim)))
+        return self._claim(claim)
+
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
+        """Raises SchedulingError for a claim that is gone."""
+        self._put(without_consumer(self._claim(claim), pod.metadata.uid))
+
+    def delete_claim(self, claim: ResourceClaim) -> None:
+        """At once. Raises SchedulingError for a claim that is gone."""
+        self.changes.append((self._claim(claim), None))
+        self.cache.remove(claim)
+
     # --- inside ------------------------------------------------------------------------------
 
     def _current(self, pod: Pod) -> Pod:
         current = self._pods.get(pod.key)
         if current is None or current.metadata.uid != pod.metadata.uid:
             raise SchedulingError(f'pods "{pod.metadata.name}" not found')
+        return current
+
+    def _claim(self, claim: ResourceClaim) -> ResourceClaim:
+        current = self.cache.objects.resource_claims.get((claim.metadata.namespace, claim.metadata.name))
+        if current is None:
+            raise SchedulingError(f'resourceclaims.resource.k8s.io "{claim.metadata.name}" not found')
         return current
 
     def _replace(self, old: Pod, new: Pod) -> None:

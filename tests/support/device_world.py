@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -36,16 +36,38 @@ class Api:
     """Remembers what is written; ``fault`` is what it fails with."""
 
     written: list[Any] = attrs.field(factory=list)
+    asked: list[tuple[str, Any]] = attrs.field(factory=list)
+    """What was asked for, in order: what is to be done, and the claim's name or the pod's status."""
     fault: str = ""
 
-    def update_object(self, obj: Any) -> None:
+    def update_object(self, obj: Any) -> None: ...
+
+    def create_claim(self, claim: ResourceClaim) -> ResourceClaim:
+        self._say("create", claim)
+        return attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, name=f"{claim.metadata.name}-x7", uid="made"))
+
+    def update_claim(self, claim: ResourceClaim, change: Callable[[ResourceClaim], ResourceClaim]) -> ResourceClaim:
+        self._say("update", claim)
+        after = change(claim)
+        self.written.append(after)
+        return after
+
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
+        self._say("take back", claim)
+
+    def delete_claim(self, claim: ResourceClaim) -> None:
+        self._say("delete", claim)
+
+    def _say(self, what: str, claim: ResourceClaim) -> None:
         if self.fault:
             raise SchedulingError(self.fault)
-        self.written.append(obj)
+        self.asked.append((what, claim.metadata.name))
 
     def bind(self, pod: Pod, node_name: str) -> None: ...
     def delete_pod(self, pod: Pod) -> None: ...
-    def patch_pod_status(self, pod: Pod, status: Any) -> None: ...
+
+    def patch_pod_status(self, pod: Pod, status: Any) -> None:
+        self.asked.append(("patch", status))
 
 
 @attrs.define

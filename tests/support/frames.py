@@ -19,6 +19,7 @@ from kubescheduler.framework.running.build_framework import build_framework
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from tests.support.build import cache_of
+from tests.support.claimless import Claimless
 
 
 class Sort:
@@ -102,7 +103,7 @@ def frame(
 
 
 @attrs.define
-class Recorder(NoObserver):
+class Recorder(Claimless, NoObserver):
     """Remembers events, patches and what an observer is told."""
 
     events: list[tuple[str, str, str, str, str]] = attrs.field(factory=list)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from algorithmprovider.pernode import NodeInfo
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
+from clusterstate.objects.resource import ResourceClaim
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.status import Status
@@ -89,6 +90,20 @@ class Client(Protocol):
 
     def update_object(self, obj: Any) -> None:
         """Replaces an object by this version of it."""
+
+    def create_claim(self, claim: ResourceClaim) -> ResourceClaim:
+        """Creates a claim; returns it with the name and uid that it got."""
+        ...
+
+    def update_claim(self, claim: ResourceClaim, change: Callable[[ResourceClaim], ResourceClaim]) -> ResourceClaim:
+        """Gives a claim the status that ``change`` makes of the claim as the API has it; returns it as it is then."""
+        ...
+
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
+        """The claim is no longer reserved for the pod."""
+
+    def delete_claim(self, claim: ResourceClaim) -> None:
+        """Deletes a claim."""
 
 
 class Handle(Protocol):

@@ -86,6 +86,10 @@ class Observer(Protocol):
         """Volumes of a pod could not be kept for it (``assume``), or bound (``bind``)."""
         ...
 
+    def claim_created(self, status: str) -> None:
+        """A claim for extended resources was created: ``success``, or not: ``failure`` (1.36)."""
+        ...
+
     def scheduled(self, entry: Any, now: float) -> None:
         """A pod was bound. entry: what was popped of the queue; now: by the queue's clock."""
         ...
@@ -143,6 +147,9 @@ class NoObserver:
         """Nothing is measured."""
 
     def volumes_failed(self, operation: str) -> None:
+        """Nothing is counted."""
+
+    def claim_created(self, status: str) -> None:
         """Nothing is counted."""
 
     def scheduled(self, entry: Any, now: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import attrs
 
@@ -12,7 +13,7 @@ from clusterstate.api_names import go_quote
 from clusterstate.devices.device_allocation import allocations
 from clusterstate.devices.device_demand import Demand, devices_on
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.extended_resources import is_extended
+from clusterstate.devices.extended_resources import is_extended, request_mappings
 from clusterstate.devices.resource_claims import (
     binding_failure,
     consumer,
@@ -20,6 +21,7 @@ from clusterstate.devices.resource_claims import (
     is_ready_for_binding,
     is_reserved_for,
     is_usable_by,
+    without_consumer,
 )
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import OwnerReference, Pod
@@ -47,8 +49,13 @@ class ReservedDevices:
         return [*self.fresh, *((claim, None) for claim in self.used)]
 
 
-def deallocated(claim: ResourceClaim) -> ResourceClaim:
-    """The claim without devices, what their drivers reported, and pods that use them."""
+def deallocated(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
+    """The claim without devices, what their drivers reported, and pods that use them.
+
+    Raises SchedulingError for a claim that another pod uses by now.
+    """
+    if any(entry.uid != pod.metadata.uid for entry in claim.reserved_for):
+        raise SchedulingError(f"claim {claim.key} got reserved elsewhere in the meantime")
     return attrs.evolve(claim, allocation=None, reserved_for=(), device_statuses=())
 
 
@@ -78,22 +85,62 @@ class DeviceBooks:
         return None
 
     def commit(self, state: CycleState, pod: Pod) -> Status | None:
-        """Writes what was reserved, and that the pod uses it. Raises SchedulingError with the API's text."""
+        """Writes what was reserved, and that the pod uses it. Raises SchedulingError with the API's text.
+
+        A claim for extended resources is created now, and the pod's status names it. Upstream: 1.36 bindClaim.
+        """
         reserved = self._reserved(state)
         for claim, allocation in reserved.entries() if reserved is not None else ():
+            if allocation is not None and is_extended(claim):
+                self._commit_extended(state, claim, allocation, pod)
+                continue
             current = self._current(claim)
             if allocation is None and is_reserved_for(current, pod.metadata.uid):
                 continue
             if not is_usable_by(current, pod.metadata.uid):
                 return Status.unresolvable(IN_USE)
-            self.write(self._dated(_given(current, allocation, pod)))
+            self.update(current, partial(self._given, allocation=allocation, pod=pod))
             self._forget(claim)
         return None
+
+    def _commit_extended(self, state: CycleState, claim: ResourceClaim, allocation: Allocation, pod: Pod) -> None:
+        """Creates the claim, gives it its devices and has the pod's status name it."""
+        made = self._created(_owned(claim, pod))
+        reserved = self._reserved(state)
+        assert reserved is not None
+        reserved.fresh = tuple((made if one is claim else one, got) for one, got in reserved.fresh)
+        try:
+            self.update(made, partial(self._given, allocation=allocation, pod=pod))
+        finally:
+            self._forget(claim)
+        client = self.handle.client
+        if client is None:
+            return
+        status = {"requestMappings": request_mappings(pod.spec, made), "resourceClaimName": made.metadata.name}
+        try:
+            client.patch_pod_status(pod, {"extendedResourceClaimStatus": status})
+        except SchedulingError as error:
+            raise SchedulingError(f"update pod {pod.key} ExtendedResourceClaimStatus: {error}") from None
+
+    def _created(self, claim: ResourceClaim) -> ResourceClaim:
+        client, count = self.handle.client, self.handle.observer.claim_created
+        if client is None:
+            return claim
+        try:
+            claim = client.create_claim(claim)
+        except SchedulingError as error:
+            count("failure")
+            namespace = claim.metadata.namespace
+            raise SchedulingError(f"create claim for extended resources {namespace}/: {error}") from None
+        count("success")
+        with self.handle.lock:
+            self.handle.cache.add(claim)
+        return claim
 
     def release(self, state: CycleState, pod: Pod) -> None:
         """Gives back what is reserved and was not written, and has the claims no longer reserved for the pod. What was
         allocated stays so, for PostFilter to take away if it is in the way of a later attempt; the claim for extended
-        resources is deleted. Raises SchedulingError with the API's text. Upstream: 1.36 Unreserve.
+        resources is deleted. What the API refuses is reported to the observer. Upstream: 1.36 Unreserve.
         """
         reserved = self._reserved(state)
         if reserved is None:
@@ -105,13 +152,25 @@ class DeviceBooks:
             current = self.handle.cache.objects.resource_claims.get((claim.metadata.namespace, claim.metadata.name))
             if current is None:
                 continue
-            if is_extended(claim):
-                self.remove(current)
-            elif current.allocation is not None and is_reserved_for(current, pod.metadata.uid):
-                self.write(_taken_back(current, pod))
+            step = "delete" if is_extended(claim) else "unreserve"
+            try:
+                if is_extended(claim):
+                    self.remove(current)
+                elif current.allocation is not None and is_reserved_for(current, pod.metadata.uid):
+                    self._take_back(current, pod)
+            except SchedulingError as error:
+                self.handle.observer.trouble(f'"{step}" err="{error}" resourceclaim="{claim.key}"')
+
+    def _take_back(self, claim: ResourceClaim, pod: Pod) -> None:
+        if self.handle.client is not None:
+            self.handle.client.take_back_claim(claim, pod)
+        with self.handle.lock:
+            self.handle.cache.add(without_consumer(claim, pod.metadata.uid))
 
     def remove(self, claim: ResourceClaim) -> None:
-        """Deletes a claim for extended resources."""
+        """Deletes a claim for extended resources. Raises SchedulingError with the API's text."""
+        if self.handle.client is not None:
+            self.handle.client.delete_claim(claim)
         with self.handle.lock:
             self.handle.cache.remove(claim)
 
@@ -135,14 +194,32 @@ class DeviceBooks:
         reserved = self._reserved(state)
         return [self._current(claim) for claim, _ in reserved.entries()] if reserved is not None else []
 
-    def write(self, claim: ResourceClaim) -> None:
-        """Raises SchedulingError with the API's text."""
-        if self.handle.client is not None:
-            self.handle.client.update_object(claim)
+    def update(self, claim: ResourceClaim, change: Callable[[ResourceClaim], ResourceClaim]) -> None:
+        """Gives a claim the status that ``change`` makes of it. Raises SchedulingError with the API's text."""
+        client = self.handle.client
+        after = change(claim) if client is None else client.update_claim(claim, change)
         with self.handle.lock:
-            self.handle.cache.add(claim)
+            self.handle.cache.add(after)
 
     # --- claims ----------------------------------------------------------------------------
+
+    def _given(self, claim: ResourceClaim, *, allocation: Allocation | None, pod: Pod) -> ResourceClaim:
+        """The claim, reserved for the pod, with the devices that it is given; None: it has them.
+
+        Raises SchedulingError when the claim, as it is by now, cannot take them. Upstream: 1.36 bindClaim.
+        """
+        lost = None
+        if claim.metadata.deletion_timestamp is not None:
+            lost = "got deleted"
+        elif allocation is not None and claim.allocation is not None:
+            lost = "got allocated elsewhere"
+        elif allocation is None and claim.allocation is None and self.features.binding:
+            lost = "got deallocated elsewhere"
+        if lost is not None:
+            raise SchedulingError(f"claim {claim.key} {lost} in the meantime")
+        mine = () if is_reserved_for(claim, pod.metadata.uid) else (consumer(pod),)
+        reserved_for = (*claim.reserved_for, *mine)
+        return self._dated(attrs.evolve(claim, allocation=allocation or claim.allocation, reserved_for=reserved_for))
 
     def _dated(self, claim: ResourceClaim) -> ResourceClaim:
         """With the time of the allocation, from which binding conditions time out."""
@@ -164,9 +241,9 @@ class DeviceBooks:
         """The claim as it is by now. Raises SchedulingError when it is gone."""
         name = claim.metadata.name
         current = self.handle.cache.objects.resource_claims.get((claim.metadata.namespace, name))
-        if current is None and not is_extended(claim):
+        if current is None:
             raise SchedulingError(f"resourceclaim.resource.k8s.io {go_quote(name)} not found")
-        return claim if current is None else current
+        return current
 
     def _forget(self, claim: ResourceClaim) -> None:
         """The claim is no longer under way."""
@@ -176,16 +253,7 @@ class DeviceBooks:
                 self.handle.cache.remove(pending)
 
 
-def _given(claim: ResourceClaim, allocation: Allocation | None, pod: Pod) -> ResourceClaim:
-    if is_extended(claim) and not claim.metadata.owner_references:
-        owner = OwnerReference("Pod", pod.metadata.name, pod.metadata.uid, controller=True)
-        claim = attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, owner_references=(owner,)))
-    mine = () if is_reserved_for(claim, pod.metadata.uid) else (consumer(pod),)
-    return attrs.evolve(claim, allocation=allocation or claim.allocation, reserved_for=(*claim.reserved_for, *mine))
-
-
-def _taken_back(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
-    """Without the pod."""
-    return attrs.evolve(
-        claim, reserved_for=tuple(entry for entry in claim.reserved_for if entry.uid != pod.metadata.uid)
-    )
+def _owned(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
+    """The claim for a pod's extended resources, which goes with the pod."""
+    owner = OwnerReference("Pod", pod.metadata.name, pod.metadata.uid, controller=True, api_version="v1")
+    return attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, owner_references=(owner,)))

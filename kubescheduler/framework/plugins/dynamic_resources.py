@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -147,7 +148,7 @@ class DynamicResources:
         claim = self._in_the_way(pod, statuses)
         if claim is None:
             return None, Status.unschedulable(NOT_SCHEDULABLE)
-        self._books.write(deallocated(claim))
+        self._books.update(claim, partial(deallocated, pod=pod))
         return None, Status.unschedulable(DEALLOCATED)
 
     def _in_the_way(self, pod: Pod, statuses: Mapping[str, Status]) -> ResourceClaim | None:

@@ -147,5 +147,8 @@ FAMILIES_1_36: tuple[Family, ...] = (
         "result",
         buckets=LONG,
     ),
+    counter(
+        "scheduler_resourceclaim_creates_total", "Number of ResourceClaims creation requests within scheduler", "status"
+    ),
     counter("scheduler_preemption_goroutines_execution_total", "Number of preemption goroutines executed.", "result"),
 )

@@ -75,6 +75,7 @@ class LoopMetrics(NoObserver):
         self._store_seconds = of("store_schedule_results_duration_seconds")
         self._volume_errors = of("volume_scheduling_stage_error_total")
         self._permits = of("permit_wait_duration_seconds")
+        self._claims = of("resourceclaim_creates_total")
         self._incoming = of("queue_incoming_pods_total")
         self._hints = of("queueing_hint_execution_duration_seconds")
         self._evictions = of("preemption_goroutines_execution_total")
@@ -106,6 +107,10 @@ class LoopMetrics(NoObserver):
     def permit_waited(self, status: str, seconds: float) -> None:
         """A pod waited for Permit plugins."""
         self._permits.observe(seconds, (status,))
+
+    def claim_created(self, status: str) -> None:
+        """A claim for extended resources was created, or not."""
+        self._claims.inc((status,))
 
     # --- attempts --------------------------------------------------------------------------------
 

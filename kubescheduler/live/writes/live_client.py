@@ -12,10 +12,12 @@ import msgspec
 
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
+from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import JSON, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.writes.claim_writes import Change, ClaimWrites
 from kubescheduler.live.writes.status_turns import StatusTurns
 from kubescheduler.live.writes.write_rules import WriteRules
 
@@ -27,7 +29,6 @@ PAUSES = (0.1, 0.2, 0.5, 1.0)
 OBJECT_PATHS = {
     "PersistentVolume": "/api/v1/persistentvolumes/{name}",
     "PersistentVolumeClaim": "/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}",
-    "ResourceClaim": "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}/status",
 }
 """Kind → where an object of it is written."""
 
@@ -68,6 +69,7 @@ class LiveClient:
         self._trouble = trouble
         self._clock = SystemClock() if clock is None else clock
         self._turns = StatusTurns(self._write_tried)
+        self._claims = ClaimWrites(api, self._clock)
         self._sent: dict[tuple[str, str], SentBinding] = {}
 
     # --- for threads that may wait -------------------------------------------------------------
@@ -99,6 +101,22 @@ class LiveClient:
     def update_object(self, obj: ClusterObject) -> None:
         """Reads the object as the server has it, and writes it back with what this version of it says."""
         self._io.wait(self._update(obj))
+
+    def create_claim(self, claim: ResourceClaim) -> ResourceClaim:
+        """The server completes the name."""
+        return self._io.wait(self._claims.create(claim))
+
+    def update_claim(self, claim: ResourceClaim, change: Change) -> ResourceClaim:
+        """Reads the claim as the server has it, and changes that; again after a conflict."""
+        return self._io.wait(self._claims.update(claim, change))
+
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
+        """As a patch that removes the pod and nothing else."""
+        self._io.wait(self._claims.take_back(claim, pod.metadata.uid))
+
+    def delete_claim(self, claim: ResourceClaim) -> None:
+        """Takes its finalizer off before."""
+        self._io.wait(self._claims.delete(claim))
 
     # --- for the scheduler's thread --------------------------------------------------------------
 

@@ -41,6 +41,10 @@ def two_way_diff(pod: Pod, status: Mapping[str, Any], now: str) -> Document:
         patch |= _conditions_diff(conditions_of(pod), status["conditions"], now)
     if "nominatedNodeName" in status and status["nominatedNodeName"] != pod.nominated_node_name:
         patch["nominatedNodeName"] = status["nominatedNodeName"] or None
+    if "extendedResourceClaimStatus" in status:
+        was = ((pod.manifest or {}).get("status") or {}).get("extendedResourceClaimStatus") or {}
+        new = {key: value for key, value in status["extendedResourceClaimStatus"].items() if was.get(key) != value}
+        patch |= {"extendedResourceClaimStatus": new} if new else {}
     return {"status": patch} if patch else {}
 
 

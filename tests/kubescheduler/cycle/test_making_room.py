@@ -20,6 +20,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.running.framework_services import Services
 from tests.support.build import make_node, make_pod, resources
+from tests.support.claimless import Claimless
 
 TWO_CPUS = resources(cpu=2000)
 
@@ -38,7 +39,7 @@ class Events:
 
 
 @attrs.define
-class Api:
+class Api(Claimless):
     """Notes what is written; refuses to delete the pods named, and takes others off their nodes at once."""
 
     refused: tuple[str, ...] = ()

@@ -130,6 +130,8 @@ class ApiServer(FrontServer):
                 return web.json_response({"kind": "Status", "apiVersion": "v1", "status": "Success"}, status=201)
             case "PUT", ("" | "status"):
                 before = storage.get(path, namespace, name)
+                if not part and path.endswith("/resourceclaims"):
+                    body = {**body, "status": before.get("status", {})}
                 after = body if not part else {**before, "metadata": body["metadata"], "status": body.get("status", {})}
                 take_over(before, after, manager, part)
                 return web.json_response(storage.replace(path, namespace, name, after))

@@ -6,7 +6,13 @@ from typing import Any
 
 Document = dict[str, Any]
 
-MERGE_KEYS = {"conditions": "type", "containers": "name", "schedulingGates": "name", "taints": "key"}
+MERGE_KEYS = {
+    "conditions": "type",
+    "containers": "name",
+    "reservedFor": "uid",
+    "schedulingGates": "name",
+    "taints": "key",
+}
 """List → the member by which its entries are told apart."""
 
 

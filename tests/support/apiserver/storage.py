@@ -89,6 +89,8 @@ class Storage:
         meta = obj.setdefault("metadata", {})
         if namespace:
             meta["namespace"] = namespace
+        if "name" not in meta:
+            meta["name"] = f"{meta['generateName']}{self.version:05}"
         name = meta["name"]
         if (namespace, name) in self._objects.get(path, {}):
             plural = path.rpartition("/")[2]

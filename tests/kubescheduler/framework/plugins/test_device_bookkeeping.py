@@ -113,14 +113,33 @@ def test_extended_resources_are_claimed() -> None:
     here.plugin.reserve(here.state, pod, "a")
     assert not here.cache.objects.resource_claims
     here.plugin.pre_bind(here.state, pod, "a")
-    claim = here.claim("p-extended-resources")
+    claim = here.claim("p-extended-resources-x7")
+    (owner,) = claim.metadata.owner_references
+    assert (owner.api_version, owner.kind, owner.uid, owner.controller) == ("v1", "Pod", UID, True)
+    named = here.api.asked.pop()[1]["extendedResourceClaimStatus"]
+    assert named["resourceClaimName"] == claim.metadata.name
+    assert [mapping["resourceName"] for mapping in named["requestMappings"]] == ["example.com/gpu"]
+    assert here.api.asked == [("create", "p-extended-resources"), ("update", claim.metadata.name)]
     assert claim.allocation is not None
     assert [device.device for device in claim.allocation.devices] == ["g", "h"]
     other = here.cache.info(pod_with(name="q", requests=resources(**{"example.com/gpu": 1})))
     verdict = here.plugin.check.check(other, here.cache.snapshot())
     assert verdict["cannot allocate all claims"].all()
     here.plugin.unreserve(here.state, pod, "a")
+    assert here.api.asked[-1] == ("delete", claim.metadata.name)
     assert not here.cache.objects.resource_claims
+
+
+def test_a_claim_that_cannot_be_created() -> None:
+    """The attempt fails with upstream's text, and nothing is left to delete."""
+    here, pod = world(), pod_with(requests=resources(**{"example.com/gpu": 1}))
+    here.plugin.reserve(here.state, pod, "a")
+    here.api.fault = "no"
+    with pytest.raises(SchedulingError, match=r"create claim for extended resources default/: no"):
+        here.plugin.pre_bind(here.state, pod, "a")
+    here.plugin.unreserve(here.state, pod, "a")
+    assert not here.cache.objects.pending_allocations
+    assert here.api.asked == []
 
 
 def test_plain_pods_cost_nothing() -> None:

@@ -1,0 +1,177 @@
+"""Pods with devices, at an API server: what is written for their claims, and taken back when a pod is not bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.support.apiserver import FrontServer
+from tests.support.apiserver.storage import Document
+from tests.support.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
+
+GROUP = "/apis/resource.k8s.io/v1"
+CLASSES, SLICES, CLAIMS = f"{GROUP}/deviceclasses", f"{GROUP}/resourceslices", f"{GROUP}/resourceclaims"
+GPU = "example.com/gpu"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+MAPPING = {"containerName": "c", "resourceName": GPU, "requestName": "container-0-request-1"}
+
+
+@pytest.fixture
+def server(api_server: FrontServer) -> Iterator[FrontServer]:
+    """A node with two devices, of a class that provides an extended resource."""
+    storage = api_server.storage
+    storage.create(NODES, "", a_node("n1"))
+    selectors = [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]
+    cls = {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU, "selectors": selectors}}
+    storage.create(CLASSES, "", {"apiVersion": GROUP[6:], "kind": "DeviceClass", **cls})
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "g"}, {"name": "h"}]}
+    slices = {"apiVersion": GROUP[6:], "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+    storage.create(SLICES, "", slices)
+    yield api_server
+    for claim in storage.all(CLAIMS):
+        name = claim["metadata"]["name"]
+        storage.change(CLAIMS, "default", name, lambda found: found["metadata"].pop("finalizers", None))
+        storage.delete(CLAIMS, "default", name)
+
+
+def a_claim() -> Document:
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
+    spec = {"devices": {"requests": [request]}}
+    return {"apiVersion": GROUP[6:], "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": spec}
+
+
+def extended(name: str = "p") -> Document:
+    """A pod that asks for a device by the name of a resource."""
+    pod = a_pod(name)
+    amounts = {"requests": {"cpu": "100m", GPU: "1"}, "limits": {GPU: "1"}}
+    pod["spec"]["containers"][0]["resources"] = amounts
+    return pod
+
+
+def sharing(name: str) -> Document:
+    """A pod that uses the claim."""
+    return a_pod(name, resourceClaims=[{"name": "x", "resourceClaimName": "c"}])
+
+
+def fails_once(server: FrontServer, method: str, matches: Callable[[str], bool], code: int) -> None:
+    """The first such request is answered with an error."""
+    refused: list[str] = []
+
+    async def refuse(request: web.Request) -> Any:
+        if request.method != method or not matches(request.path) or refused:
+            return None
+        refused.append(request.path)
+        reason = {403: "Forbidden", 409: "Conflict"}[code]
+        return web.json_response({"kind": "Status", "code": code, "message": "not now", "reason": reason}, status=code)
+
+    server.faults.append(refuse)
+
+
+def written(server: FrontServer, pod: str = "p") -> list[str]:
+    """Writes of claims, of the pod's binding, and of what its status says besides conditions and nominations."""
+    out = []
+    for one in server.asked:
+        if "/resourceclaims" in one.path and one.method != "GET":
+            tail = one.path.partition("/resourceclaims")[2]
+            out.append(f"{one.method} {'status' if tail.endswith('/status') else 'claim'}")
+        elif one.path.endswith(f"/pods/{pod}/binding"):
+            out.append("bind")
+    return out
+
+
+def claims(server: FrontServer) -> list[Document]:
+    return server.storage.all(CLAIMS)
+
+
+BOUND = ["POST claim", "PUT claim", "PUT status", "bind"]
+
+
+def test_an_extended_resource(server: FrontServer) -> None:
+    """A claim is created for the pod, protected, allocated and reserved; the pod's status names it."""
+    with running(server, "1.36") as cluster:
+        cluster.make(PODS, extended())
+        cluster.until(lambda: cluster.is_bound("p"))
+        pod, (claim,) = cluster.pod("p"), claims(server)
+    meta = claim["metadata"]
+    assert meta["name"].startswith("p-extended-resources-")
+    assert meta["generateName"] == "p-extended-resources-"
+    assert meta["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod["metadata"]["uid"], "controller": True}
+    assert meta["ownerReferences"] == [owner]
+    assert meta["finalizers"] == [FINALIZER]
+    assert [entry["name"] for entry in claim["status"]["reservedFor"]] == ["p"]
+    assert [entry["device"] for entry in claim["status"]["allocation"]["devices"]["results"]] == ["g"]
+    said = {"requestMappings": [MAPPING], "resourceClaimName": meta["name"]}
+    assert pod["status"]["extendedResourceClaimStatus"] == said
+    assert written(server) == BOUND
+
+
+AGAIN = ["PUT claim", "DELETE claim", *BOUND]
+
+
+@pytest.mark.parametrize(
+    ("method", "where", "code", "writes"),
+    [
+        pytest.param("POST", "/binding", 403, [*BOUND, *AGAIN], id="binding refused"),
+        pytest.param("POST", "/resourceclaims", 403, ["POST claim", *BOUND], id="creation refused"),
+        pytest.param("PUT", "/status", 403, [*BOUND[:3], *AGAIN], id="status refused"),
+        pytest.param("PUT", "/status", 409, [*BOUND[:3], "PUT status", "bind"], id="status in conflict"),
+    ],
+)
+def test_a_failure_with_an_extended_resource(
+    server: FrontServer, method: str, where: str, code: int, writes: list[str]
+) -> None:
+    """The claim is deleted when the pod is not bound, and another one is made; a conflict is tried again."""
+    fails_once(server, method, lambda path: path.endswith(where), code)
+    with running(server, "1.36") as cluster:
+        cluster.make(PODS, extended())
+        cluster.until(lambda: cluster.is_bound("p"))
+        (claim,) = claims(server)
+        assert (
+            cluster.pod("p")["status"]["extendedResourceClaimStatus"]["resourceClaimName"] == claim["metadata"]["name"]
+        )
+    assert written(server) == writes
+
+
+def test_a_shared_claim(server: FrontServer) -> None:
+    """The first pod allocates its device, the second is added to those that it is reserved for."""
+
+    def bound(cluster: Cluster, name: str) -> None:
+        cluster.make(PODS, sharing(name))
+        cluster.until(lambda: cluster.is_bound(name))
+
+    server.storage.create(CLAIMS, "default", a_claim())
+    with running(server, "1.36") as cluster:
+        bound(cluster, "p")
+        bound(cluster, "q")
+        (claim,) = claims(server)
+    assert [entry["name"] for entry in claim["status"]["reservedFor"]] == ["p", "q"]
+    assert claim["metadata"]["finalizers"] == [FINALIZER]
+    assert written(server) == ["PUT claim", "PUT status", "bind", "PUT status"]
+
+
+def test_a_claim_is_taken_back(server: FrontServer) -> None:
+    """When binding fails the claim stays allocated and is not reserved any more, until the pod is tried again."""
+    seen: list[Document] = []
+
+    async def look(request: web.Request) -> Any:
+        if request.method == "PATCH" and request.path.endswith("/c/status"):
+            seen.append(await request.json())
+        return None
+
+    fails_once(server, "POST", lambda path: path.endswith("/binding"), 403)
+    server.faults.append(look)
+    made = server.storage.create(CLAIMS, "default", a_claim())
+    with running(server, "1.36") as cluster:
+        cluster.make(PODS, sharing("p"))
+        cluster.until(lambda: cluster.is_bound("p"))
+        (claim,) = claims(server)
+        uid = cluster.pod("p")["metadata"]["uid"]
+    taken = {"reservedFor": [{"$patch": "delete", "uid": uid}]}
+    assert seen == [{"metadata": {"uid": made["metadata"]["uid"]}, "status": taken}]
+    assert [entry["uid"] for entry in claim["status"]["reservedFor"]] == [uid]
+    assert written(server) == ["PUT claim", "PUT status", "bind", "PATCH status", "PUT status", "bind"]
