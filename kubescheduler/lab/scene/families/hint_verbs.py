@@ -19,7 +19,9 @@ from kubescheduler.lab.scene.side_schedulers import Kept
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
 
 KEPT = "hints"
-"""The key under which a scene keeps searches."""
+"""The key under which a scene keeps hints."""
+SEARCHES = "hint searches"
+"""The key under which it keeps searches, each with a cache of the cluster."""
 
 
 class HintParameters(SideParameters, frozen=True, kw_only=True):
@@ -115,15 +117,16 @@ def _found(scene: Scene, side: str, pod: str | None, node: str, *, pairs: bool) 
     A search changes its cache while it tries, and puts it back; one that was stopped on the way is thrown away.
     """
     key = scene.pod_key(pod)
+    searches: Kept = scene.extra.setdefault(SEARCHES, Kept(2))
     kept: Kept = scene.extra.setdefault(KEPT, Kept(8))
     of = (scene.state.cluster, scene.side(side))
     try:
-        search, waiting = kept.value(of, lambda: _search(scene, side, key), "search", key if _runs(scene, key) else "")
+        search, waiting = searches.value(of, lambda: _search(scene, side, key), key if _runs(scene, key) else "")
         pod_there = waiting or scene.cluster(side).find_pod(key)
         assert pod_there is not None
         return kept.value(of, lambda: search.hints(pod_there, node=node, pairs=pairs), key, node, pairs)
     except BaseException:
-        scene.extra.pop(KEPT, None)
+        scene.extra.pop(SEARCHES, None)
         raise
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -23,6 +23,8 @@ from kubescheduler.simulation.workload import ARRIVES_AFTER, DURATION, Workload
 
 KEPT = "time"
 """The key under which a scene keeps runs."""
+MOMENTS = "moments"
+"""The key under which it keeps scenes of their moments."""
 
 MOST_EVENTS = 2000
 """Events that one answer has at most."""
@@ -51,46 +53,31 @@ class AtParameters(SideParameters, frozen=True, kw_only=True):
 
 @attrs.frozen(eq=False)
 class PlayedRun:
-    """A run that was asked for."""
+    """A run that was asked for; its cluster is not kept."""
 
-    want: TimeParameters
-    run: RecordedRun
-    end: float
-    """Seconds after the start."""
-    notes: tuple[str, ...]
+    rows: dict[str, Any]
+    """What ``time`` answers."""
+    attempts: tuple[TriedPod, ...]
 
 
 def time(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """A simulation of the scene: what is in use, who waits for what, and every attempt."""
     want = parameters(TimeParameters, asked)
     scene.extra[f"{KEPT} {want.side}"] = want
-    found = _asked(scene, want)
-    run = found.run
-    events = [event.to_dict() for event in run.events[:MOST_EVENTS]]
-    return {
-        "side": want.side,
-        "release": scene.side(want.side).release,
-        "duration": found.end,
-        **sampled(run.usage, found.end),
-        "lanes": lanes(run.stays),
-        "attempts": tried_rows(run),
-        "events": events,
-        "eventsMore": len(run.events) - len(events),
-        "notes": list(found.notes),
-        "text": run_text(run, found.end),
-    }
+    return dict(_played(scene, want).rows)
 
 
 def time_at(scene: Scene, asked: Mapping[str, Any]) -> tuple[Scene, TriedPod, list[str]]:
     """The scene before an attempt, the attempt, and notes. Raises SceneFault for a number that there is not."""
     want = parameters(AtParameters, asked)
     text = scene.extra.get(f"{KEPT} {want.side}") or TimeParameters(side=want.side)
-    found = _asked(scene, text)
-    if not 0 <= want.attempt < len(found.run.attempts):
-        raise SceneFault(f"attempt: there is no attempt {want.attempt}; the run has {len(found.run.attempts)}")
-    attempt = found.run.attempts[want.attempt]
+    attempts = _played(scene, text).attempts
+    if not 0 <= want.attempt < len(attempts):
+        raise SceneFault(f"attempt: there is no attempt {want.attempt}; the run has {len(attempts)}")
+    attempt = attempts[want.attempt]
     of = (scene.state.cluster, scene.side(want.side))
-    moment, notes = _kept(scene).value(of, lambda: _moment(scene, text, attempt), "moment", text, want.attempt)
+    kept: Kept = scene.extra.setdefault(MOMENTS, Kept(2))
+    moment, notes = kept.value(of, lambda: _moment(scene, text, attempt), text, want.attempt)
     return moment, attempt, notes
 
 
@@ -105,21 +92,33 @@ def fork(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
 # --- runs ------------------------------------------------------------------------------------
 
 
-def _kept(scene: Scene) -> Kept:
-    kept: Kept = scene.extra.setdefault(KEPT, Kept(6))
-    return kept
-
-
-def _asked(scene: Scene, want: TimeParameters) -> PlayedRun:
+def _played(scene: Scene, want: TimeParameters) -> PlayedRun:
     """The run, remembered as long as neither the cluster nor the side changes."""
-    of = (scene.state.cluster, scene.side(want.side))
+    kept: Kept = scene.extra.setdefault(KEPT, Kept(4))
 
-    def run() -> PlayedRun:
-        made, _, notes = _made(scene, want, None)
-        report = made.play()
-        return PlayedRun(want, made, made.now if report is None else report.end, tuple(notes))
+    def play() -> PlayedRun:
+        run, _, notes = _made(scene, want, None)
+        report = run.play()
+        end = run.now if report is None else report.end
+        return PlayedRun(_rows(scene, want, run, end, notes), tuple(run.attempts))
 
-    return _kept(scene).value(of, run, "run", want)
+    return kept.value((scene.state.cluster, scene.side(want.side)), play, want)
+
+
+def _rows(scene: Scene, want: TimeParameters, run: RecordedRun, end: float, notes: Sequence[str]) -> dict[str, Any]:
+    events = [event.to_dict() for event in run.events[:MOST_EVENTS]]
+    return {
+        "side": want.side,
+        "release": scene.side(want.side).release,
+        "duration": end,
+        **sampled(run.usage, end),
+        "lanes": lanes(run.stays),
+        "attempts": tried_rows(run),
+        "events": events,
+        "eventsMore": len(run.events) - len(events),
+        "notes": list(notes),
+        "text": run_text(run, end),
+    }
 
 
 def _made(scene: Scene, want: TimeParameters, before: int | None) -> tuple[RecordedRun, Workload, list[str]]:
@@ -128,7 +127,8 @@ def _made(scene: Scene, want: TimeParameters, before: int | None) -> tuple[Recor
     if not given and not (want.pending and cluster.pending()):
         raise SceneFault("workload: no pod waits, and none is to come")
     workload, notes = workload_of(cluster, given, pending=want.pending)
-    tie_break = tie_break_of(engine, side.tie_break, side.seed if want.seed is None else want.seed)
+    seed = side.seed if want.seed is None else want.seed
+    tie_break = tie_break_of(engine, side.tie_break, 0 if seed is None else seed)  # a run can be run again
     scheduler = engine.scheduler(cache_for(engine, cluster.objects), tie_break)
     run = RecordedRun(scheduler, workload, before=before, until=want.until, preempt=True, grace=want.grace)
     return run, workload, notes

@@ -13,6 +13,7 @@ import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
+from kubescheduler.lab.scene.scene_side import Side
 from kubescheduler.lab.scene.verbs import VERBS
 
 
@@ -69,6 +70,20 @@ def test_the_use_is_that_of_a_simulation(release: str) -> None:
     assert cpu[: len(report.samples)] == [sample.used[0] / sample.capacity[0] for sample in report.samples]
     assert (cpu[0], pods[0]) == (0.75, 2 / 110)
     assert answer["duration"] == report.end
+
+
+def test_a_run_that_draws_ties_can_be_run_again() -> None:
+    """Also without a seed; other seeds draw otherwise."""
+    cluster = ks.Cluster(*(ks.node(f"n{at}") for at in range(8)), release="1.36")
+    for at in range(6):
+        cluster = cluster.pod(f"w{at}", cpu=1)
+    side = Side("a", "", EngineSpec("1.36"), tie_break="random")
+    scene = Scene.opened(cluster, sides=[side])
+    hosts = [one["node"] for one in VERBS["time"](scene, {})["attempts"]]
+    again = Scene.opened(cluster, sides=[side])
+    assert [one["node"] for one in VERBS["time"](again, {})["attempts"]] == hosts
+    drawn = {tuple(one["node"] for one in VERBS["time"](scene, {"seed": at})["attempts"]) for at in range(5)}
+    assert len(drawn) > 1
 
 
 def test_a_moment_becomes_the_scene_and_back() -> None:
