@@ -41,6 +41,21 @@ def no_steps(_: str) -> None:
     """Nobody listens."""
 
 
+@attrs.define
+class _Attempt:
+    """What an attempt has found so far."""
+
+    filtered: Filtered
+    scored: Scored = attrs.field(factory=Scored)
+    traces: tuple[ExtenderTrace, ...] = ()
+    idle: tuple[tuple[str, Verdict], ...] = ()
+    source: ScoreSource | None = None
+    host: str | None = None
+    error: str | None = None
+    reached: str = "filter"
+    """The point that it has come to."""
+
+
 class GenericScheduler:
     """Decides where pods go in one cluster by one algorithm. Upstream: 1.16 genericScheduler.
 
@@ -124,68 +139,67 @@ class GenericScheduler:
     def _attempt(self, pod: Pod, thorough: bool, instead: IntArray | None = None) -> Decision:
         """instead: the rows to score in place of those that pass; None: these."""
         columns = self.cache.columns
-        behaviour, extenders = self.algorithm.behaviour, self.algorithm.extenders
         names, listed = columns.published
-        filtered, scored = Filtered(listed=listed), Scored()
-        traces: tuple[ExtenderTrace, ...] = ()
-        idle: tuple[tuple[str, Verdict], ...] = ()
-        refused: Mapping[str, Status] = {}
-        source: ScoreSource | None = None
-        host = error = None
-        reached = "filter"
+        found = _Attempt(Filtered(listed=listed))
         try:
-            info = self._ready(pod)
-            snapshot = self.cache.snapshot()
-            state = self._memory.state(info, snapshot, columns.log, self._new_state)
-            filtered = find_feasible(pod, state, self.cache, self.algorithm)
-            idle = tuple((rule.name, rule.check(info, snapshot)) for rule in self.algorithm.idle if thorough)
-            places = behaviour.places(snapshot)
-            if extenders:
-                filtered.feasible, traces = filter_with_extenders(pod, extenders, places, filtered.feasible)
-                refused, filtered.everywhere = _refused(traces), False
-            if instead is not None:
-                filtered.feasible, filtered.everywhere = instead, False
-            self.steps("predicate_evaluation" if len(filtered.feasible) else "")
-            if len(filtered.feasible) > (0 if thorough or behaviour.scores_single else 1):
-                reached = "score"
-                scored, source, traces = self._scores(pod, state, filtered, places, traces)
-                host = names[self._select(filtered.feasible, scored.totals)]
-            elif len(filtered.feasible):
-                host = names[int(filtered.feasible[0])]
-            self.steps("" if host is None else "priority_evaluation")
+            self._run(pod, thorough, instead, found)
         except SchedulingError as e:
-            error, host = str(e), None
+            found.error, found.host = str(e), None
             if isinstance(e, PriorityError):
-                error = behaviour.priority_error(e, len(filtered.feasible))
-            filtered.feasible, scored, source = np.zeros(0, np.int64), Scored(), None
+                found.error = self.algorithm.behaviour.priority_error(e, len(found.filtered.feasible))
+            found.filtered.feasible, found.scored, found.source = np.zeros(0, np.int64), Scored(), None
         except CustomCodeError as e:
-            e.at = reached
+            e.at = found.reached
             raise
         return Decision(
             pod=pod,
             release=self.algorithm.release,
             names=names,
-            listed=filtered.listed,
+            listed=found.filtered.listed,
             nodes_total=columns.node_count,
-            verdicts=filtered.verdicts,
-            idle=idle,
-            with_nominated=filtered.with_nominated,
+            verdicts=found.filtered.verdicts,
+            idle=found.idle,
+            with_nominated=found.filtered.with_nominated,
             every_reason=self.algorithm.always_check_all_predicates,
-            feasible=filtered.feasible,
-            totals=scored.totals,
-            scores=scored.scores,
+            feasible=found.filtered.feasible,
+            totals=found.scored.totals,
+            scores=found.scored.scores,
             weights=self._weights,
-            extenders=traces,
-            score_source=source,
-            refused=refused,
+            extenders=found.traces,
+            score_source=found.source,
+            refused=_refused(found.traces),
             appends=True,
-            host=host,
-            error=error,
-            error_at="" if error is None else reached,
+            host=found.host,
+            error=found.error,
+            error_at="" if found.error is None else found.reached,
             known=columns.known,
-            fit_error=behaviour.fit_error,
+            fit_error=self.algorithm.behaviour.fit_error,
             explainer=Explainer(self.cache, self._checks, partial(self._again, pod)),
         )
+
+    def _run(self, pod: Pod, thorough: bool, instead: IntArray | None, found: _Attempt) -> None:
+        """Filter, score and select. Raises SchedulingError; what was found until then is in ``found``."""
+        columns, algorithm = self.cache.columns, self.algorithm
+        names = columns.published[0]
+        info = self._ready(pod)
+        snapshot = self.cache.snapshot()
+        state = self._memory.state(info, snapshot, columns.log, self._new_state)
+        filtered = found.filtered = find_feasible(pod, state, self.cache, algorithm)
+        found.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if thorough)
+        places = algorithm.behaviour.places(snapshot)
+        if algorithm.extenders:
+            filtered.feasible, found.traces = filter_with_extenders(pod, algorithm.extenders, places, filtered.feasible)
+            filtered.everywhere = False
+        if instead is not None:
+            filtered.feasible, filtered.everywhere = instead, False
+        self.steps("predicate_evaluation" if len(filtered.feasible) else "")
+        if len(filtered.feasible) > (0 if thorough or algorithm.behaviour.scores_single else 1):
+            found.reached = "score"
+            found.scored, found.source, found.traces = self._scores(pod, state, filtered, places, found.traces)
+            found.host = names[self._select(filtered.feasible, found.scored.totals)]
+        elif len(filtered.feasible):
+            found.host = names[int(filtered.feasible[0])]
+        self.steps("" if found.host is None else "priority_evaluation")
 
     def _scores(
         self,
