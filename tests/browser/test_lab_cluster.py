@@ -196,3 +196,17 @@ def test_nothing_sticks_out(lab: RunningLab, lab_pages: LabPages, viewport: dict
         settled(page)
         over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert over <= 0, page.title()
+
+
+def test_a_reload_shows_the_scene_as_it_was(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Its changes are on the server; and questions after it are newer than those before."""
+    page = opened(lab, lab_pages)
+    for text in ("w", "wo", "wor", ""):
+        page.get_by_label("Find nodes by name").fill(text)
+        settled(page)
+    card(page, ROOMY).get_by_role("button", name=f"Change {ROOMY}").click()
+    page.get_by_role("menuitem", name="Cordon no new pods").click()
+    card(page, ROOMY).get_by_text("cordoned").wait_for()
+    page.reload()
+    card(page, ROOMY).get_by_text("cordoned").wait_for()
+    settled(page)

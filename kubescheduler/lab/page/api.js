@@ -4,6 +4,8 @@ import { announce, busy, connection, connectionProblems, moment, state, tab, toa
 import { batch, useEffect, useRef, useState } from "./ui.js";
 
 let transport = null;
+// Larger than any number that this tab used before a reload: the server remembers those.
+const FIRST = Date.now();
 const serials = new Map();
 const underWay = new Map();
 
@@ -40,7 +42,7 @@ export async function ask(verb, params = {}, { slot = null } = {}) {
   if (!CHANGES.has(verb)) note(verb, params);
   if (slot) {
     body.ask = slot;
-    body.serial = (serials.get(slot) ?? 0) + 1;
+    body.serial = (serials.get(slot) ?? FIRST) + 1;
     serials.set(slot, body.serial);
     underWay.get(slot)?.abort();
     underWay.set(slot, (controller = new AbortController()));

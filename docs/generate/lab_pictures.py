@@ -1,0 +1,180 @@
+"""Makes the pictures of docs/tutorial/lab-tour.md: python -m docs.generate.lab_pictures. Needs Chromium.
+
+Every screen of the lab with the cluster that comes with the package, light and dark.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.support.chromium import MISSING, launched
+from tests.support.lab_page import RunningLab, running_lab, settled, show_screen
+
+FOLDER = Path(__file__).parents[1] / "tutorial" / "images"
+SIZE = {"width": 1360, "height": 820}
+SCHEMES = ("light", "dark")
+COLOURS = 256
+"""Of a picture: what a palette holds."""
+STEP = 8
+"""Colours that differ by less in every channel are one."""
+
+PAUSE = 400
+"""Milliseconds until fonts and editors have settled."""
+
+Page = Any
+Pixels = npt.NDArray[np.uint8]
+
+PIXELS = """async text => {
+    const bytes = Uint8Array.from(atob(text), each => each.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], {type: "image/png"}));
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const data = context.getImageData(0, 0, image.width, image.height).data;
+    let out = "";
+    for (let at = 0; at < data.length; at += 32768) out += String.fromCharCode(...data.subarray(at, at + 32768));
+    return [image.width, image.height, btoa(out)];
+}"""
+"""A PNG's pixels, as only a browser can tell here."""
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def few_colours(pixels: Pixels) -> tuple[Pixels, Pixels]:
+    """The palette (n, 3), and each pixel's place in it (height, width). pixels: (height, width, 3)."""
+    flat = pixels.reshape(-1, 3)
+    packed = flat.astype(np.int64) @ np.array([65536, 256, 1])
+    values, places, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    often = np.argsort(-counts, kind="stable")
+    colours = np.stack([values >> 16, values >> 8 & 255, values & 255], axis=1)
+    _, first, group = np.unique(colours[often] // STEP, axis=0, return_index=True, return_inverse=True)
+    weight = np.bincount(group.reshape(-1), counts[often])
+    kept = colours[often[first[np.argsort(-weight, kind="stable")[:COLOURS]]]]
+    nearest = np.array([((kept - colour) ** 2).sum(axis=1).argmin() for colour in colours], np.uint8)
+    return kept.astype(np.uint8), nearest[places.reshape(-1)].reshape(pixels.shape[:2])
+
+
+def png(pixels: Pixels) -> bytes:
+    """A picture with a palette, which takes a third of the room."""
+    palette, places = few_colours(pixels)
+    height, width = places.shape
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), places], axis=1)
+    head = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    parts = (chunk(b"IHDR", head), chunk(b"PLTE", palette.tobytes()), chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts) + chunk(b"IEND", b"")
+
+
+def ready(page: Page) -> None:
+    """Waits until the screen and all that it asks is there."""
+    page.wait_for_function(
+        "() => document.querySelector('main h2, main h3') && !document.querySelector('main .loading')"
+    )
+
+
+def take(page: Page, drawing: Page, name: str) -> None:
+    """Writes what the page shows. drawing: an empty page, whose policy lets it read pictures."""
+    page.mouse.move(4, SIZE["height"] - 4)
+    ready(page)
+    settled(page)
+    page.wait_for_timeout(PAUSE)
+    width, height, text = drawing.evaluate(PIXELS, base64.b64encode(page.screenshot()).decode())
+    raw = np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
+    (FOLDER / name).write_bytes(png(raw[:, :, :3]))
+
+
+def choose(page: Page, pod: str) -> None:
+    """Asks about one of the pods that wait."""
+    found = page.locator(".pod-choice", has_text=pod)
+    found.click()
+    page.locator(".pod-choice[aria-pressed=true]", has_text=pod).wait_for()
+    settled(page)
+
+
+def why_filter(page: Page) -> None:
+    """A refusal with its evidence."""
+    page.locator("#step-filter").click()
+    page.locator(".cell.refuses").first.click()
+    page.locator(".evidence-pane .reason").first.wait_for()
+
+
+def why_preemption(page: Page) -> None:
+    """Whose place the pod takes, and by which rule."""
+    page.locator("#step-postFilter").click()
+
+
+def predicted(page: Page) -> None:
+    """A prediction, and the answer."""
+    page.locator("[data-node=worker-2] button").click()
+    page.get_by_role("button", name="Reveal").click()
+    page.locator(".revealed").wait_for()
+
+
+def simulated(page: Page) -> None:
+    page.get_by_text("Attempts").first.wait_for()
+
+
+def compared(page: Page) -> None:
+    """Release 1.16 beside 1.36."""
+    page.get_by_role("button", name="Add a scheduler").click()
+    page.get_by_role("dialog").locator("select").first.select_option("1.16")
+    page.get_by_role("dialog").get_by_role("button", name="Add").click()
+    page.locator(".toast").get_by_role("button", name="Dismiss").click()
+
+
+SHOTS: tuple[tuple[str, str, str, Callable[[Page], None] | None], ...] = (
+    ("cluster", "Cluster", "web", None),
+    ("why", "Why", "web", None),
+    ("why-filter", "Why", "train-1", why_filter),
+    ("why-preemption", "Why", "invoice-0", why_preemption),
+    ("tune", "Tune", "web", None),
+    ("hints", "Hints", "train-1", None),
+    ("time", "Time", "web", simulated),
+    ("sides", "Side by side", "web", compared),
+    ("class", "Class", "web", predicted),
+)
+"""Picture, screen, the pod that is asked about, what is done before."""
+
+
+def pictures(browser: Any, lab: RunningLab, scheme: str) -> None:
+    drawing = browser.new_page()
+    for name, title, pod, prepare in SHOTS:
+        context = browser.new_context(viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
+        page = context.new_page()
+        page.goto(lab.address)
+        page.wait_for_selector("main#main")
+        choose(page, pod)
+        show_screen(page, title)
+        ready(page)
+        if prepare is not None:
+            prepare(page)
+        take(page, drawing, f"lab-{name}-{scheme}.png")
+        context.close()
+    drawing.close()
+
+
+def main() -> None:
+    from playwright.sync_api import sync_playwright
+
+    FOLDER.mkdir(exist_ok=True)
+    with sync_playwright() as playwright, running_lab() as lab:
+        browser = launched(playwright)
+        if browser is None:
+            sys.exit(MISSING)
+        for scheme in SCHEMES:
+            pictures(browser, lab, scheme)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
