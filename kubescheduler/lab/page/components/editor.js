@@ -10,11 +10,11 @@ function codeMirror() {
   return loading;
 }
 
-// The line of the text that a problem names, or the first one: {from, to}. The whole of it is marked: of a mark that
-// begins in a line the browser keeps the look, as a style in the markup, when it is typed over.
+// The place in the text that a problem names: {from, to} of its line, or of the first line.
 function place(doc, problem) {
-  const { from, to } = doc.line(Math.min(Math.max(problem.line ?? 1, 1), doc.lines));
-  return { from, to };
+  const line = doc.line(Math.min(Math.max(problem.line ?? 1, 1), doc.lines));
+  const from = Math.min(line.from + Math.max((problem.column ?? 1) - 1, 0), line.to);
+  return { from: problem.column ? from : line.from, to: line.to };
 }
 
 function diagnostics(view, problems) {
