@@ -9,6 +9,7 @@ from typing import Any, Literal
 import attrs
 import yaml
 
+from clusterstate.release_names import POLICY_RELEASES
 from kubescheduler.config.config_text import (
     ParsedDocument,
     document_format,
@@ -25,7 +26,7 @@ Kind = Literal["provider", "policy", "config"]
 """What a scheduler is described by."""
 
 DEFAULT_TEXT = "DefaultProvider"
-"""What describes a side that nothing is said of."""
+"""What describes a side of a release with providers that nothing is said of."""
 
 
 @attrs.frozen(eq=False)
@@ -59,8 +60,10 @@ class Side:
 
     @property
     def shown_text(self) -> str:
-        """The document, or the provider's name."""
-        return (self.spec.provider or DEFAULT_TEXT) if self.kind == "provider" else self.text
+        """The document, or the provider's name; empty for the defaults of a release that has no providers."""
+        if self.kind != "provider":
+            return self.text
+        return self.spec.provider or (DEFAULT_TEXT if self.release in POLICY_RELEASES else "")
 
     @property
     def document(self) -> Mapping[str, Any] | None:

@@ -151,3 +151,10 @@ def test_a_rule_that_is_not_documented_is_named() -> None:
     """A custom rule has no page."""
     with pytest.raises(SceneFault, match="no documentation of Mine"):
         VERBS["rule"](opened("1.36"), {"rule": "Mine", "release": "1.36"})
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+def test_a_side_that_nothing_is_said_of_names_the_provider_where_there_are_some(release: str) -> None:
+    """1.36 has none."""
+    (side,) = VERBS["state"](opened(release), {})["sides"]
+    assert side["text"] == ("" if release == "1.36" else "DefaultProvider")

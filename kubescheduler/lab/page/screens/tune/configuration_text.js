@@ -52,7 +52,7 @@ export function ConfigurationText({ side, form, hold }) {
   const { draft, problems, type, drop, kept } = useDraft(side, form, hold);
   return html`
     <p class="toolbar">
-      <span class="quiet">${NAMES[form.kind] ?? form.kind}, release ${form.release}</span>
+      <span class="quiet">${NAMES[form.writes ?? form.kind]}, release ${form.release}</span>
       <span class="push" role="status">
         ${problems.length
           ? html`<span class="refused"><span aria-hidden="true">✗</span> not kept: ${problems.length === 1 ? "a fault" : `${problems.length} faults`}</span>`
@@ -61,7 +61,7 @@ export function ConfigurationText({ side, form, hold }) {
       ${kept ? null : html`<button type="button" onClick=${drop}>Back to what counts</button>`}
     </p>
     <${Editor}
-      label=${`${NAMES[form.kind] ?? "Configuration"} as text`}
+      label=${`${NAMES[form.writes ?? form.kind]} as text`}
       value=${draft}
       onInput=${type}
       problems=${problems}
