@@ -52,7 +52,15 @@ class StudentWay:
     """What came of the last check; None: nothing was checked since a file was saved."""
     fault: tuple[str, ...] = ()
     """Why the last check could say nothing."""
+    saved: weakref.WeakKeyDictionary[SceneState, dict[str, str]] = attrs.field(factory=weakref.WeakKeyDictionary)
+    """State before or after a file was saved → the texts of the files then."""
     _checked_at: tuple[object, ...] = ()
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The files that are written from a page, and what is in them now."""
+        found = [name for name in self.names if not is_code(name) and (self.work / name).is_file()]
+        return {name: read_text(self.work / name) for name in found}
 
     def check(self) -> None:
         """Runs every check on the files as they are."""

@@ -83,9 +83,12 @@ def exercise_hint(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
 def exercise_file(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Saves a file, and shows the scene of the files as they are now. What is wrong with them is in ``problems``."""
     want, way = parameters(FileParameters, asked), _way(scene)
+    before = way.texts
     way.save(want.name, want.text)
     state, problems = reopened(scene, way)
     if not problems:
+        way.saved.setdefault(scene.state, before)
+        way.saved[state] = way.texts
         scene.change(f"Saved {want.name}", state)
     return {**exercise(scene, {}), "problems": problems}
 
@@ -111,10 +114,15 @@ def refuse_in_exercise(scene: Scene, do: str) -> None:
 
 
 def written_back(scene: Scene) -> None:
-    """Saves the Policy or configuration of a scene in the student's file that it is read from, if that differs."""
+    """Has the student's files say what the scene shows: the texts that were saved with its state, and a Policy or a
+    configuration that was changed by an edit."""
     way = way_of(scene)
     if way is None:
         return
+    now = way.texts
+    for each, text in way.saved.get(scene.state, {}).items():
+        if now.get(each) != text:
+            way.save(each, text)
     side, choice = scene.state.sides[0], way.exercise.scheduler
     name = {"policy": choice.policy, "config": choice.config}.get(side.kind)
     if name is not None and name in way.names and read_text(way.work / name) != side.text:

@@ -84,6 +84,24 @@ def test_a_saved_file_is_what_the_scene_shows(tmp_path: Path) -> None:
     assert not list(folder.glob(".*saving"))
 
 
+def test_undo_takes_a_saved_file_back() -> None:
+    """And redo saves it again."""
+    scene = exercise_scene("02-taints")
+    way = way_of(scene)
+    assert way is not None
+    texts = [way.texts["train.yaml"]]
+    texts += [texts[0] + "# one\n", texts[0] + "# two\n"]
+    for text in texts[1:]:
+        VERBS["exerciseFile"](scene, {"name": "train.yaml", "text": text})
+        VERBS["edit"](scene, {"edit": {"do": "ask", "pod": scene.state.asked}})
+    for expected in (2, 1, 1, 0):
+        VERBS["undo"](scene, {})
+        assert way.texts["train.yaml"] == texts[expected]
+    for expected in (1, 1, 2):
+        VERBS["redo"](scene, {})
+        assert way.texts["train.yaml"] == texts[expected]
+
+
 REFUSED = {
     "given": ("cluster.yaml", "is not to be changed"),
     "outside": ("../train.yaml", "is not to be changed"),
