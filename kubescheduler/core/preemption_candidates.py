@@ -192,7 +192,7 @@ class Costs:
         return np.flatnonzero(wanted[self.kinds])
 
 
-class Pick(Protocol):
+class NodePick(Protocol):
     """Picks the nodes that a release may preempt on."""
 
     def __call__(self, costs: Costs, note: Note | None = None) -> IntArray:
@@ -210,7 +210,7 @@ def pick_1_16(costs: Costs, note: Note | None = None) -> IntArray:
     return costs.of_kinds(free)
 
 
-def pick_steps(pick: Pick, costs: Costs, names: Callable[[IntArray], Iterable[str]]) -> tuple[PickStep, ...]:
+def pick_steps(pick: NodePick, costs: Costs, names: Callable[[IntArray], Iterable[str]]) -> tuple[PickStep, ...]:
     """The rules by which a release picks, and what each leaves; none where there is no candidate. names: of
     positions."""
     if not len(costs.kinds):
@@ -240,13 +240,13 @@ def costs_of(found: Mapping[str, Victims]) -> Costs:
     )
 
 
-def steps_of(found: Mapping[str, Victims], pick: Pick) -> tuple[PickStep, ...]:
+def steps_of(found: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:
     """``pick_steps`` of victims in the order that extenders gave them."""
     names = list(found)
     return pick_steps(pick, costs_of(found), lambda at: [names[one] for one in at.tolist()])
 
 
-def choose(found: Mapping[str, Victims], pick: Pick) -> tuple[str, ...]:
+def choose(found: Mapping[str, Victims], pick: NodePick) -> tuple[str, ...]:
     """The nodes that the release may pick, sorted by name."""
     names = list(found)
     return tuple(sorted(names[at] for at in pick(costs_of(found)).tolist())) if names else ()

@@ -19,7 +19,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
 from kubescheduler.core.legacy_behaviour import joined
 from kubescheduler.core.preemption import chosen_rows, find_candidates
-from kubescheduler.core.preemption_candidates import Candidates, Costs, Note, Pick, choose, pick_steps, steps_of
+from kubescheduler.core.preemption_candidates import Candidates, Costs, NodePick, Note, choose, pick_steps, steps_of
 from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
 from kubescheduler.core.preemption_trials import trials
 from kubescheduler.core.status import Code, Status
@@ -70,7 +70,7 @@ class PreemptionRules:
     """The code of a node without a status."""
     potential: Callable[[IntArray], Mask]
     """Of codes, (N,) bool: the nodes where preemption may help."""
-    pick: Pick
+    pick: NodePick
     """The candidates that may be chosen."""
     needs_victims: bool
     """A node that needs no victims is an error, and victims are listed by importance."""

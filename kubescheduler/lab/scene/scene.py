@@ -18,7 +18,7 @@ from kubescheduler.lab.scene.opening import opened_state
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
 from kubescheduler.lab.scene.scene_state import SceneState
-from kubescheduler.lab.scene.side_schedulers import Kept, MadeEngine, SideSchedulers
+from kubescheduler.lab.scene.side_schedulers import KeptValues, MadeEngine, SideSchedulers
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ MOST_DECISIONS = 64
 
 
 @attrs.frozen(eq=False)
-class Step:
+class EditStep:
     """An edit that was made."""
 
     text: str
@@ -58,12 +58,12 @@ class Scene:
         self._state = state
         self.plugin_files = tuple(plugin_files)
         self._version = 1
-        self._done: deque[Step] = deque(maxlen=MOST_STEPS)
-        self._undone: list[Step] = []
+        self._done: deque[EditStep] = deque(maxlen=MOST_STEPS)
+        self._undone: list[EditStep] = []
         self._sides = SideSchedulers()
-        self._decisions = Kept(MOST_DECISIONS)
-        self._without = Kept(2)
-        self._views = Kept(8)
+        self._decisions = KeptValues(MOST_DECISIONS)
+        self._without = KeptValues(2)
+        self._views = KeptValues(8)
         self.extra: dict[str, Any] = {}
         """What families of verbs keep with the scene, by their own key."""
 
@@ -108,7 +108,7 @@ class Scene:
         join: when not empty and that of the edit just before, both are undone at once.
         """
         joined = self._done.pop() if join and self._done and self._done[-1].join == join else None
-        self._done.append(Step(text, joined.before if joined else self._state, join))
+        self._done.append(EditStep(text, joined.before if joined else self._state, join))
         self._undone.clear()
         self._goto(state)
 
@@ -117,7 +117,7 @@ class Scene:
         if not self._done:
             raise SceneFault("undo: nothing was done")
         step = self._done.pop()
-        self._undone.append(Step(step.text, self._state))
+        self._undone.append(EditStep(step.text, self._state))
         self._goto(step.before)
         return step.text
 
@@ -126,14 +126,14 @@ class Scene:
         if not self._undone:
             raise SceneFault("redo: nothing was undone")
         step = self._undone.pop()
-        self._done.append(Step(step.text, self._state))
+        self._done.append(EditStep(step.text, self._state))
         self._goto(step.before)
         return step.text
 
     def touched(self) -> None:
         """Something outside of the state has changed, such as a plugin's file: nothing that was decided counts."""
-        self._sides, self._decisions, self._without = SideSchedulers(), Kept(MOST_DECISIONS), Kept(2)
-        self.extra = {key: value for key, value in self.extra.items() if not isinstance(value, Kept)}
+        self._sides, self._decisions, self._without = SideSchedulers(), KeptValues(MOST_DECISIONS), KeptValues(2)
+        self.extra = {key: value for key, value in self.extra.items() if not isinstance(value, KeptValues)}
         self._version += 1
 
     def watched(self) -> list[Path]:

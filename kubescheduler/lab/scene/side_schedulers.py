@@ -32,7 +32,7 @@ class MadeEngine:
     """Why there is no engine."""
 
 
-class Kept:
+class KeptValues:
     """The latest values, by the things that they were made of; these are compared by identity."""
 
     def __init__(self, most: int) -> None:
@@ -58,10 +58,10 @@ class SideSchedulers:
     nobody changes: pods are bound in other clusters."""
 
     def __init__(self) -> None:
-        self._engines = Kept(8)
-        self._clusters = Kept(8)
+        self._engines = KeptValues(8)
+        self._clusters = KeptValues(8)
         self._caches = ClusterCaches()
-        self._schedulers = Kept(8)
+        self._schedulers = KeptValues(8)
         self._latest: dict[Hashable, tuple[Cluster, Cluster]] = {}
         """Release and gates → the cluster that was last read for them, and as what."""
 

@@ -38,7 +38,7 @@ class Scaled(PodNamed, frozen=True):
     replicas: int
 
 
-class Asked(Parameters, frozen=True):
+class PodAsked(Parameters, frozen=True):
     """Of ``ask``; None: no pod is asked about."""
 
     pod: str | None
@@ -114,7 +114,7 @@ def _scale(scene: Scene, asked: Mapping[str, Any]) -> Change:
 
 
 def _ask(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    pod = parameters(Asked, asked).pod
+    pod = parameters(PodAsked, asked).pod
     if pod is None:
         return "Asked about no pod", attrs.evolve(scene.state, asked=None)
     key = scene.pod_key(pod)

@@ -15,7 +15,7 @@ from kubescheduler.lab.scene.families.applied_hints import applied
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_state import SceneState
-from kubescheduler.lab.scene.side_schedulers import Kept
+from kubescheduler.lab.scene.side_schedulers import KeptValues
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
 
 KEPT = "hints"
@@ -117,8 +117,8 @@ def _found(scene: Scene, side: str, pod: str | None, node: str, *, pairs: bool) 
     A search changes its cache while it tries, and puts it back; one that was stopped on the way is thrown away.
     """
     key = scene.pod_key(pod)
-    searches: Kept = scene.extra.setdefault(SEARCHES, Kept(2))
-    kept: Kept = scene.extra.setdefault(KEPT, Kept(8))
+    searches: KeptValues = scene.extra.setdefault(SEARCHES, KeptValues(2))
+    kept: KeptValues = scene.extra.setdefault(KEPT, KeptValues(8))
     of = (scene.state.cluster, scene.side(side))
     try:
         search, waiting = searches.value(of, lambda: _search(scene, side, key), key if _runs(scene, key) else "")

@@ -17,7 +17,7 @@ from kubescheduler.lab.scene.families.run_rows import lanes, run_text, sampled, 
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_state import SceneState
-from kubescheduler.lab.scene.side_schedulers import Kept
+from kubescheduler.lab.scene.side_schedulers import KeptValues
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters
 from kubescheduler.simulation.workload import ARRIVES_AFTER, DURATION, Workload
 
@@ -76,7 +76,7 @@ def time_at(scene: Scene, asked: Mapping[str, Any]) -> tuple[Scene, TriedPod, li
         raise SceneFault(f"attempt: there is no attempt {want.attempt}; the run has {len(attempts)}")
     attempt = attempts[want.attempt]
     of = (scene.state.cluster, scene.side(want.side))
-    kept: Kept = scene.extra.setdefault(MOMENTS, Kept(2))
+    kept: KeptValues = scene.extra.setdefault(MOMENTS, KeptValues(2))
     moment, notes = kept.value(of, lambda: _moment(scene, text, attempt), text, want.attempt)
     return moment, attempt, notes
 
@@ -94,7 +94,7 @@ def fork(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
 
 def _played(scene: Scene, want: TimeParameters) -> PlayedRun:
     """The run, remembered as long as neither the cluster nor the side changes."""
-    kept: Kept = scene.extra.setdefault(KEPT, Kept(4))
+    kept: KeptValues = scene.extra.setdefault(KEPT, KeptValues(4))
 
     def play() -> PlayedRun:
         run, _, notes = _made(scene, want, None)
