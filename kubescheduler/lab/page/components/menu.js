@@ -27,7 +27,7 @@ export function Menu({ label, items, children, buttonClass = "icon", align = "en
 // Drawn once, by the shell.
 export function MenuHost() {
   const shown = opened.value;
-  return shown && html`<${List} key=${shown} ...${shown} />`;
+  return shown && html`<section aria-label=${shown.label}><${List} key=${shown} ...${shown} /></section>`;
 }
 
 function List({ label, items, anchor, align }) {

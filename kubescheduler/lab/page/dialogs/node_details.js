@@ -70,7 +70,7 @@ function podColumns(node) {
     { title: "Priority", number: true, value: (row) => row.priority },
     { title: "Owner", value: (row) => row.owner },
     ...(live()
-      ? [{ title: "", value: (row) => html`<button type="button" class="plain" onClick=${move(row)}>Move to …</button>` }]
+      ? [{ title: "Change", value: (row) => html`<button type="button" class="plain" onClick=${move(row)}>Move to …</button>` }]
       : []),
   ];
 }

@@ -103,6 +103,21 @@ def test_what_a_module_imports_exists(path: Path) -> None:
     assert [name for name in SHEET.findall(text) if not (PAGE / name).is_file()] == []
 
 
+def test_no_module_is_left_unused() -> None:
+    """Each module is loaded by index.html, or from one that is, at once or later."""
+    reached = {(PAGE / name).resolve() for name in LINKED.findall((PAGE / "index.html").read_text(encoding="utf-8"))}
+    waiting = [path for path in reached if path.suffix == ".js"]
+    while waiting:
+        path = waiting.pop()
+        later = {
+            (path.parent / name.strip('"')).resolve() for name in DYNAMIC.findall(path.read_text(encoding="utf-8"))
+        }
+        new = ({*imported(path)} | later) - reached
+        reached |= new
+        waiting += new
+    assert [relative(path) for path in OWN if path not in reached] == []
+
+
 def test_first_load_is_small() -> None:
     """Markup, styles, modules and the first screen, each compressed by itself as a server would."""
     index = PAGE / "index.html"
