@@ -41,10 +41,24 @@ function colours(cm) {
 // Typing over a selection, done here: left to itself the browser keeps the look of what goes by a style in the markup,
 // which the page's policy refuses.
 function typedOver(event, view) {
-  if (event.inputType !== "insertText" || !event.data || view.composing || view.state.selection.main.empty) return false;
-  view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  if (event.inputType !== "insertText" || !event.data || view.composing) return false;
+  const { from, to } = overTyped(event, view);
+  if (from === to) return false;
+  const changes = { from, to, insert: event.data };
+  view.dispatch({ changes, selection: { anchor: from + event.data.length }, userEvent: "input.type", scrollIntoView: true });
   event.preventDefault();
   return true;
+}
+
+// What is selected; the document knows it before the editor does.
+function overTyped(event, view) {
+  const [range] = event.getTargetRanges();
+  if (!range || range.collapsed || !view.contentDOM.contains(range.startContainer)) return view.state.selection.main;
+  const ends = [
+    view.posAtDOM(range.startContainer, range.startOffset),
+    view.posAtDOM(range.endContainer, range.endOffset),
+  ];
+  return { from: Math.min(...ends), to: Math.max(...ends) };
 }
 
 // heard(text) after each change by a person. Tab leaves the editor: nobody is held in it.

@@ -55,7 +55,9 @@ function all(blocks, top) {
   return blocks.map((block) => BLOCKS[block.is](block, top));
 }
 
-// top: the level of the text's first heading in the page.
-export function Markdown({ text, top = 2 }) {
-  return html`<div class="markdown">${all(markdownBlocks(text), top)}</div>`;
+// top: the level of the text's first heading in the page. titled: the heading that it begins with stands elsewhere.
+export function Markdown({ text, top = 2, titled = false }) {
+  const blocks = markdownBlocks(text);
+  const shown = titled && blocks[0]?.is === "heading" ? blocks.slice(1) : blocks;
+  return html`<div class="markdown">${all(shown, top)}</div>`;
 }

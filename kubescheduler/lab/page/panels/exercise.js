@@ -44,7 +44,7 @@ function Panel({ exercise, learn }) {
       <h2>${exercise.title}</h2>
       <button type="button" class="plain push" onClick=${choose}>All exercises</button>
     </header>
-    <details open><summary>Task</summary><${Markdown} text=${exercise.task} top=${3} /></details>
+    <details open><summary>Task</summary><${Markdown} text=${exercise.task} top=${3} titled=${true} /></details>
     <${Tiers} exercise=${exercise} more=${() => change("exerciseHint", {})} />
     <${ExerciseFiles} files=${exercise.files} keep=${(name, text) => change("exerciseFile", { name, text })} />
     <${Checks} exercise=${exercise} checking=${checking} check=${check} />
