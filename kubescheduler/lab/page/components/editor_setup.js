@@ -42,7 +42,7 @@ function colours(cm) {
 // which the page's policy refuses.
 function typedOver(event, view) {
   if (event.inputType !== "insertText" || !event.data || view.composing) return false;
-  const { from, to } = overTyped(event, view);
+  const { from, to } = overTyped(view);
   if (from === to) return false;
   const changes = { from, to, insert: event.data };
   view.dispatch({ changes, selection: { anchor: from + event.data.length }, userEvent: "input.type", scrollIntoView: true });
@@ -51,13 +51,11 @@ function typedOver(event, view) {
 }
 
 // What is selected; the document knows it before the editor does.
-function overTyped(event, view) {
-  const [range] = event.getTargetRanges();
-  if (!range || range.collapsed || !view.contentDOM.contains(range.startContainer)) return view.state.selection.main;
-  const ends = [
-    view.posAtDOM(range.startContainer, range.startOffset),
-    view.posAtDOM(range.endContainer, range.endOffset),
-  ];
+function overTyped(view) {
+  const there = view.root.getSelection?.();
+  const inside = there?.rangeCount && view.contentDOM.contains(there.anchorNode) && view.contentDOM.contains(there.focusNode);
+  if (!inside) return view.state.selection.main;
+  const ends = [view.posAtDOM(there.anchorNode, there.anchorOffset), view.posAtDOM(there.focusNode, there.focusOffset)];
   return { from: Math.min(...ends), to: Math.max(...ends) };
 }
 
