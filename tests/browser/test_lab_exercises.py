@@ -15,11 +15,12 @@ def opened(lab: RunningLab, lab_pages: LabPages, name: str) -> tuple[Page, dict[
     """The page with an exercise, and what the scene says of it."""
     found: list[Any] = []
     page = lab_pages.opened(lab, f"exercise={name}")
+    settled(page)
     page.on("response", lambda answer: answer.url.endswith("/api/exercise") and found.append(answer))
     page.reload()
     page.wait_for_selector(".checks")
     settled(page)
-    return page, found[0].json()
+    return page, found[-1].json()
 
 
 def checked(page: Page) -> str:

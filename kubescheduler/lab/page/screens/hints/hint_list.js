@@ -18,7 +18,7 @@ function Changes({ hint }) {
             </li>`,
           )}
         </ul>`
-      : html`<p><span class="chip">${NOUNS[hint.changes[0]?.target] ?? hint.changes[0]?.kind}</span></p>`}
+      : null}
   `;
 }
 
@@ -33,6 +33,7 @@ function Hint({ hint }) {
     <span class="place" aria-label=${`Hint ${hint.rank}`}>${hint.rank}</span>
     <div class="changed"><${Changes} hint=${hint} /></div>
     <p class="goes">
+      ${hint.changes.length === 1 ? html`<span class="chip">${NOUNS[hint.changes[0].target] ?? hint.changes[0].kind}</span> ` : null}
       <span class="sign fits" aria-hidden="true">✓</span> then goes to <b>${hint.host}</b>
       ${hint.alike?.length ? html` <small class="quiet">alike: ${hint.alike.join(", ")}</small>` : null}
       ${hint.victims?.length ? html` <small class="refused">evicts ${hint.victims.join(", ")}</small>` : null}

@@ -5,6 +5,7 @@ import { html, useEffect, useMemo, useRef, useState } from "../../ui.js";
 import { placedStays, utilisationPath } from "./lane_layout.js";
 import { openWhy } from "./open_why.js";
 import { seconds } from "./scrubber.js";
+import { EDGES } from "./utilisation.js";
 
 export const LANES = {
   active: "Active",
@@ -13,7 +14,6 @@ export const LANES = {
   waiting: "Waiting at Permit",
   held: "Held by a gate",
 };
-const LEFT = 8;
 const HEAD = 18;
 const MARKS = 26;
 const MOST_MARKS = 2000;
@@ -32,7 +32,7 @@ function useWidth(element) {
 function Lane({ lane, x, width, choose }) {
   return html`<g class="lane" data-lane=${lane.name}>
     <rect class="ground" x="0" y=${lane.top + HEAD} width=${width} height=${lane.height - HEAD} />
-    <text x=${LEFT} y=${lane.top + 13}>${LANES[lane.name] ?? lane.name} · ${lane.stays.length}</text>
+    <text x="2" y=${lane.top + 13}>${LANES[lane.name] ?? lane.name} · ${lane.stays.length}</text>
     ${lane.stays.map(
       (stay) => html`<rect
         class="stay"
@@ -69,11 +69,11 @@ export function Lanes({ run, now, setNow }) {
   const drawing = useRef(null);
   const width = useWidth(place);
   const span = run.duration || 1;
-  const x = (time) => LEFT + ((width - 2 * LEFT) * time) / span;
+  const x = (time) => EDGES.left + ((width - EDGES.left - EDGES.right) * time) / span;
   const { lanes, height } = useMemo(() => placedStays(run, Object.keys(LANES), MARKS, HEAD), [run]);
   const at = (event) => {
     const box = drawing.current.getBoundingClientRect();
-    setNow(Math.max(0, Math.min(span, (span * (event.clientX - box.left - LEFT)) / (width - 2 * LEFT))));
+    setNow(Math.max(0, Math.min(span, (span * (event.clientX - box.left - EDGES.left)) / (width - EDGES.left - EDGES.right))));
   };
   const save = () => saveSvg(drawing.current, "simulation");
   return html`<figure class="lanes">

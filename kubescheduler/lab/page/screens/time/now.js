@@ -7,7 +7,7 @@ import { seconds } from "./scrubber.js";
 const SHOWN = 12;
 
 function here(stay, now) {
-  return stay.from <= now && (stay.to === null || now < stay.to || stay.from === stay.to);
+  return stay.from === now || (stay.from < now && (stay.to === null || now < stay.to));
 }
 
 export function Now({ run, now }) {

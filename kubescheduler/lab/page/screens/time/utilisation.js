@@ -11,6 +11,8 @@ const SERIES = [
   { name: "pods", dash: [2, 3] },
 ];
 const HEIGHT = 150;
+// Where the axis of time begins and ends, here and in the lanes.
+export const EDGES = { left: 56, right: 24 };
 const TABLED = 100;
 
 let loading = null;
@@ -32,12 +34,13 @@ function options(host, width, span, line, choose) {
   return {
     width,
     height: HEIGHT,
+    padding: [8, EDGES.right, 0, 0],
     scales: { x: { time: false, range: [0, span] }, y: { range: [0, 1] } },
     cursor: { y: false, drag: { x: false, y: false }, bind: { mousedown: (plot) => () => choose(plot.posToVal(plot.cursor.left, "x")) } },
     legend: { show: false },
     axes: [
       { ...axis, values: (_, ticks) => ticks.map((each) => `${each} s`) },
-      { ...axis, values: (_, ticks) => ticks.map((each) => `${Math.round(each * 100)} %`), size: 56 },
+      { ...axis, values: (_, ticks) => ticks.map((each) => `${Math.round(each * 100)} %`), size: EDGES.left },
     ],
     series: [{}, ...SERIES.map((each, at) => ({ label: each.name, stroke: inks[at], width: 2, dash: each.dash, points: { show: false }, paths: stepped }))],
     hooks: { draw: [(plot) => drawNow(plot, line.current, quiet)] },
