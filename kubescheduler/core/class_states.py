@@ -96,11 +96,15 @@ class ClassState:
         refreshes = self._refreshes = Refreshes(snapshot, log)
         every = self._size != len(snapshot) or refreshes.since(self._checked).nodes_changed
         self._size = len(snapshot)
-        for state in self.checks if every else self._moving_checks:
-            if state.skipped:
-                state.forget()
-            else:
-                state.refresh(self.info, refreshes)
+        try:
+            for state in self.checks if every else self._moving_checks:
+                if state.skipped:
+                    state.forget()
+                else:
+                    state.refresh(self.info, refreshes)
+        except BaseException:
+            self._forget(self.checks)
+            raise
         self._checked = log.position
         masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
         if len(masks) == len(self._from) and all(map(operator.is_, masks, self._from)):
@@ -116,10 +120,20 @@ class ClassState:
         self._refreshes = None
         every = not self._settled or refreshes.since(self._scored).nodes_changed
         self._settled = False
-        for state in self.scores.values() if every else self._moving_scores:
-            state.refresh(self.info, refreshes)
+        try:
+            for state in self.scores.values() if every else self._moving_scores:
+                state.refresh(self.info, refreshes)
+        except BaseException:
+            self._forget(self.scores.values())
+            raise
         self._scored = log.position
         self._settled = True
+
+    def _forget(self, states: Iterable[Remembered]) -> None:
+        """A rule raised an error: what it had worked out by then does not count, and it is asked again."""
+        for state in states:
+            state.forget()
+        self._size = -1
 
 
 Make = Callable[[PodInfo, Sharing], ClassState]

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithmprovider import register_fit_predicate, register_priority_function
+from algorithmprovider.custom_code import CustomCodeError
+from algorithmprovider.registration import registered_until_the_end
 from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
 from clusterstate.release_names import RELEASE_NAMES
@@ -194,3 +197,32 @@ def test_labels_that_nothing_selects_by_make_no_difference(release: str) -> None
         one: Any = decoder.decode_object(pod(f"p{at}", {"job-name": f"j{at}"}, ("Job", f"j{at}"), {}))
         memory.state(cache.info(one), cache.snapshot(), cache.columns.log, make)
     assert len(made) == 1
+
+
+@pytest.mark.parametrize("kind", ["predicates", "priorities"])
+def test_a_rule_that_raised_is_asked_again(kind: str) -> None:
+    """Each time, until it answers: nothing that was worked out before the error counts."""
+    sound = False
+
+    def rule(pod: Any, meta: Any, node_info: Any) -> Any:
+        if not sound:
+            raise ZeroDivisionError
+        return (True, []) if kind == "predicates" else 1
+
+    with registered_until_the_end():
+        (register_fit_predicate if kind == "predicates" else register_priority_function)("Raising", rule)
+        policy: Any = {
+            "apiVersion": "v1",
+            "predicates": [{"name": "PodFitsResources"}],
+            "priorities": [{"name": "EqualPriority", "weight": 1}],
+        }
+        policy[kind].append({"name": "Raising", **({"weight": 1} if kind == "priorities" else {})})
+        engine = EngineSpec("1.16", policy=policy).engine(lambda _: None)
+        decoder = Decoder()
+        scheduler = engine.scheduler(cache_for(engine, [decoder.decode_object(node(at)) for at in range(2)]))
+        asked: Any = decoder.decode_object(pod("web", {}, None, {}))
+        for _ in range(3):
+            with pytest.raises(CustomCodeError):
+                scheduler.decide(asked)
+        sound = True
+        assert scheduler.decide(asked).host == "n0"
