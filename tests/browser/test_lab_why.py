@@ -97,3 +97,16 @@ def test_a_prediction_is_compared_with_the_answer(lab: RunningLab, lab_pages: La
     page.get_by_label("it fits nowhere").check()
     page.get_by_role("button", name="Reveal").click()
     page.locator(".revealed.right").wait_for()
+
+
+def test_points_that_all_nodes_get_do_not_hide_the_others(lab: RunningLab, lab_pages: LabPages) -> None:
+    """In 1.4 and 1.16 one priority gives every node 100000; the bars are of the rest, until one asks for all."""
+    page = opened(lab, lab_pages, "Why")
+    page.get_by_role("button", name="change the release").click()
+    page.get_by_role("menuitem", name="Decide by 1.16").click()
+    page.get_by_text("Not in the bars").wait_for()
+    widths = "rows => rows.map(row => row.querySelectorAll('.segment:not(.nothing)').length)"
+    assert max(page.eval_on_selector_all(".matrix-body .matrix-row", widths)) > 1
+    assert "(100000)" in page.get_by_text("Not in the bars").inner_text()
+    page.get_by_label("only where nodes differ").uncheck()
+    page.get_by_text("Not in the bars").wait_for(state="detached")

@@ -79,7 +79,7 @@ export function editorExtensions(cm, { label, language, readOnly, heard }) {
     cm.EditorState.readOnly.of(readOnly),
     cm.EditorView.lineWrapping,
     cm.EditorView.domEventHandlers({ beforeinput: typedOver }),
-    cm.EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(readOnly) }),
+    cm.EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(readOnly), tabindex: "0" }),
     cm.EditorView.theme(RULES),
     cm.EditorView.updateListener.of((update) => {
       const byPerson = update.transactions.some((each) => each.docChanged && !each.isUserEvent("set"));

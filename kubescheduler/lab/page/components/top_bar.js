@@ -38,7 +38,7 @@ async function openShare() {
 
 // One of several releases or configurations: what the screens show.
 function Sides({ sides }) {
-  const text = (each) => each.name || each.release;
+  const text = (each) => named(each, state.value.title);
   if (sides.length < 2) {
     return html`<div class="side"><${Release} text=${text(sides[0])} /></div>`;
   }
@@ -55,6 +55,12 @@ function Sides({ sides }) {
       </label>`,
     )}
   </fieldset> <${Release} text="" /></div>`;
+}
+
+// A side's name says its release; that of a scene of one side is in the title already.
+function named({ name, release }, title) {
+  if (!name || name === title) return `release ${release}`;
+  return name.includes(release) ? name : `${name}, ${release}`;
 }
 
 // Whose rules decide: another release for the side that is shown, or one more side.

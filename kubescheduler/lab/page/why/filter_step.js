@@ -4,7 +4,7 @@ import { Choice } from "../components/fields.js";
 import { Matrix } from "../components/matrix.js";
 import { html, useState } from "../ui.js";
 
-const SIZES = { head: 10.75, row: 2, name: 11, cell: 2.125, tail: 16, tailStretch: true, upright: true };
+const SIZES = { head: 12, row: 2, name: 11, cell: 2.125, tail: 16, tailStretch: true, upright: true };
 
 const EXTENT = [
   ["stops", "As the release stops"],

@@ -10,24 +10,34 @@ const MODES = [
   ["normalised", "Normalised"],
   ["product", "× weight"],
 ];
-const LANES = { head: 4, row: 2.125, name: 11.5, cell: 5.75, tail: 4.5, stretch: true };
+const LANES = { head: 4, row: 2.125, name: 11.5, cell: 5.75, tail: 5, stretch: true };
 const STACK = { ...LANES, head: 2.25 };
 
 export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
   const [mode, setMode] = useState(start);
+  const [differing, setDiffering] = useState(null);
   const { rules, fits, scoredText } = pages.head;
   const columns = useMemo(
     () => rules.map((rule, at) => ({ id: rule.id, title: `${letter(at)} ${rule.title}`, short: letter(at), note: `× ${rule.weight}` })),
     [rules],
   );
-  const scales = useScales(pages.head, mode);
+  const same = useMemo(() => alike(pages.head), [pages.head]);
+  const hidden = mode === "product" && (differing ?? same.share > MOST_ALIKE) ? same.rules : NOTHING;
+  const scales = useScales(pages.head, mode, hidden);
   const open = (node, column) => onChoose({ node: node.name, kind: "rule", id: column?.id ?? null });
   const stacked = mode === "product";
   return html`
     <div class="toolbar">
       ${finder}
       <${Choice} name="scores" label="Which scores" value=${mode} choices=${MODES} onChange=${setMode} />
+      ${
+        stacked && same.rules.size > 0 && fits > 1 &&
+        html`<label class="tick">
+          <input type="checkbox" checked=${hidden.size > 0} onChange=${(event) => setDiffering(event.target.checked)} /> only where nodes differ
+        </label>`
+      }
     </div>
+    ${hidden.size > 0 && html`<p class="quiet">${leftOut(columns, hidden, pages.head)}</p>`}
     ${scoredText && html`<p class="note">${scoredText}</p>`}
     <${Matrix}
       key=${mode}
@@ -37,7 +47,7 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
       count=${fits}
       row=${(at) => fitting(pages.row(at))}
       head=${head}
-      cell=${(node, column, at) => cell(node, column, at, mode, scales)}
+      cell=${(node, column, at) => cell(node, column, at, mode, scales, hidden)}
       tail=${(node) => node.total}
       tailTitle="Total"
       open=${open}
@@ -60,12 +70,41 @@ function head(node) {
   return html`<span class="rank">${node.rank}</span> ${node.name}${node.chosen ? html` <span class="fits">✓</span><span class="unseen"> chosen</span>` : ""}`;
 }
 
+const NOTHING = new Set();
+// Above this share of a total, points that every node gets alike hide all others.
+const MOST_ALIKE = 0.6;
+
+// The rules that give each of the nodes at hand the same points, and their share of the highest total.
+function alike(found) {
+  const nodes = found.nodes.filter((node) => node.fits);
+  const [first, ...others] = nodes;
+  const rules = new Set();
+  let points = 0;
+  for (const rule of first && others.length ? found.rules : []) {
+    const product = first.scores[rule.id]?.product ?? 0;
+    if (product > 0 && others.every((node) => node.scores[rule.id]?.product === product)) {
+      rules.add(rule.id);
+      points += product;
+    }
+  }
+  return { rules, share: first ? points / Math.max(1, first.total) : 0 };
+}
+
+function leftOut(columns, hidden, found) {
+  const first = found.nodes.find((node) => node.fits);
+  const parts = columns
+    .filter((column) => hidden.has(column.id))
+    .map((column) => `${column.short} (${first.scores[column.id].product})`);
+  return `Not in the bars, since these nodes all get the same: ${parts.join(", ")}. The totals have it.`;
+}
+
 // What fills a lane or the bar: the largest value met so far, by rule or of the totals.
-function useScales(found, mode) {
+function useScales(found, mode, hidden) {
   return useMemo(() => {
     const most = { total: 1 };
     for (const node of found.nodes) {
-      most.total = Math.max(most.total, node.total ?? 0);
+      const out = [...hidden].reduce((sum, id) => sum + (node.scores[id]?.product ?? 0), 0);
+      most.total = Math.max(most.total, (node.total ?? 0) - out);
       for (const [id, score] of Object.entries(node.scores)) {
         most[id] = Math.max(most[id] ?? 1, Math.abs(mode === "raw" ? score.raw : score.normalised));
       }
@@ -74,10 +113,10 @@ function useScales(found, mode) {
       if (mode !== "raw" && typeof rule.scale === "number") most[rule.id] = Math.max(most[rule.id] ?? 1, rule.scale);
     }
     return most;
-  }, [found, mode]);
+  }, [found, mode, hidden]);
 }
 
-function cell(node, column, at, mode, scales) {
+function cell(node, column, at, mode, scales, hidden) {
   const score = node.scores[column.id];
   if (!score) return { text: "–", label: `${node.name}, ${column.title}: no score`, kind: "silent" };
   const value = mode === "raw" ? score.raw : mode === "normalised" ? score.normalised : score.product;
@@ -86,6 +125,7 @@ function cell(node, column, at, mode, scales) {
     const share = `${Math.min(100, (100 * Math.abs(value)) / (scales[column.id] ?? 1))}%`;
     return { text: html`<i style=${{ width: share, ...shading(at) }}></i><b>${value}</b>`, label, kind: "lane" };
   }
+  if (hidden.has(column.id)) return { text: "", label, kind: "segment nothing", style: { width: "0" } };
   const width = `${(100 * Math.max(0, value)) / scales.total}%`;
   return { text: value > 0 ? letter(at) : "", label, kind: value > 0 ? "segment" : "segment nothing", style: { width, ...shading(at) } };
 }
