@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import attrs
@@ -101,14 +100,11 @@ class AskedVerbs:
 
     async def look_at_files(self, session: Session) -> None:
         """Has the scene read again what changed on disk since it was last looked at, and tells the page."""
-        watched: Callable[[], Sequence[Path]] | None = getattr(session.scene, "watched", None)
-        if watched is None:
-            return
-        seen = await asyncio.to_thread(stamps, watched())
-        before, session.seen = session.seen, seen
-        if before is None or before == seen or set(before) != set(seen):
-            return
         scene: Any = session.scene
+        seen = await asyncio.to_thread(lambda: stamps(scene.watched()))
+        before, session.seen = session.seen, seen
+        if before == seen:
+            return
         problems: list[str] = []
 
         def act() -> bytes:
@@ -157,6 +153,7 @@ class AskedVerbs:
 
         def act() -> bytes:
             session.scene = scene = self.opens(asked.asked)
+            session.seen = stamps(scene.watched())
             shown = self.verbs["state"](scene, {})
             return answer_bytes({"tab": session.tab, "version": scene.version, "state": shown})
 

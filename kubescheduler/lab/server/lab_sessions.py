@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +27,10 @@ class ShownScene(Protocol):
 
     def touched(self) -> None:
         """Nothing that was worked out before counts any more."""
+        ...
+
+    def watched(self) -> Sequence[Path]:
+        """Files outside that it is made of."""
 
 
 class Session:
@@ -43,8 +47,8 @@ class Session:
         """When it was last asked something, in seconds of the monotonic clock."""
         self.listeners: list[asyncio.Queue[Event | None]] = []
         """Open event streams."""
-        self.seen: Mapping[Path, object] | None = None
-        """The watched files as they were last seen; None: not looked at yet."""
+        self.seen: Mapping[Path, object] = {}
+        """The watched files as they were last seen."""
 
     def tell(self, event: Event | None) -> None:
         """Puts an event on each stream, None to end it; in the thread of the event loop."""
