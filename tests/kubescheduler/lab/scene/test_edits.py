@@ -10,6 +10,7 @@ import kubescheduler as ks
 from clusterstate.errors import InputError
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_side import side_of
 from kubescheduler.lab.scene.verbs import EDITS, FAMILY_EDITS, VERBS
 
 
@@ -174,3 +175,110 @@ def test_edits_that_join_are_one_step_back(joins: tuple[str, ...], weights: list
         VERBS["undo"](scene, {})
         found.append(next(row["weight"] for row in VERBS["tune"](scene, {})["rules"] if row["id"] == rule))
     assert found == weights
+
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop}
+spec: {selector: {app: shop}}
+"""
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+def test_manifests_are_added_with_the_pods_of_controllers(release: str) -> None:
+    """The first of them is asked about."""
+    scene = opened(release)
+    assert edit(scene, do="addYaml", text=DEPLOYMENT)["text"] == "Added 2 pods and 2 other objects"
+    assert scene.state.asked == "default/shop-0"
+    assert [pod.key for pod in scene.state.cluster.pending()][-2:] == ["default/shop-0", "default/shop-1"]
+
+
+def test_an_object_is_edited_as_yaml() -> None:
+    """What the verb ``pod`` gave, with something else in it."""
+    scene = opened()
+    text = VERBS["pod"](scene, {"key": "next"})["yaml"]
+    edit(scene, do="editYaml", kind="Pod", key="default/next", text=text.replace("cpu: 1", "cpu: 9"))
+    assert VERBS["decision"](scene, {})["host"] is None
+
+
+GATE = "TaintTolerationComparisonOperators=true"
+NEWER = """
+kind: Pod
+metadata: {name: newer}
+spec: {tolerations: [{key: sla, operator: Gt, value: "9"}], containers: [{name: c}]}
+"""
+
+
+def test_what_one_release_refuses_to_read_is_a_problem_of_its_side() -> None:
+    """The other side decides."""
+    cluster = ks.Cluster(release="1.36", gates=GATE).node("a").pod("next")
+    scene = Scene.opened(cluster, sides=[EngineSpec("1.36", feature_gates=GATE), EngineSpec("1.16")])
+    edit(scene, do="addYaml", text=NEWER)
+    sides = {side["id"]: side["problems"] for side in VERBS["state"](scene, {})["sides"]}
+    assert sides["a"] == []
+    assert any("operator" in problem for problem in sides["b"])
+    assert VERBS["decision"](scene, {"side": "a"})["host"] == "a"
+    with pytest.raises(InputError, match="operator"):
+        VERBS["decision"](scene, {"side": "b"})
+    edit(scene, do="removePod", pod="default/newer")
+    assert VERBS["decision"](scene, {"side": "b"})["host"] == "a"
+
+
+def test_what_only_a_side_can_read_makes_the_cluster_one_of_its_release() -> None:
+    """The cluster's own release refuses it."""
+    scene = opened("1.16")
+    with pytest.raises(InputError, match="operator"):
+        edit(scene, do="addYaml", text=NEWER)
+    scene.change("a side that reads it", scene.state.with_side(side_of(EngineSpec("1.36", feature_gates=GATE), "b")))
+    edit(scene, do="addYaml", text=NEWER)
+    assert scene.state.cluster.release == "1.36"
+    assert VERBS["decision"](scene, {"side": "b"})["host"] == "a"
+
+
+def test_sides_are_added_named_migrated_and_removed() -> None:
+    """At most four; a migration's notes are comments of its text."""
+    scene = opened("1.16")
+    edit(scene, do="migrateSide", **{"from": "a", "to": "1.36"})
+    edit(scene, do="addSide", copy="a")
+    edit(scene, do="release", side="c", release="1.20")
+    edit(scene, do="addSide", release="1.4")
+    edit(scene, do="nameSide", side="d", name="old")
+    sides = VERBS["state"](scene, {})["sides"]
+    assert [(side["id"], side["release"], side["kind"]) for side in sides] == [
+        ("a", "1.16", "provider"),
+        ("b", "1.36", "config"),
+        ("c", "1.20", "provider"),
+        ("d", "1.4", "provider"),
+    ]
+    assert (sides[1]["text"][0], sides[2]["name"], sides[3]["name"]) == ("#", "release 1.20", "old")
+    assert [VERBS["decision"](scene, {"side": side})["host"] for side in "abcd"] == ["a"] * 4
+    with pytest.raises(InputError, match="there are 4 already"):
+        edit(scene, do="addSide", copy="a")
+    edit(scene, do="migrateSide", **{"from": "a", "to": "c"})
+    assert scene.side("c").kind == "config"
+    edit(scene, do="removeSide", side="a")
+    assert [side.id for side in scene.state.sides] == ["b", "c", "d"]
+
+
+def test_a_pod_that_is_gone_is_not_asked_about() -> None:
+    """Another that waits is, if there is one."""
+    scene = opened()
+    edit(scene, do="addPod", name="last")
+    assert scene.state.asked == "default/last"
+    edit(scene, do="removePod", pod="last")
+    assert scene.state.asked == "default/next"
+    edit(scene, do="removePod", pod="next")
+    assert VERBS["state"](scene, {})["asked"] is None
+    with pytest.raises(InputError, match="no pod is asked about"):
+        VERBS["decision"](scene, {})
