@@ -53,6 +53,7 @@ def _result(pick: Pick, place: str) -> AllocatedDevice:
         binding_failure_conditions=offer.device.binding_failure_conditions,
         share_id=None if pick.consumed is None else str(uuid5(NAMESPACE_OID, f"{place}/{offer.id}")),
         consumed_capacity=FrozenMap(pick.consumed or {}),
+        tolerations=pick.option.tolerations,
     )
 
 

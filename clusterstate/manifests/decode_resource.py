@@ -153,6 +153,7 @@ def decode_resource_claim(manifest: Fields) -> ResourceClaim:
         allocation=_allocation(status.child("allocation")),
         reserved_for=tuple(_consumer(entry) for entry in status.children("reservedFor")),
         device_statuses=tuple(_device_status(entry) for entry in status.children("devices")),
+        resource_version=manifest.inside("metadata").text("resourceVersion"),
     )
 
 
@@ -228,6 +229,7 @@ def _allocated(result: Fields) -> AllocatedDevice:
         binding_failure_conditions=result.texts("bindingFailureConditions"),
         share_id=result.text_or_none("shareID"),
         consumed_capacity=result.resources("consumedCapacity"),
+        tolerations=tuple(decode_toleration(toleration) for toleration in result.children("tolerations")),
     )
 
 

@@ -218,6 +218,7 @@ def _allocation(allocation: Allocation) -> dict[str, Any]:
                 "bindingFailureConditions": list(device.binding_failure_conditions) or None,
                 "shareID": device.share_id,
                 "consumedCapacity": _plain_amounts(device.consumed_capacity) or None,
+                "tolerations": [encode_toleration(toleration) for toleration in device.tolerations] or None,
             }
         )
         for device in allocation.devices

@@ -178,6 +178,8 @@ class AllocatedDevice:
     """Set for a share of a device that allows several allocations."""
     consumed_capacity: ResourceList = NO_RESOURCES
     """What the share takes of the device's capacity, in thousandths."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Those of the request when the device was allocated."""
 
 
 @attrs.frozen
@@ -224,6 +226,8 @@ class ResourceClaim:
     allocation: Allocation | None = None
     reserved_for: tuple[ConsumerReference, ...] = ()
     device_statuses: tuple[DeviceStatus, ...] = ()
+    resource_version: str = attrs.field(default="", eq=False)
+    """``metadata.resourceVersion``: which version of the claim this is; no part of what it says."""
 
     @property
     def key(self) -> str:

@@ -7,7 +7,9 @@ from typing import Any
 import attrs
 
 from clusterstate.cluster_objects import KEPT
+from clusterstate.devices.resource_claims import is_outdated
 from clusterstate.objects import Node, Pod
+from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.cycle.cycles import Cycles
 
 
@@ -87,12 +89,15 @@ class EventHandlers:
             queue.node_updated(old, new)
 
     def _object_changed(self, old: Any, new: Any) -> None:
-        """Kinds that the scheduler does not read are passed over."""
+        """Kinds that the scheduler does not read are passed over.
+
+        What the scheduler wrote into a claim stays when an event tells of the claim as it was before.
+        """
         cache = self.cycles.services.cache
         if type(old if new is None else new) not in KEPT:
             return
         if new is None:
             cache.remove(old)
-        else:
+        elif not isinstance(new, ResourceClaim) or not is_outdated(new, cache.objects):
             cache.add(new)
         self.cycles.queue.object_changed(old, new)

@@ -104,9 +104,10 @@ class SimulatedApi:
         self.update_object(change(self._claim(claim)))
         return self._claim(claim)
 
-    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> ResourceClaim:
         """Raises SchedulingError for a claim that is gone."""
         self._put(without_consumer(self._claim(claim), pod.metadata.uid))
+        return self._claim(claim)
 
     def delete_claim(self, claim: ResourceClaim) -> None:
         """At once. Raises SchedulingError for a claim that is gone."""

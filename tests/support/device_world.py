@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from clusterstate.cache import ClusterCache
+from clusterstate.devices.resource_claims import without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import NodeSelectorTerm, Pod, Requirement
 from clusterstate.objects.resource import ResourceClaim
@@ -52,8 +53,9 @@ class Api:
         self.written.append(after)
         return after
 
-    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> ResourceClaim:
         self._say("take back", claim)
+        return without_consumer(claim, pod.metadata.uid)
 
     def delete_claim(self, claim: ResourceClaim) -> None:
         self._say("delete", claim)

@@ -99,8 +99,9 @@ class Client(Protocol):
         """Gives a claim the status that ``change`` makes of the claim as the API has it; returns it as it is then."""
         ...
 
-    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
-        """The claim is no longer reserved for the pod."""
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> ResourceClaim:
+        """The claim is no longer reserved for the pod; returns it as it is then."""
+        ...
 
     def delete_claim(self, claim: ResourceClaim) -> None:
         """Deletes a claim."""

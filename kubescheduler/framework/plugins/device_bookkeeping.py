@@ -18,6 +18,7 @@ from clusterstate.devices.resource_claims import (
     binding_failure,
     consumer,
     is_binding_over,
+    is_outdated,
     is_ready_for_binding,
     is_reserved_for,
     is_usable_by,
@@ -133,8 +134,7 @@ class DeviceBooks:
             namespace = claim.metadata.namespace
             raise SchedulingError(f"create claim for extended resources {namespace}/: {error}") from None
         count("success")
-        with self.handle.lock:
-            self.handle.cache.add(claim)
+        self._written(claim)
         return claim
 
     def release(self, state: CycleState, pod: Pod) -> None:
@@ -162,10 +162,8 @@ class DeviceBooks:
                 self.handle.observer.trouble(f'"{step}" err="{error}" resourceclaim="{claim.key}"')
 
     def _take_back(self, claim: ResourceClaim, pod: Pod) -> None:
-        if self.handle.client is not None:
-            self.handle.client.take_back_claim(claim, pod)
-        with self.handle.lock:
-            self.handle.cache.add(without_consumer(claim, pod.metadata.uid))
+        client, uid = self.handle.client, pod.metadata.uid
+        self._written(without_consumer(claim, uid) if client is None else client.take_back_claim(claim, pod))
 
     def remove(self, claim: ResourceClaim) -> None:
         """Deletes a claim for extended resources. Raises SchedulingError with the API's text."""
@@ -197,9 +195,13 @@ class DeviceBooks:
     def update(self, claim: ResourceClaim, change: Callable[[ResourceClaim], ResourceClaim]) -> None:
         """Gives a claim the status that ``change`` makes of it. Raises SchedulingError with the API's text."""
         client = self.handle.client
-        after = change(claim) if client is None else client.update_claim(claim, change)
+        self._written(change(claim) if client is None else client.update_claim(claim, change))
+
+    def _written(self, claim: ResourceClaim) -> None:
+        """Takes a claim as it was written for known, unless a later version has arrived meanwhile."""
         with self.handle.lock:
-            self.handle.cache.add(after)
+            if not is_outdated(claim, self.handle.cache.objects):
+                self.handle.cache.add(claim)
 
     # --- claims ----------------------------------------------------------------------------
 

@@ -73,11 +73,12 @@ class ClaimWrites:
                 raise
             raise SchedulingError(f"{step}: {error}") from None
 
-    async def take_back(self, claim: ResourceClaim, pod_uid: str) -> None:
-        """The claim is no longer reserved for a pod, whoever else it is reserved for by now. Raises ApiError."""
+    async def take_back(self, claim: ResourceClaim, pod_uid: str) -> ResourceClaim:
+        """The claim is no longer reserved for a pod, whoever else it is reserved for by now. Returns it as the server
+        has it. Raises ApiError."""
         entry = {"$patch": "delete", "uid": pod_uid}
         patch = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [entry]}}
-        await self._send("PATCH", f"{_path(claim)}/status", patch, STRATEGIC_MERGE)
+        return _decoded(await self._send("PATCH", f"{_path(claim)}/status", patch, STRATEGIC_MERGE))
 
     async def delete(self, claim: ResourceClaim) -> None:
         """Deletes a claim, without its finalizer. Raises ApiError. Upstream: 1.36 deleteClaim."""

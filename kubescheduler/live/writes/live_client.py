@@ -110,9 +110,9 @@ class LiveClient:
         """Reads the claim as the server has it, and changes that; again after a conflict."""
         return self._io.wait(self._claims.update(claim, change))
 
-    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> None:
+    def take_back_claim(self, claim: ResourceClaim, pod: Pod) -> ResourceClaim:
         """As a patch that removes the pod and nothing else."""
-        self._io.wait(self._claims.take_back(claim, pod.metadata.uid))
+        return self._io.wait(self._claims.take_back(claim, pod.metadata.uid))
 
     def delete_claim(self, claim: ResourceClaim) -> None:
         """Takes its finalizer off before."""

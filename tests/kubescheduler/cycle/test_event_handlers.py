@@ -15,6 +15,7 @@ from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.queue.entry import Place
 from tests.support.build import make_node, make_pod, resources
+from tests.support.devices import allocated, make_claim
 
 MANAGED = {"managedFields": [{"manager": "kube-scheduler", "subresource": "status"}]}
 
@@ -26,7 +27,7 @@ class Handled:
         engine = EngineSpec(release).engine(print)
         cache = ClusterCache.of([make_node("n1", allocatable=resources(cpu=1000, pods=10))], engine.view)
         parts = loop_parts(engine.scheduler(cache), lambda services: services)
-        self.queue = parts.queue
+        self.cache, self.queue = cache, parts.queue
         self.loop = SchedulerLoop(parts)
         self.changed = EventHandlers(self.loop.cycles).changed
 
@@ -77,3 +78,23 @@ def test_the_queue_has_the_newest_version(release: str) -> None:
     popped = handled.popped()
     assert popped is not None
     assert popped.manifest == new.manifest
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stays"),
+    [
+        pytest.param("9", "10", True, id="older"),
+        pytest.param("10", "10", False, id="the same"),
+        pytest.param("11", "10", False, id="newer"),
+        pytest.param("", "10", False, id="of no version"),
+        pytest.param("9", "x", False, id="after a version that is no number"),
+    ],
+)
+def test_a_claim_that_the_scheduler_wrote(before: str, after: str, stays: bool) -> None:
+    """An event from before the write does not take its devices away; versions are compared as numbers."""
+    handled = Handled("1.36")
+    written = make_claim(allocation=allocated("n1", "g"), resource_version=after)
+    handled.cache.add(written)
+    handled.changed(None, make_claim(resource_version=before))
+    (known,) = handled.cache.objects.resource_claims.values()
+    assert (known == written) is stays

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from unittest import mock
+
 import attrs
 import pytest
 
 from clusterstate.errors import SchedulingError
-from clusterstate.objects.resource import DeviceConfig, PendingAllocation
+from clusterstate.manifests.decode import decode_object
+from clusterstate.manifests.encode import encode_object
+from clusterstate.objects import Toleration
+from clusterstate.objects.resource import DeviceConfig, PendingAllocation, ResourceClaim
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.plugins.dynamic_resources import DEALLOCATED, STATE
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON
 from tests.support.build import resources
-from tests.support.device_world import HELD, ON_A, UID, WRITTEN, world
+from tests.support.device_world import HELD, ON_A, UID, WRITTEN, Api, world
 from tests.support.devices import (
     DRIVER,
     exactly,
@@ -199,3 +205,32 @@ def test_configuration_goes_with_the_devices() -> None:
         DeviceConfig(DRIVER, '{"mode":1}', ("r",), "FromClass"),
         DeviceConfig(DRIVER, '{"own":1}', ("r",), "FromClaim"),
     )
+
+
+def test_a_claim_that_changed_after_the_write() -> None:
+    """What an event said of a later version stays when the answer to the write is handled after it."""
+    here, pod = world(make_claim(resource_version="1")), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    later = attrs.evolve(HELD, reserved_for=users(UID, "u"), resource_version="5")
+    update = here.api.update_claim
+
+    def overtaken(claim: ResourceClaim, change: Callable[[ResourceClaim], ResourceClaim]) -> ResourceClaim:
+        after = update(claim, change)
+        here.cache.add(later)
+        return attrs.evolve(after, resource_version="4")
+
+    with mock.patch.object(Api, "update_claim", staticmethod(overtaken)):
+        assert here.plugin.pre_bind(here.state, pod, "a") is None
+    assert here.claim() == later
+
+
+def test_an_allocation_keeps_the_tolerations_of_its_request() -> None:
+    """They are written with each device that the request gets."""
+    tolerations = (Toleration("k", "Exists"), Toleration("z", "Equal", "v", "NoExecute", 5))
+    here, pod = world(make_claim("c", exactly("r", count=2, tolerations=tolerations))), pod_with("c")
+    here.plugin.reserve(here.state, pod, "a")
+    here.plugin.pre_bind(here.state, pod, "a")
+    allocation = here.claim().allocation
+    assert allocation is not None
+    assert [device.tolerations for device in allocation.devices] == [tolerations, tolerations]
+    assert decode_object(encode_object(here.claim())) == here.claim()
