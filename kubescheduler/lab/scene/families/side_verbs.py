@@ -64,9 +64,13 @@ def sides(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(scene: Scene) -> Cluster:
-    """The cluster as the newest of the releases stores it."""
+    """The cluster as the newest of the releases stores it; the one that the scene keeps, where a side has its gates."""
     specs = [side.spec for side in scene.state.sides]
-    return scene.state.cluster.for_release(newest([spec.release for spec in specs]).name, newest_gates(specs))
+    release, gates = newest([spec.release for spec in specs]).name, newest_gates(specs)
+    for side in scene.state.sides:
+        if side.release == release and side.spec.gates == gates:
+            return scene.cluster(side.id)
+    return scene.state.cluster.for_release(release, gates)
 
 
 def _asked(scene: Scene, cluster: Cluster, which: str) -> tuple[list[Pod], int]:

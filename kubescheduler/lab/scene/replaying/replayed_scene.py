@@ -19,6 +19,9 @@ CHANGING = frozenset({"edit", "undo", "redo", "export", "share", "exerciseHint",
 FIRST_ROWS, EXPLAINED, MOST_ATTEMPTS = 60, 60, 40
 """Rows of a moment that are kept, nodes whose evidence is, attempts of a simulation that are."""
 
+NODES_OF_MOMENTS = 8000
+"""Nodes of all moments of a simulation that are kept, at least three moments: a large cluster has fewer."""
+
 WHOLE = 500
 """Nodes of the cluster and of a decision that are kept; the page takes its rows from there."""
 
@@ -95,6 +98,7 @@ def _of_side(scene: Scene, verbs: Mapping[str, Verb], side: str) -> Iterator[Que
         yield "why", {"side": side, "node": row["name"]}
         yield "whatif", {"side": side, "node": row["name"], "pod": scene.state.asked}
     run = _answer(scene, verbs["time"], {"side": side}) if "time" in verbs else {}
-    for attempt in run.get("attempts", ())[:MOST_ATTEMPTS]:
+    most = max(3, min(MOST_ATTEMPTS, NODES_OF_MOMENTS // max(1, decision.get("total", 0))))
+    for attempt in run.get("attempts", ())[:most]:
         at = {"order": "rank", "find": "", "all": False, "from": 0, "to": FIRST_ROWS}
         yield "timeAt", {"side": side, "attempt": attempt["id"], "verb": "decision", "params": at}
