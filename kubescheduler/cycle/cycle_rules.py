@@ -150,6 +150,7 @@ def pre_flight_1_36(
     if (works or waits) and services.client is not None and pod.nominated_node_name != node_name:
         try:
             services.client.patch_pod_status(pod, {"nominatedNodeName": node_name})
+            state.announced = node_name
         except SchedulingError as error:
             services.observer.trouble(f"updating the nominated node of {pod.key}: {error}")
     return None

@@ -50,6 +50,12 @@ class Placed:
         pod: Pod = self.entry.pod
         return pod
 
+    @property
+    def as_announced(self) -> Pod:
+        """The same, nominated to the node that was written into its status during the attempt, if one was."""
+        announced = self.state.announced
+        return attrs.evolve(self.tried, nominated_node_name=announced) if announced else self.tried
+
 
 def ask_to_bind(
     rules: ReleaseCycles, services: Services, plugins: CyclePlugins, state: CycleState, pod: Pod
@@ -226,15 +232,19 @@ class Cycles:
             self._forget(placed.pod)
             if self.rules.stirs and not rejected:
                 self.queue.assigned_pod_deleted(placed.pod, None)
-            self._failed(placed.plugins, placed.entry, record, placed.started)
+            self._failed(placed.plugins, placed.entry, record, placed.started, placed.as_announced)
             if self.rules.stirs and rejected:
                 self.queue.assigned_pod_deleted(placed.pod, placed.tried)
         return record
 
     # --- what both need --------------------------------------------------------------------
 
-    def _failed(self, plugins: CyclePlugins, entry: Any, record: FailureRecord, started: float) -> FailureRecord:
-        """Puts the pod back and reports why it was not bound."""
+    def _failed(
+        self, plugins: CyclePlugins, entry: Any, record: FailureRecord, started: float, announced: Pod | None = None
+    ) -> FailureRecord:
+        """Puts the pod back and reports why it was not bound. announced: the pod as the attempt has written its status,
+        None: as it was tried.
+        """
         self._observe(plugins, record.cause.result, started)
         now = self.latest(record.pod)
         fate = self.rules.fate(record.pod, now)
@@ -247,7 +257,7 @@ class Cycles:
                 self.services.observer.trouble(str(error))
         if now is not None and not now.node_name:
             self.services.cache.nominate(now, self.rules.in_memory(record, now))
-        self._report(record)
+        self._report(record if announced is None else attrs.evolve(record, pod=announced))
         return record
 
     def _report(self, record: FailureRecord) -> None:

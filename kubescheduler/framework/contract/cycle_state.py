@@ -24,6 +24,7 @@ class CycleState:
     cancellation: PreBind plugins look at it while they work. timed: whether plugins are measured one by one.
     number: of the scheduling cycle, one more with every pod that leaves the queue; 0 outside of a loop.
     binding_sent: when the binding went to the API, if before the Bind plugins were asked.
+    announced: the node that the pod's status names as nominated since before PreBind; empty: none was written (1.36).
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class CycleState:
         self.timed = False
         self.number = 0
         self.binding_sent: float | None = None
+        self.announced = ""
         self._cancellation: Cancellation | None = None
         self.skip_all_post_filter = False
 

@@ -193,7 +193,9 @@ def test_what_fails_is_taken_back(release: str, given: dict[str, Any], reason: s
         assert b.queue.unschedulable() == [pod]
         assert b.recorder.events == [("default/p", "Warning", "FailedScheduling", "Scheduling", message)]
         condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
-        assert b.recorder.patches[-1] == ("default/p", {"conditions": [condition]})
+        *earlier, last = b.recorder.patches
+        taken_back = {"nominatedNodeName": ""} if earlier == [("default/p", {"nominatedNodeName": "n1"})] else {}
+        assert last == ("default/p", {"conditions": [condition], **taken_back})
 
 
 def test_nobody_binds_in_1_36() -> None:
@@ -454,6 +456,17 @@ def test_the_expected_node_is_written_down(given: dict[str, Any], patched: bool)
         with bench("1.36", plugin("A", **answers(**given)), writes=True, feature_gates=gates) as b:
             b.try_one(make_pod())
             assert (("default/p", {"nominatedNodeName": "n1"}) in b.recorder.patches) == expected
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_the_expected_node_is_taken_back(works: bool) -> None:
+    """With the condition that says why the pod was not bound, where it was written down in the attempt."""
+    skips = {} if works else {"pre_bind_pre_flight": SKIP}
+    with bench("1.36", plugin("A", **answers(pre_bind=None, bind=U, **skips)), writes=True) as b:
+        assert b.try_one(make_pod()).outcome() is not None
+        said = [sorted(patch) for _, patch in b.recorder.patches]
+        assert said == ([["nominatedNodeName"], ["conditions", "nominatedNodeName"]] if works else [["conditions"]])
+        assert [patch.get("nominatedNodeName") for _, patch in b.recorder.patches] == (["n1", ""] if works else [None])
 
 
 def test_plugins_that_skip_do_not_run() -> None:

@@ -175,3 +175,24 @@ def test_a_claim_is_taken_back(server: FrontServer) -> None:
     assert seen == [{"metadata": {"uid": made["metadata"]["uid"]}, "status": taken}]
     assert [entry["uid"] for entry in claim["status"]["reservedFor"]] == [uid]
     assert written(server) == ["PUT claim", "PUT status", "bind", "PATCH status", "PUT status", "bind"]
+
+
+def test_the_expected_node(server: FrontServer) -> None:
+    """It is announced before PreBind, taken back with the condition when binding fails, and announced again."""
+    seen: list[Document] = []
+
+    async def look(request: web.Request) -> Any:
+        if request.method == "PATCH" and request.path.endswith("/pods/p/status"):
+            seen.append((await request.json())["status"])
+        return None
+
+    fails_once(server, "POST", lambda path: path.endswith("/binding"), 403)
+    server.faults.append(look)
+    server.storage.create(CLAIMS, "default", a_claim())
+    with running(server, "1.36") as cluster:
+        cluster.make(PODS, sharing("p"))
+        cluster.until(lambda: cluster.is_bound("p"))
+    announced, taken_back, again = seen
+    assert announced == again == {"nominatedNodeName": "n1"}
+    assert [one["reason"] for one in taken_back.pop("conditions")] == ["SchedulerError"]
+    assert taken_back == {"nominatedNodeName": None}
