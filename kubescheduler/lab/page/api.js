@@ -89,7 +89,7 @@ async function askAt(then, verb, params, options) {
 export function useAnswer(verb, params = {}, { slot = verb, when = true, later = 0 } = {}) {
   const [known, learn] = useState({ answer: null, problems: null, loading: true, of: null });
   const key = JSON.stringify(params);
-  const shown = version.value;
+  const shown = `${tab.value} ${version.value}`;
   const then = moment.value;
   const alive = useRef(true);
   useEffect(() => () => (alive.current = false), []);
@@ -175,6 +175,7 @@ export async function editOrFault(wanted) {
 // Opens a scene: from "start", "bundled", {share}, {lab} or {exercise}.
 export async function open(from) {
   const opened = await ask("open", { from });
+  asked.clear();
   batch(() => {
     tab.value = opened.tab;
     take(opened.state);

@@ -1,7 +1,7 @@
 // Long lists asked piece by piece: only what is in view is asked for and drawn.
 
 import { useAnswer } from "../api.js";
-import { presenter } from "../store.js";
+import { presenter, tab } from "../store.js";
 import { useEffect, useMemo, useReducer, useRef, useState } from "../ui.js";
 
 const PIECE = 60;
@@ -22,7 +22,7 @@ export function usePages(verb, params, range, { slot = verb, list = "nodes", whe
 function keepRows(kept, { answer, of }, list) {
   if (!answer || kept.answer === answer) return;
   const { from, to, ...rest } = JSON.parse(of);
-  const subject = JSON.stringify(rest);
+  const subject = `${tab.value} ${JSON.stringify(rest)}`;
   const same = kept.of === subject && kept.answer?.version === answer.version && kept.rows.size < MOST_KEPT;
   if (!same) kept.rows = new Map();
   kept.answer = answer;

@@ -12,10 +12,9 @@ export function NodeField({ node, choose, label = "Node" }) {
   const found = useAnswer("cluster", { side: side.value?.id, from: 0, to: OFFERED, find: text }, { slot: "nodes" });
   const names = (found.answer?.nodes ?? []).map((each) => each.name);
   useEffect(() => setText(node ?? ""), [node]);
-  const type = (value) => {
-    setText(value);
-    if (names.includes(value)) choose(value);
-  };
+  useEffect(() => {
+    if (text !== node && names.includes(text)) choose(text);
+  }, [text, names.join(" ")]);
   return html`<label class="node-field">
     <span class="unseen">${label}</span>
     <input
@@ -25,7 +24,7 @@ export function NodeField({ node, choose, label = "Node" }) {
       placeholder="name of a node"
       autocomplete="off"
       spellcheck="false"
-      onInput=${(event) => type(event.target.value)}
+      onInput=${(event) => setText(event.target.value)}
       onChange=${(event) => choose(event.target.value.trim())}
     />
     <datalist id=${list}>${names.map((name) => html`<option value=${name} />`)}</datalist>
