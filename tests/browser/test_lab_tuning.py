@@ -48,19 +48,23 @@ def slid(page: Page, rule: str, weight: int) -> None:
 def test_a_slider_reorders_the_nodes(page: Page) -> None:
     """The rows say where they were, the last of many answers counts, and one step back undoes the whole drag."""
     before = ranking(page)
-    slid(page, "NodeResourcesBalancedAllocation", 60)
+    row = page.locator(".weight", has=page.locator(".thresholds button")).first
+    rule, now = row.locator("label").inner_text(), row.get_by_role("spinbutton").input_value()
+    wanted = (row.locator(".thresholds button").first.get_attribute("title") or "").rpartition(" ")[2]
+    slid(page, rule, int(wanted))
     page.wait_for_selector(".moved")
     after = ranking(page)
     assert after != before
     assert sorted(after) == sorted(before)
-    assert page.get_by_role("spinbutton", name="Weight of NodeResourcesBalancedAllocation").input_value() == "60"
+    number = page.get_by_role("spinbutton", name=f"Weight of {rule}")
+    assert number.input_value() == wanted
     moved = page.locator(".ranking > li", has=page.locator(".moved")).first
     was = int(moved.locator(".moved").inner_text().split("was")[1])
     assert before[was - 1] == moved.get_attribute("data-node")
     page.get_by_role("button", name="Undo").first.click()
     settled(page)
     assert ranking(page) == before
-    assert page.get_by_role("slider", name="NodeResourcesBalancedAllocation", exact=True).input_value() == "1"
+    assert number.input_value() == now
 
 
 def test_late_answers_are_dropped(page: Page) -> None:
