@@ -75,8 +75,7 @@ def test_late_answers_are_dropped(page: Page) -> None:
     slider.focus()
     slider.press("ArrowRight")
     slider.press("ArrowRight")
-    page.wait_for_function("() => document.querySelector('.editor-host, .editor textarea') !== null")
-    page.wait_for_timeout(300)
+    settled(page)
     assert len(held) == 1
     page.unroute("**/api/edit")
     settled(page)
