@@ -95,9 +95,10 @@ def test_text_and_form_are_in_step(page: Page) -> None:
     """A slider changes the text; a text changes the slider; a fault in it is said at its place and is not kept."""
     page.wait_for_selector(".editor-host:not([hidden]) .cm-content")
     slid(page, "NodeResourcesFit", 7)
-    content = page.locator(".tune-text .cm-content")
-    assert "weight: 7" in content.inner_text()
+    content = page.locator(".tune-text .cm-content", has_text="weight: 7")
+    content.wait_for()
     text = content.inner_text()
+    content = page.locator(".tune-text .cm-content")
     content.fill(text.replace("weight: 7", "weight: 9"))
     number = page.get_by_role("spinbutton", name="Weight of NodeResourcesFit")
     page.wait_for_function("field => field.value === '9'", arg=number.element_handle())
