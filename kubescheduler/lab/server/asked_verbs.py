@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from clusterstate.errors import InputError
-from kubescheduler.lab.server.lab_sessions import Session, Sessions, ShownScene
+from kubescheduler.lab.server.lab_sessions import LabSession, Sessions, ShownScene
 from kubescheduler.lab.server.page_requests import PageRequest, answer_bytes, read_request
 from kubescheduler.lab.server.server_limits import ServerLimits
 from kubescheduler.lab.server.verb_worker import Busy, Superseded, Work
@@ -98,7 +98,7 @@ class AskedVerbs:
                 status, problems = 500, (self.unexpected(error),)
         return problems_answer(status, *problems)
 
-    async def look_at_files(self, session: Session) -> None:
+    async def look_at_files(self, session: LabSession) -> None:
         """Has the scene read again what changed on disk since it was last looked at, and tells the page."""
         scene: Any = session.scene
         seen = await asyncio.to_thread(lambda: stamps(scene.watched()))
@@ -165,7 +165,7 @@ class AskedVerbs:
         self.sessions.keep(session)
         return body
 
-    async def _done(self, session: Session, work: Work, request: Request | None = None) -> bytes:
+    async def _done(self, session: LabSession, work: Work, request: Request | None = None) -> bytes:
         """What came of the work. It is withdrawn when the page goes away, and stopped after its time."""
         session.worker.submit(work)
         answer: asyncio.Future[Any] = asyncio.wrap_future(work.answer)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from kubescheduler.lab.server.lab_sessions import Event, Session
+from kubescheduler.lab.server.lab_sessions import Event, LabSession
 
 MOST_UNREAD = 100
 """Events that wait for a reader; a browser that sleeps does not fill the memory."""
@@ -16,7 +16,7 @@ RETRY = b"retry: 1000\n\n"
 """Milliseconds after which a browser connects again."""
 
 
-async def event_stream(session: Session, heartbeat: float) -> AsyncIterator[bytes]:
+async def event_stream(session: LabSession, heartbeat: float) -> AsyncIterator[bytes]:
     """The events of a session from now on, after a first with its version; a comment after so many silent seconds."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue(MOST_UNREAD)
     session.listeners.append(queue)

@@ -33,7 +33,7 @@ class ShownScene(Protocol):
         """Files outside that it is made of."""
 
 
-class Session:
+class LabSession:
     """One tab: its scene, the thread that works for it, and who listens."""
 
     def __init__(self, limits: ServerLimits) -> None:
@@ -73,20 +73,20 @@ class Sessions:
         memory: Callable[[], int] = resident_bytes,
     ) -> None:
         self._limits, self._clock, self._memory = limits, clock, memory
-        self._by_tab: dict[str, Session] = {}
+        self._by_tab: dict[str, LabSession] = {}
 
     def __len__(self) -> int:
         return len(self._by_tab)
 
-    def all(self) -> list[Session]:
+    def all(self) -> list[LabSession]:
         """Those that are open."""
         return list(self._by_tab.values())
 
-    def new(self) -> Session:
+    def new(self) -> LabSession:
         """A session without a scene, which is not counted before ``keep``."""
-        return Session(self._limits)
+        return LabSession(self._limits)
 
-    def keep(self, session: Session) -> None:
+    def keep(self, session: LabSession) -> None:
         """Counts it from now on; others go where there are too many, or the process is too large."""
         self.drop_idle()
         while len(self._by_tab) >= self._limits.sessions:
@@ -96,7 +96,7 @@ class Sessions:
         session.used = self._clock()
         self._by_tab[session.tab] = session
 
-    def find(self, tab: str) -> Session | None:
+    def find(self, tab: str) -> LabSession | None:
         """The session, from now on the one used last; None for one that is unknown or was dropped."""
         session = self._by_tab.get(tab)
         if session is not None:
@@ -109,7 +109,7 @@ class Sessions:
         for session in [one for one in self._by_tab.values() if one.used < since and not one.listeners]:
             self.drop(session)
 
-    def drop(self, session: Session) -> None:
+    def drop(self, session: LabSession) -> None:
         """Ends it: its streams say that it is gone."""
         self._by_tab.pop(session.tab, None)
         session.worker.close()
@@ -124,7 +124,7 @@ class Sessions:
         self._by_tab.clear()
 
     def _drop_oldest(self) -> None:
-        def order(session: Session) -> tuple[bool, float]:
+        def order(session: LabSession) -> tuple[bool, float]:
             return (not session.worker.idle, session.used)
 
         self.drop(min(self._by_tab.values(), key=order))
