@@ -52,6 +52,7 @@ export function FilterStep({ pages, all, onAll, finder, find, chosen, onChoose, 
 }
 
 function head(node) {
+  if (node.undecided) return html`<span aria-hidden="true">?</span> ${node.name}<span class="unseen">, not decided</span>`;
   return html`<span class=${node.fits ? "fits" : "refused"} aria-hidden="true">${node.fits ? "✓" : "✗"}</span> ${node.name}<span
       class="unseen"
       >, ${node.fits ? "fits" : "refused"}</span
@@ -59,6 +60,7 @@ function head(node) {
 }
 
 function reasonsOf(node) {
+  if (node.leftOut) return html`<span class="reasons">an extender's answer leaves it out, without a reason</span>`;
   const reasons = node.reported.flatMap((check) => node.refused[check] ?? []);
   return html`<span class="reasons" title=${reasons.join("; ")}>${reasons.join("; ")}</span>`;
 }

@@ -8,11 +8,18 @@ export function Outcome({ found }) {
   return html`<header class="outcome">
     <h2>
       <span class="mono">${pod}</span>
-      ${host ? html` <span class="fits">✓ goes to <strong>${host}</strong></span>` : html` <span class="refused">✗ stays pending</span>`}
+      ${
+        host
+          ? html` <span class="fits">✓ goes to <strong>${host}</strong></span>`
+          : html` <span class="refused">${error ? "! the attempt failed" : "✗ stays pending"}</span>`
+      }
     </h2>
     <p class="quiet">
-      ${side.value.name || side.value.release}: ${fits} of ${total} nodes fit${nominated ? `; nominated to ${nominated}` : ""}.
-      ${host ? "" : ` ${error ?? message}`}
+      ${side.value.name || side.value.release}: ${
+        error
+          ? `an error ended the attempt, which says nothing of whether nodes fit: ${error}`
+          : `${fits} of ${total} nodes fit${nominated ? `; nominated to ${nominated}` : ""}.${host ? "" : ` ${message}`}`
+      }
     </p>
     ${notes.map((text) => html`<p class="quiet">${text}</p>`)}
   </header>`;

@@ -16,14 +16,14 @@ const STACK = { ...LANES, head: 2.25 };
 export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
   const [mode, setMode] = useState(start);
   const [differing, setDiffering] = useState(null);
-  const { rules, fits, scoredText } = pages.head;
+  const { rules, fits, scoredText, ties } = pages.head;
   const columns = useMemo(
     () => rules.map((rule, at) => ({ id: rule.id, title: `${letter(at)} ${rule.title}`, short: letter(at), note: `× ${rule.weight}` })),
     [rules],
   );
   const same = useMemo(() => alike(pages.head), [pages.head]);
   const hidden = mode === "product" && (differing ?? same.share > MOST_ALIKE) ? same.rules : NOTHING;
-  const scales = useScales(pages.head, mode, hidden);
+  const scales = useScales(pages.head, mode, hidden.size ? same.points : 0);
   const open = (node, column) => onChoose({ node: node.name, kind: "rule", id: column?.id ?? null });
   const stacked = mode === "product";
   return html`
@@ -46,7 +46,7 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
       columns=${columns}
       count=${fits}
       row=${(at) => fitting(pages.row(at))}
-      head=${head}
+      head=${(node) => head(node, ties)}
       cell=${(node, column, at) => cell(node, column, at, mode, scales, hidden)}
       tail=${(node) => node.total}
       tailTitle="Total"
@@ -66,54 +66,38 @@ function fitting(node) {
   return node?.fits ? node : undefined;
 }
 
-function head(node) {
-  return html`<span class="rank">${node.rank}</span> ${node.name}${node.chosen ? html` <span class="fits">✓</span><span class="unseen"> chosen</span>` : ""}`;
+function head(node, ties) {
+  const tied = ties && node.best;
+  return html`<span class="rank">${node.rank}</span> ${tied ? html`<span aria-hidden="true">= </span>` : ""}${node.name}${
+    node.chosen ? html` <span class="fits">✓</span><span class="unseen"> chosen</span>` : ""
+  }${tied ? html`<span class="unseen">, one of ${ties.total} that tie</span>` : ""}`;
 }
 
 const NOTHING = new Set();
 // Above this share of a total, points that every node gets alike hide all others.
 const MOST_ALIKE = 0.6;
 
-// The rules that give each of the nodes at hand the same points, and their share of the highest total.
-function alike(found) {
-  const nodes = found.nodes.filter((node) => node.fits);
-  const [first, ...others] = nodes;
-  const rules = new Set();
-  let points = 0;
-  for (const rule of first && others.length ? found.rules : []) {
-    const product = first.scores[rule.id]?.product ?? 0;
-    if (product > 0 && others.every((node) => node.scores[rule.id]?.product === product)) {
-      rules.add(rule.id);
-      points += product;
-    }
-  }
-  return { rules, share: first ? points / Math.max(1, first.total) : 0 };
+// The rules that give every node that fits the same points, and their share of the highest total.
+function alike({ rules, highest, fits }) {
+  const same = fits > 1 ? rules.filter((rule) => rule.alike > 0) : [];
+  const points = same.reduce((sum, rule) => sum + rule.alike, 0);
+  return { rules: new Set(same.map((rule) => rule.id)), points, share: points / Math.max(1, highest ?? 0) };
 }
 
-function leftOut(columns, hidden, found) {
-  const first = found.nodes.find((node) => node.fits);
-  const parts = columns
-    .filter((column) => hidden.has(column.id))
-    .map((column) => `${column.short} (${first.scores[column.id].product})`);
-  return `Not in the bars, since these nodes all get the same: ${parts.join(", ")}. The totals have it.`;
+function leftOut(columns, hidden, { rules }) {
+  const parts = columns.flatMap((column, at) => (hidden.has(column.id) ? [`${column.short} (${rules[at].alike})`] : []));
+  return `Not in the bars, since all nodes that fit get the same: ${parts.join(", ")}. The totals have it.`;
 }
 
-// What fills a lane or the bar: the largest value met so far, by rule or of the totals.
-function useScales(found, mode, hidden) {
+// What fills a lane or the bar: the largest value of all nodes that fit, by rule or of the totals.
+function useScales(found, mode, out) {
   return useMemo(() => {
-    const most = { total: 1 };
-    for (const node of found.nodes) {
-      const out = [...hidden].reduce((sum, id) => sum + (node.scores[id]?.product ?? 0), 0);
-      most.total = Math.max(most.total, (node.total ?? 0) - out);
-      for (const [id, score] of Object.entries(node.scores)) {
-        most[id] = Math.max(most[id] ?? 1, Math.abs(mode === "raw" ? score.raw : score.normalised));
-      }
-    }
-    for (const rule of found.rules) {
-      if (mode !== "raw" && typeof rule.scale === "number") most[rule.id] = Math.max(most[rule.id] ?? 1, rule.scale);
+    const most = { total: Math.max(1, (found.highest ?? 0) - out) };
+    for (const { id, greatest, scale } of found.rules) {
+      most[id] = mode === "raw" ? Math.max(1, greatest.raw) : Math.max(1, greatest.normalised, scale);
     }
     return most;
-  }, [found, mode, hidden]);
+  }, [found, mode, out]);
 }
 
 function cell(node, column, at, mode, scales, hidden) {

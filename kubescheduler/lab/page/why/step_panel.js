@@ -41,10 +41,11 @@ export function StepPanel({ step, pages, ...rest }) {
 
 function Content({ step, pages, found, ...rest }) {
   if (step.id === "filter" || step.id === "predicates") {
-    return html`<${FilterStep} pages=${pages} ...${rest} /><${Extenders} extenders=${found.extenders} part="filter" />`;
+    return html`<${FilterStep} pages=${pages} ...${rest} /><${Extenders} extenders=${found.extenders} part="filter" error=${found.error} />`;
   }
   if (step.id in MODES) {
-    if (!found.fits) return null;
+    if (!found.fits && !found.error) return null;
+    if (found.error) return step.state === "stopped" ? html`<${Extenders} extenders=${found.extenders} part="score" error=${found.error} />` : null;
     return html`${step.id === "select" && html`<${Ties} ties=${found.ties} />`}
       <${ScoreStep} key=${step.id} pages=${pages} start=${MODES[step.id]} ...${rest} />
       <${Extenders} extenders=${found.extenders} part="score" />`;

@@ -28,7 +28,11 @@ class CheckRows:
         self._refuses = self._counted()
 
     def of(self, rows: IntArray) -> dict[int, dict[str, Any]]:
-        """Row → whether the pod fits, the reasons by check, and the checks that the release reports."""
+        """Row → whether the pod fits, the reasons by check, and the checks that the release reports.
+
+        undecided: an error ended the attempt before anything was said of the node. leftOut: an extender's answer lacks
+        the node, and gives no reason.
+        """
         found = self._found
         fits = np.zeros(len(found.names), np.bool_)
         fits[found.feasible] = True
@@ -41,6 +45,9 @@ class CheckRows:
             said = reported.get(row, {})
             refused = {**checks.get(name, {}), **said}
             out[row] = {"fits": bool(fits[row]), "refused": refused, "reported": list(said)}
+            if not said and not fits[row]:
+                out[row]["undecided"] = found.error is not None
+                out[row]["leftOut"] = self._left_out(row)
             if codes and row < len(codes) and not fits[row]:
                 out[row]["code"] = Code(codes[row]).name
         return out
@@ -89,6 +96,12 @@ class CheckRows:
                 if found.names[row] in said:
                     out.setdefault(row, {})[trace.name] = [said[found.names[row]]]
         return out
+
+    def _left_out(self, row: int) -> bool:
+        """Whether a node about which no check and no extender says anything passed the checks."""
+        found = self._found
+        filtered = any(trace.failed is not None for trace in found.extenders)
+        return found.error is None and filtered and row < len(found.looked_at) and bool(found.looked_at[row])
 
     def _counted(self) -> dict[str, int]:
         """Check → how many nodes it refuses: as the release stops, or on its own."""

@@ -57,6 +57,7 @@ def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "steps": steps(found, scheduler),
         "checks": checks.entries(),
         "rules": scores.entries(),
+        "highest": scores.highest(),
         "scored": bool(len(found.totals)),
         "scoredText": _scored_text(found),
         "nodes": [{"name": found.names[row], **refusals[row], **numbers[row]} for row in rows[want.part].tolist()],

@@ -57,11 +57,14 @@ class ScoreRows:
             "chosen": name == self._found.host,
         }
 
+    def _raw(self, rule: str) -> Scores:
+        if rule not in self._raws:
+            self._raws[rule] = self._scored.raw_scores(rule)
+        return self._raws[rule]
+
     def _numbers(self, rule: str, at: int) -> dict[str, int]:
         scored = self._scored
-        if rule not in self._raws:
-            self._raws[rule] = scored.raw_scores(rule)
-        final, raw = _one(scored.scores[rule], at), _one(self._raws[rule], at)
+        final, raw = _one(scored.scores[rule], at), _one(self._raw(rule), at)
         return {"raw": raw, "normalised": final, "product": wrap(scored.weights[rule] * final)}
 
     def _besides(self, name: str) -> tuple[ScoreEvidence, ...]:
@@ -72,7 +75,8 @@ class ScoreRows:
         return scored.score_evidence(name, NOBODY)
 
     def entries(self) -> list[dict[str, Any]]:
-        """Every rule that scores, with its weight."""
+        """Every rule that scores, with its weight, and what it makes of all nodes that fit: ``alike`` is the product
+        that each of them gets, None where they differ; ``greatest`` the largest score of either sign."""
         scored = self._scored
         rules = {one.config.name: one.config.evidence for one in self._scheduler.algorithm.priorities}
         out: list[dict[str, Any]] = []
@@ -86,11 +90,59 @@ class ScoreRows:
                     "page": CUSTOM_PAGE if evidence is None else evidence.page,
                     "upstream": "" if evidence is None else f"{scored.release} {evidence.upstream}",
                     "scale": scored.scale,
+                    **self._spread(name),
                 }
             )
         if len(scored.totals):
-            out += [_entry_of(one, scored.scale) for one in self._besides(scored.names[int(scored.feasible[0])])]
+            out += [self._entry_of(one) for one in self._besides(scored.names[int(scored.feasible[0])])]
         return out
+
+    def highest(self) -> int | None:
+        """The largest total; None where nothing was scored."""
+        return int(self._scored.totals.max()) if len(self._scored.totals) else None
+
+    def _spread(self, rule: str) -> dict[str, Any]:
+        final, weight = self._scored.scores[rule], self._scored.weights[rule]
+        same = isinstance(final, int) or len(final) == 0 or int(final.min()) == int(final.max())
+        return {
+            "alike": wrap(weight * _one(final, 0)) if same and len(self._scored.totals) else None,
+            "greatest": {"raw": _greatest(self._raw(rule)), "normalised": _greatest(final)},
+        }
+
+    def _entry_of(self, one: ScoreEvidence) -> dict[str, Any]:
+        """Of what scores besides the rules; one: its evidence of the first node that fits."""
+        answered = self._answered(one.rule)
+        at = int(np.abs(answered).argmax())
+        name = self._scored.names[int(self._scored.feasible[at])]
+        most = next(other for other in self._besides(name) if other.rule == one.rule)
+        return {
+            "id": one.rule,
+            "title": one.rule,
+            "weight": one.weight,
+            "page": one.page,
+            "upstream": one.upstream,
+            "scale": self._scored.scale,
+            "alike": one.product if int(answered.min()) == int(answered.max()) else None,
+            "greatest": {"raw": abs(most.raw), "normalised": abs(most.normalised)},
+        }
+
+    def _answered(self, extender: str) -> IntArray:
+        """(n,) what an extender answered of each node that fits; 0 of every one where it is none."""
+        scored = self._scored
+        out = np.zeros(len(scored.feasible), np.int64)
+        pairs = [pair for trace in scored.extenders if trace.name == extender for pair in trace.scores or ()]
+        if pairs:
+            places = {scored.names[row]: at for at, row in enumerate(scored.feasible.tolist())}
+            known = [(places[node], score) for node, score in pairs if node in places]
+            np.add.at(out, [at for at, _ in known], [score for _, score in known])
+        return out
+
+
+def _greatest(scores: Scores) -> int:
+    """The largest amount of one rule's scores, of either sign."""
+    if isinstance(scores, int):
+        return abs(scores)
+    return int(np.abs(scores).max()) if len(scores) else 0
 
 
 def _one(scores: Scores, at: int) -> int:
@@ -99,14 +151,3 @@ def _one(scores: Scores, at: int) -> int:
 
 def _of_evidence(one: ScoreEvidence) -> dict[str, int]:
     return {"raw": one.raw, "normalised": one.normalised, "product": one.product}
-
-
-def _entry_of(one: ScoreEvidence, scale: int) -> dict[str, Any]:
-    return {
-        "id": one.rule,
-        "title": one.rule,
-        "weight": one.weight,
-        "page": one.page,
-        "upstream": one.upstream,
-        "scale": scale,
-    }
