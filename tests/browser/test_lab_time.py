@@ -54,7 +54,7 @@ def test_an_attempt_is_explained_and_forked(page: Page) -> None:
 def test_the_drawing_is_saved(page: Page) -> None:
     """As an SVG document that needs no stylesheet."""
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as SVG").click()
+        page.get_by_role("button", name="Save as SVG: queues").click()
     text = saved.value.path().read_text(encoding="utf-8")
     assert text.startswith("<?xml")
     assert "var(" not in text

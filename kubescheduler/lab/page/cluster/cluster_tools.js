@@ -4,16 +4,18 @@ import { edit, live } from "../api.js";
 import { Choice, Find } from "../components/fields.js";
 import { Icon } from "../components/icons.js";
 import { Menu } from "../components/menu.js";
+import { SaveChart } from "../components/save_chart.js";
 import { openLater } from "../dialogs.js";
 import { asked, side, state } from "../store.js";
 import { html } from "../ui.js";
 
-export function ClusterTools({ find, onFind, view, onView }) {
+export function ClusterTools({ find, onFind, view, onView, chart }) {
   return html`<div class="toolbar">
     <${Find} find=${find} onFind=${onFind} label="Find nodes by name" />
     ${live() && html`<${Add} /> <${Schedule} />`}
     <${Choice} name="nodes-view" label="How the nodes are shown" value=${view} onChange=${onView} choices=${VIEWS} />
     <p class="totals quiet">${totals(state.value)}</p>
+    ${chart && html`<${SaveChart} kind="resources" what="nodes" chart=${chart} />`}
   </div>`;
 }
 

@@ -7,15 +7,17 @@ import { useEffect, useMemo, useReducer, useRef, useState } from "../ui.js";
 const PIECE = 60;
 const MOST_KEPT = 600;
 
-// The records of a verb's answer by their index. range: {from, to} in view. Gives {head, row(i), problems, loading}:
-// head is the newest answer; row(i) is undefined until it came.
+// The records of a verb's answer by their index. range: {from, to} in view. Gives {head, row(i), known(count), problems,
+// loading}: head is the newest answer; row(i) is undefined until it came; known has those of the first `count` that came.
 export function usePages(verb, params, range, { slot = verb, list = "nodes", when = true } = {}) {
   const from = Math.floor(range.from / PIECE) * PIECE;
   const to = Math.max(from + PIECE, Math.ceil(range.to / PIECE) * PIECE);
   const known = useAnswer(verb, { ...params, from, to }, { slot, when });
   const kept = useRef({ rows: new Map(), answer: null, of: null });
   keepRows(kept.current, known, list);
-  return { head: known.answer, problems: known.problems, loading: known.loading, row: (at) => kept.current.rows.get(at) };
+  const row = (at) => kept.current.rows.get(at);
+  const came = (count) => Array.from({ length: count }, (_, at) => row(at)).filter(Boolean);
+  return { head: known.answer, problems: known.problems, loading: known.loading, row, known: came };
 }
 
 // Takes a new answer's records to those kept; drops these where they answer something else, or an older scene.

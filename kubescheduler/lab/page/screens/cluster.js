@@ -4,6 +4,7 @@ import { live } from "../api.js";
 import { NodeGrid } from "../cluster/node_grid.js";
 import { NodeTable } from "../cluster/node_table.js";
 import { ClusterTools } from "../cluster/cluster_tools.js";
+import { clusterChart } from "../cluster/cluster_chart.js";
 import { usePages } from "../components/pages.js";
 import { Empty, Faults, Loading } from "../components/states.js";
 import { openLater } from "../dialogs.js";
@@ -20,7 +21,7 @@ export default function Cluster() {
   const [range, setRange] = useState({ from: 0, to: 30 });
   const pages = usePages("cluster", { side: side.value.id, find }, range, { slot: "cluster" });
   return html`
-    <${ClusterTools} find=${find} onFind=${setFind} view=${view} onView=${setView} />
+    <${ClusterTools} find=${find} onFind=${setFind} view=${view} onView=${setView} chart=${pages.head?.total ? () => clusterChart(pages) : null} />
     <${Legend} />
     <${Nodes} pages=${pages} find=${find} view=${view} onRange=${setRange} />
   `;

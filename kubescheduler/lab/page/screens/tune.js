@@ -1,12 +1,13 @@
 // The configuration as a form and as text, and what it makes of the ranking.
 
 import { useAnswer } from "../api.js";
+import { SaveChart } from "../components/save_chart.js";
 import { Answered, Empty } from "../components/states.js";
 import { asked, side } from "../store.js";
 import { html, useEffect, useRef, useState, useSheet } from "../ui.js";
 import { ArgumentForms } from "./tune/argument_forms.js";
 import { ConfigurationText } from "./tune/configuration_text.js";
-import { Ranking } from "./tune/ranking.js";
+import { Ranking, rankingChart } from "./tune/ranking.js";
 import { RuleToggles } from "./tune/rule_toggles.js";
 import { Weights } from "./tune/weights.js";
 
@@ -63,7 +64,10 @@ export default function Tune() {
       <${Forms} known=${form} thresholds=${thresholds.answer?.thresholds ?? []} hold=${hold} />
     </section>
     <section class="tune-ranking" aria-labelledby="ranking-title">
-      <h2 id="ranking-title">Ranking</h2>
+      <div class="toolbar">
+        <h2 id="ranking-title">Ranking</h2>
+        ${pod && decision.answer?.fits ? html`<${SaveChart} kind="totals" what="ranking" chart=${() => rankingChart(decision.answer)} />` : null}
+      </div>
       ${pod
         ? html`<${Answered} known=${decision} text="Ranking the nodes">
             ${(answer) => html`<${Ranking} decision=${answer} baseline=${baseline} more=${() => setRows(rows + PAGE)} />`}

@@ -2,6 +2,7 @@
 
 import { Choice } from "../components/fields.js";
 import { Matrix } from "../components/matrix.js";
+import { SaveChart, drawnOf } from "../components/save_chart.js";
 import { html, useState } from "../ui.js";
 
 const SIZES = { head: 12, row: 2, name: 11, cell: 2.125, tail: 16, tailStretch: true, upright: true };
@@ -17,6 +18,7 @@ export function FilterStep({ pages, all, onAll, finder, find, chosen, onChoose, 
   const shown = refusing ? checks.filter((each) => each.refuses) : checks;
   const columns = shown.map((each) => ({ id: each.id, title: each.title, note: each.refuses || "" }));
   const open = (node, column) => onChoose({ node: node.name, kind: "check", id: column?.id ?? null });
+  const chart = () => checksChart(pages, columns, all);
   return html`
     <div class="toolbar">
       ${finder}
@@ -24,6 +26,7 @@ export function FilterStep({ pages, all, onAll, finder, find, chosen, onChoose, 
       <label class="tick">
         <input type="checkbox" checked=${refusing} onChange=${(event) => setRefusing(event.target.checked)} /> only checks that refuse
       </label>
+      ${total > 0 && html`<${SaveChart} kind="checks" what="nodes by checks" chart=${chart} />`}
     </div>
     ${
       total
@@ -35,7 +38,7 @@ export function FilterStep({ pages, all, onAll, finder, find, chosen, onChoose, 
             row=${pages.row}
             head=${head}
             cell=${(node, column) => cell(node, column, all)}
-            tail=${(node) => reasonsOf(node)}
+            tail=${(node) => html`<${Reasons} node=${node} />`}
             tailTitle="Why not"
             open=${open}
             chosen=${chosen}
@@ -60,9 +63,27 @@ function head(node) {
 }
 
 function reasonsOf(node) {
-  if (node.leftOut) return html`<span class="reasons">an extender's answer leaves it out, without a reason</span>`;
-  const reasons = node.reported.flatMap((check) => node.refused[check] ?? []);
-  return html`<span class="reasons" title=${reasons.join("; ")}>${reasons.join("; ")}</span>`;
+  if (node.leftOut) return "an extender's answer leaves it out, without a reason";
+  return node.reported.flatMap((check) => node.refused[check] ?? []).join("; ");
+}
+
+function Reasons({ node }) {
+  const text = reasonsOf(node);
+  return html`<span class="reasons" title=${text}>${text}</span>`;
+}
+
+// The matrix as it is drawn in a file: the nodes that came yet.
+function checksChart(pages, columns, all) {
+  const { pod, release, fits, total } = pages.head;
+  const nodes = pages.known(total);
+  const rows = nodes.map((node) => ({
+    name: node.name,
+    fits: node.fits,
+    reasons: reasonsOf(node),
+    cells: columns.map((column) => cell(node, column, all)),
+  }));
+  const text = `${pod} by release ${release}: ${fits} of ${total} nodes fit.`;
+  return { name: "checks", title: "Nodes by checks", text, notes: drawnOf(nodes.length, total, "nodes"), columns, rows, all };
 }
 
 function cell(node, column, all) {

@@ -2,8 +2,10 @@
 
 import { Choice } from "../components/fields.js";
 import { Matrix } from "../components/matrix.js";
+import { SaveChart } from "../components/save_chart.js";
 import { classes, html, useMemo, useState } from "../ui.js";
 import { letter, shading } from "./shades.js";
+import { scoresChart } from "./scores_chart.js";
 
 const MODES = [
   ["raw", "Raw"],
@@ -26,6 +28,8 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
   const scales = useScales(pages.head, mode, hidden.size ? same.points : 0);
   const open = (node, column) => onChoose({ node: node.name, kind: "rule", id: column?.id ?? null });
   const stacked = mode === "product";
+  const omitted = hidden.size > 0 && leftOut(columns, hidden, pages.head);
+  const chart = () => scoresChart(pages, { mode, hidden, scales, notes: [omitted, scoredText].filter(Boolean) });
   return html`
     <div class="toolbar">
       ${finder}
@@ -36,8 +40,9 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
           <input type="checkbox" checked=${hidden.size > 0} onChange=${(event) => setDiffering(event.target.checked)} /> only where nodes differ
         </label>`
       }
+      <${SaveChart} kind=${stacked ? "totals" : "lanes"} what=${stacked ? "totals" : "scores"} chart=${chart} />
     </div>
-    ${hidden.size > 0 && html`<p class="quiet">${leftOut(columns, hidden, pages.head)}</p>`}
+    ${omitted && html`<p class="quiet">${omitted}</p>`}
     ${scoredText && html`<p class="note">${scoredText}</p>`}
     <${Matrix}
       key=${mode}
@@ -103,7 +108,7 @@ function useScales(found, mode, out) {
 function cell(node, column, at, mode, scales, hidden) {
   const score = node.scores[column.id];
   if (!score) return { text: "–", label: `${node.name}, ${column.title}: no score`, kind: "silent" };
-  const value = mode === "raw" ? score.raw : mode === "normalised" ? score.normalised : score.product;
+  const value = score[mode];
   const label = `${node.name}, ${column.title}: raw ${score.raw}, normalised ${score.normalised}, times weight ${score.product}`;
   if (mode !== "product") {
     const share = `${Math.min(100, (100 * Math.abs(value)) / (scales[column.id] ?? 1))}%`;

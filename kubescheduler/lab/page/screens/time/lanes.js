@@ -80,7 +80,7 @@ export function Lanes({ run, now, setNow }) {
     <figcaption class="toolbar">
       <h2>Queues</h2>
       <span class="quiet"><span class="fits">✓</span> placed <span class="refused">✗</span> failed <span>◆</span> preempts</span>
-      <button type="button" class="plain push" onClick=${save}>Save as SVG</button>
+      <button type="button" class="plain push" aria-label="Save as SVG: queues" onClick=${save}>Save as SVG</button>
     </figcaption>
     <div ref=${place}>
       <svg

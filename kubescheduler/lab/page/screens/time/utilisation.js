@@ -1,6 +1,7 @@
 // What of cpu, memory and pods is in use, over time. uPlot is loaded when this is first shown.
 
 import { DataTable } from "../../components/data_table.js";
+import { SaveChart } from "../../components/save_chart.js";
 import { presenter, theme } from "../../store.js";
 import { html, useEffect, useRef, useSheet, useState } from "../../ui.js";
 import { seconds } from "./scrubber.js";
@@ -108,6 +109,20 @@ export function inUse(run, now) {
   return run.samples.slice(1).map((column) => column[at]);
 }
 
+// All that is in use, as it is drawn in a file.
+function useChart(run, now) {
+  const use = inUse(run, now);
+  return {
+    name: "in-use",
+    title: "In use",
+    text: `Shares of what is allocatable, over ${seconds(run.duration)}; the key has those at ${seconds(now)}, where the upright line is.`,
+    samples: run.samples,
+    duration: run.duration,
+    now,
+    series: SERIES.map((each, at) => ({ ...each, colour: `var(--plot-${at + 1})`, text: percent(use[at]) })),
+  };
+}
+
 export function Utilisation({ run, now, setNow }) {
   const host = usePlot(run, now, setNow);
   const [table, setTable] = useState(false);
@@ -127,7 +142,8 @@ export function Utilisation({ run, now, setNow }) {
           ${each.name} <b>${percent(use[at])}</b>
         </span>`,
       )}
-      <button type="button" class="plain push" aria-pressed=${table} onClick=${() => setTable(!table)}>As a table</button>
+      <${SaveChart} kind="use" what="in use" chart=${() => useChart(run, now)} />
+      <button type="button" class="plain" aria-pressed=${table} onClick=${() => setTable(!table)}>As a table</button>
     </figcaption>
     <div class="plot" ref=${host} role="img" aria-label=${`In use at ${seconds(now)}: ${SERIES.map((each, at) => `${each.name} ${percent(use[at])}`).join(", ")}`} hidden=${table}></div>
     ${table ? html`<${DataTable} caption="In use over time" columns=${columns} rows=${rows} />` : null}

@@ -1,7 +1,9 @@
 // The nodes by total. A row that moves says where it was, and slides from there.
 
 import { Stack, StackLegend } from "../../components/stack.js";
+import { drawnOf } from "../../components/save_chart.js";
 import { html, useLayoutEffect, useRef } from "../../ui.js";
+import { goesTo } from "../../why/outcome_text.js";
 
 const QUICK = { duration: 220, easing: "ease-out" };
 
@@ -51,12 +53,31 @@ function Row({ row, rules, scale, baseline }) {
   </li>`;
 }
 
+function rankedRows(decision) {
+  return decision.nodes.filter((row) => row.fits && row.rank !== null).sort((a, b) => a.rank - b.rank);
+}
+
+function fullest(rows) {
+  return Math.max(1, ...rows.map((row) => row.total ?? 0));
+}
+
+// The ranking as it is drawn in a file.
+export function rankingChart(decision) {
+  const rows = rankedRows(decision);
+  const notes = [
+    ...(decision.scored ? [] : [decision.scoredText]),
+    ...drawnOf(rows.length, decision.fits, "nodes that fit"),
+    ...(decision.total > decision.fits ? [`${decision.total - decision.fits} of ${decision.total} nodes refuse the pod.`] : []),
+  ];
+  return { name: "ranking", title: "Ranking", text: goesTo(decision), notes, rules: decision.rules, rows, scale: fullest(rows) };
+}
+
 // baseline: node → rank before the change.
 export function Ranking({ decision, baseline, more }) {
   const list = useRef(null);
-  const rows = decision.nodes.filter((row) => row.fits && row.rank !== null).sort((a, b) => a.rank - b.rank);
+  const rows = rankedRows(decision);
   const rules = useSteadyOrder(decision.rules);
-  const scale = Math.max(1, ...rows.map((row) => row.total ?? 0));
+  const scale = fullest(rows);
   useSlide(list, decision);
   return html`
     <p class="verdict">
