@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from kubescheduler.lab.server.asked_verbs import Opens
 from kubescheduler.lab.server.lab_application import LabApplication, LabParts
 from kubescheduler.lab.server.lab_serving import serve_until
 from kubescheduler.lab.server.listening import Listening
@@ -118,12 +119,17 @@ Verbs = Mapping[str, Callable[[Any, dict[str, Any]], Mapping[str, Any]]]
 
 @contextmanager
 def lab_server(
-    verbs: Verbs, scene: Callable[[], Any] = PlainScene, *, page: Path | None = None, limits: ServerLimits | None = None
+    verbs: Verbs,
+    scene: Callable[[], Any] = PlainScene,
+    *,
+    page: Path | None = None,
+    limits: ServerLimits | None = None,
+    opens: Opens | None = None,
 ) -> Iterator[LabServer]:
-    """A server of these verbs, with a scene for each tab."""
+    """A server of these verbs, with a scene for each tab. opens: what makes it of what the page asks for."""
     parts = LabParts(
         verbs={"state": lambda scene, _: {"seen": scene.version}, **verbs},
-        opens=lambda _: scene(),
+        opens=opens or (lambda _: scene()),
         token=TOKEN,
         hosts=AllowedHosts.of([], anywhere=False),
         unexpected=lambda _: "a fault",

@@ -1,5 +1,6 @@
 // Questions to the scene and changes of it. A screen uses `useAnswer`; a button uses `edit`.
 
+import { keepOpened, keepSeen, keepShare } from "./kept_scene.js";
 import { announce, busy, connection, connectionProblems, moment, state, tab, toast, version } from "./store.js";
 import { batch, useEffect, useRef, useState } from "./ui.js";
 
@@ -60,9 +61,11 @@ export async function ask(verb, params = {}, { slot = null } = {}) {
   }
 }
 
+const LOST = { token: "refused", tab: "dropped", gone: "closed" };
+
 function lost(fault) {
   batch(() => {
-    connection.value = fault.kind === "token" ? "refused" : "closed";
+    connection.value = LOST[fault.kind];
     connectionProblems.value = fault.problems;
   });
 }
@@ -176,6 +179,7 @@ export async function editOrFault(wanted) {
 export async function open(from) {
   const opened = await ask("open", { from });
   asked.clear();
+  keepOpened(opened.tab, opened.state.version, from);
   batch(() => {
     tab.value = opened.tab;
     take(opened.state);
@@ -188,6 +192,19 @@ export async function open(from) {
 export function follow(heard) {
   return transport.events(tab.value, async (event) => {
     heard?.(event);
+    if (event.what === "gone") return void (connection.value = "dropped");
     if (event.version !== version.value) await refresh().catch(() => {});
   });
 }
+
+// Keeps the scene in this browser tab as the text of a link, where it is small enough for that.
+export async function keepScene() {
+  const id = tab.value;
+  if (!transport.live || !keepSeen(id, version.value)) return;
+  if (state.value.nodesTotal + state.value.podsTotal > MOST_KEPT) return;
+  const answer = await transport.ask("share", { tab: id }).catch(() => null);
+  if (answer) keepShare(id, answer.version, answer.text);
+}
+
+// Nodes and pods; more do not fit into a link.
+const MOST_KEPT = 600;

@@ -1,9 +1,10 @@
 // Opens the scene and draws the shell.
 
-import { connect, follow, open, refresh } from "./api.js";
+import { connect, follow, keepScene, open, refresh } from "./api.js";
+import { again, keepSeen } from "./kept_scene.js";
 import { address, followRoute, fragment, keepTab, opening } from "./route.js";
 import { Shell } from "./shell.js";
-import { connection, connectionProblems, screen, tab, toast } from "./store.js";
+import { connection, connectionProblems, screen, tab, toast, version } from "./store.js";
 import { cannedTransport, httpTransport } from "./transport.js";
 import { effect, html, render } from "./ui.js";
 
@@ -17,7 +18,11 @@ async function begin(from) {
       return;
     } catch (fault) {
       if (fault.kind !== "tab") throw fault;
-      tab.value = null;
+      const kept = again(from.tab);
+      if (!kept.from) return;
+      await open(kept.from);
+      toast(`The server had dropped this tab's scene; it is opened again. ${kept.text}`);
+      return;
     }
   }
   if (from.share) await open({ share: from.share });
@@ -35,6 +40,19 @@ function followScene() {
     if (!id) return;
     keepTab(id);
     end = follow();
+  });
+}
+
+const PAUSE = 700;
+
+// Keeps the scene in this tab, a moment after each change.
+function keepScenes() {
+  let timer = null;
+  effect(() => {
+    if (connection.value !== "open") return;
+    keepSeen(tab.value, version.value);
+    clearTimeout(timer);
+    timer = setTimeout(keepScene, PAUSE);
   });
 }
 
@@ -59,6 +77,7 @@ async function start() {
     await begin(from);
     followRoute();
     followScene();
+    keepScenes();
     addEventListener("hashchange", openShared);
   } catch (fault) {
     connectionProblems.value = fault.problems ?? [String(fault)];

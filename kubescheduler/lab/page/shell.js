@@ -1,6 +1,7 @@
 // The frame around every screen: bar, pending pods, the screen, notes, the open dialog.
 
 import { CarriedPod } from "./components/carried_pod.js";
+import { Dropped } from "./components/dropped.js";
 import { ExercisePlace } from "./components/exercise_place.js";
 import { MenuHost } from "./components/menu.js";
 import { LiveRegion, Toasts } from "./components/notes.js";
@@ -48,6 +49,7 @@ const ADVICE = {
 
 function Unconnected() {
   if (connection.value === "opening") return html`<main class="alone"><h1 class="unseen">kubescheduler lab</h1><${Loading} text="Opening the scene" /></main>`;
+  if (connection.value === "dropped") return html`<main class="alone"><h1 class="unseen">kubescheduler lab</h1><${Dropped} /></main>`;
   const problems = [...connectionProblems.value, ...ADVICE[connection.value]];
   const action = { text: "Reload", run: () => location.reload() };
   return html`<main class="alone">
@@ -64,7 +66,7 @@ export function Shell() {
   }, [title, open]);
   const Dialog = dialog.value;
   return html`
-    <a class="skip" href="#main" onClick=${toMain}>To the screen</a>
+    ${open && html`<a class="skip" href="#main" onClick=${toMain}>To the screen</a>`}
     <div class=${classes("progress", busy.value > 0 && "busy")} aria-hidden="true"></div>
     <${TopBar} />
     ${

@@ -8,7 +8,7 @@ export const state = signal(null);
 export const version = signal(0);
 // The id of this browser tab's scene on the server.
 export const tab = signal(null);
-// "opening" | "open" | "closed" (no server) | "refused" (no token)
+// "opening" | "open" | "closed" (no server) | "refused" (no token) | "dropped" (the server has no scene of this tab)
 export const connection = signal("opening");
 export const connectionProblems = signal([]);
 

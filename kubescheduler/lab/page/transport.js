@@ -35,7 +35,11 @@ export function httpTransport(token) {
     // Calls `changed` with {version, what, problems?} when the scene changed otherwise than by this page.
     events(tab, changed) {
       const source = new EventSource(`api/events?tab=${encodeURIComponent(tab)}&token=${encodeURIComponent(token)}`);
-      source.onmessage = (event) => changed(JSON.parse(event.data));
+      source.onmessage = (event) => {
+        const told = JSON.parse(event.data);
+        if (told.what === "gone") source.close();
+        changed(told);
+      };
       return () => source.close();
     },
   };
