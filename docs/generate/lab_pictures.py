@@ -1,6 +1,6 @@
-"""Makes the pictures of docs/tutorial/lab-tour.md: python -m docs.generate.lab_pictures. Needs Chromium.
+"""Makes the pictures of the lab in the docs: python -m docs.generate.lab_pictures [NAME…]. Needs Chromium.
 
-Every screen of the lab with the cluster that comes with the package, light and dark.
+Every screen with the cluster that comes with the package, one with a custom rule, and an exercise; light and dark.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 import base64
 import struct
 import sys
+import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +80,7 @@ def png(pixels: Pixels) -> bytes:
 def ready(page: Page) -> None:
     """Waits until the screen and all that it asks is there."""
     page.wait_for_function(
-        "() => document.querySelector('main h2, main h3') && !document.querySelector('main .loading')"
+        "() => document.querySelector('main h2, main h3, main .source') && !document.querySelector('main .loading')"
     )
 
 
@@ -145,21 +147,99 @@ SHOTS: tuple[tuple[str, str, str, Callable[[Page], None] | None], ...] = (
 )
 """Picture, screen, the pod that is asked about, what is done before."""
 
+POLICY = """\
+apiVersion: v1
+kind: Policy
+predicates: [{name: PodFitsResources}, {name: OddNodes}]
+priorities: [{name: LeastRequestedPriority, weight: 1}]
+"""
+RULES = '''\
+"""A predicate of our own: pods go to nodes with odd numbers."""
 
-def pictures(browser: Any, lab: RunningLab, scheme: str) -> None:
-    drawing = browser.new_page()
+from algorithmprovider import register_fit_predicate
+
+
+def odd_nodes(pod, meta, node_info):
+    name = node_info.node.metadata.name
+    number = name.rpartition("-")[2]
+    return int(numbr) % 2 == 1, ["its number is even"]
+
+
+def register():
+    register_fit_predicate("OddNodes", odd_nodes)
+'''
+"""With a slip in line 9."""
+OPTIONS = ("--release", "1.16", "--plugin", "odd_nodes:register", "--policy-config-file", "policy.yaml")
+EXERCISE = "02-taints"
+
+
+@contextmanager
+def opened(browser: Any, lab: RunningLab, scheme: str, more: str = "") -> Iterator[Page]:
+    """A tab with the lab's page. more: further parts of the address."""
+    context = browser.new_context(viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(lab.address + more)
+    page.wait_for_selector("main#main")
+    yield page
+    context.close()
+
+
+def screens(browser: Any, drawing: Page, lab: RunningLab, scheme: str, wanted: Sequence[str]) -> None:
+    """The screens of the cluster that comes with the package."""
     for name, title, pod, prepare in SHOTS:
-        context = browser.new_context(viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
-        page = context.new_page()
-        page.goto(lab.address)
-        page.wait_for_selector("main#main")
-        choose(page, pod)
-        show_screen(page, title)
-        ready(page)
-        if prepare is not None:
-            prepare(page)
-        take(page, drawing, f"lab-{name}-{scheme}.png")
-        context.close()
+        if wanted and name not in wanted:
+            continue
+        with opened(browser, lab, scheme) as page:
+            choose(page, pod)
+            show_screen(page, title)
+            ready(page)
+            if prepare is not None:
+                prepare(page)
+            take(page, drawing, f"lab-{name}-{scheme}.png")
+
+
+def exercise(browser: Any, drawing: Page, lab: RunningLab, scheme: str) -> None:
+    """An exercise before it is solved, with what its checks find."""
+    with opened(browser, lab, scheme, f"&exercise={EXERCISE}") as page:
+        page.wait_for_selector(".checks")
+        settled(page)
+        page.get_by_role("button", name="Check", exact=True).click()
+        page.wait_for_selector(".checks[aria-busy=false] .verdict > span")
+        page.locator(".exercise summary").first.click()
+        page.locator(".exercise h2").first.scroll_into_view_if_needed()
+        take(page, drawing, f"lab-exercise-{scheme}.png")
+
+
+def share(browser: Any, drawing: Page, lab: RunningLab, scheme: str) -> None:
+    """The ways to hand the scene on."""
+    with opened(browser, lab, scheme) as page:
+        settled(page)
+        page.get_by_role("button", name="Share or save the scene").click()
+        page.wait_for_selector(".share-link input[readonly]")
+        take(page, drawing, f"lab-share-{scheme}.png")
+
+
+def code(browser: Any, drawing: Page, scheme: str) -> None:
+    """A custom predicate with a fault at its line."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("odd_nodes.py", RULES), ("policy.yaml", POLICY)):
+            Path(folder, name).write_text(text, encoding="utf-8")
+        with running_lab(*OPTIONS, cwd=folder) as lab, opened(browser, lab, scheme) as page:
+            show_screen(page, "Code")
+            page.wait_for_selector(".source li.faulty")
+            take(page, drawing, f"lab-code-{scheme}.png")
+
+
+def pictures(browser: Any, lab: RunningLab, scheme: str, wanted: Sequence[str]) -> None:
+    """wanted: names of pictures; all when it is empty."""
+    drawing = browser.new_page()
+    screens(browser, drawing, lab, scheme, wanted)
+    if not wanted or "exercise" in wanted:
+        exercise(browser, drawing, lab, scheme)
+    if not wanted or "share" in wanted:
+        share(browser, drawing, lab, scheme)
+    if not wanted or "code" in wanted:
+        code(browser, drawing, scheme)
     drawing.close()
 
 
@@ -172,7 +252,7 @@ def main() -> None:
         if browser is None:
             sys.exit(MISSING)
         for scheme in SCHEMES:
-            pictures(browser, lab, scheme)
+            pictures(browser, lab, scheme, sys.argv[1:])
         browser.close()
 
 

@@ -8,8 +8,9 @@ const CELL = 34;
 const GAP = 14;
 // Letters of a reason that are drawn; the rest is in its title.
 const MOST = 110;
+const SIGNS = { "✓": "var(--fit)", "✗": "var(--refuse)", "?": "var(--text)" };
 
-// chart: {columns: [{title, note}], rows: [{name, fits, reasons, cells: [{text, kind}]}], all}
+// chart: {columns: [{title, note}], rows: [{name, sign, reasons, cells: [{text, kind}]}], all}
 export function checksDrawn({ columns, rows, all }, ink) {
   const names = widest(rows.map((row) => `✓ ${row.name}`), 600);
   const head = widest(columns.map((column) => column.title), 600) + 30;
@@ -29,7 +30,7 @@ export function checksDrawn({ columns, rows, all }, ink) {
     ${rows.map(
       (row, at) => html`<g transform=${`translate(0 ${head + at * ROW})`}>
         <path d=${`M0 0H${right}`} stroke=${ink("var(--line)")} />
-        <text y="16" font-weight=${row.fits ? 600 : 400}><tspan fill=${ink(row.fits ? "var(--fit)" : "var(--refuse)")}>${row.fits ? "✓" : "✗"}</tspan> ${row.name}</text>
+        <text y="16" font-weight=${row.sign === "✓" ? 600 : 400}><tspan fill=${ink(SIGNS[row.sign])}>${row.sign}</tspan> ${row.name}</text>
         ${row.cells.map(
           (cell, number) => html`${cell.kind === "refuses" ? html`<rect x=${left + number * CELL + 1} y="1" width=${CELL - 2} height=${ROW - 2} fill=${soft} />` : null}
             <text x=${middle(number)} y="16" text-anchor="middle" font-weight=${cell.kind === "refuses" ? 700 : 400} fill=${colours[cell.kind]}>${cell.text}</text>`,

@@ -78,7 +78,7 @@ function checksChart(pages, columns, all) {
   const nodes = pages.known(total);
   const rows = nodes.map((node) => ({
     name: node.name,
-    fits: node.fits,
+    sign: node.undecided ? "?" : node.fits ? "✓" : "✗",
     reasons: reasonsOf(node),
     cells: columns.map((column) => cell(node, column, all)),
   }));

@@ -7,13 +7,13 @@ const TITLES = { raw: "Raw scores", normalised: "Normalised scores", product: "T
 
 // mode: "raw" | "normalised" | "product"; hidden, scales: of the screen.
 export function scoresChart(pages, { mode, hidden, scales, notes }) {
-  const { rules, fits } = pages.head;
+  const { rules, fits, ties } = pages.head;
   const rows = pages.known(fits).filter((node) => node.fits);
   return {
     name: mode === "product" ? "totals" : `${mode}-scores`,
     title: TITLES[mode],
     text: goesTo(pages.head),
-    notes: [...notes, ...drawnOf(rows.length, fits, "nodes that fit")],
+    notes: [...notes, ...(ties ? [`The first ${ties.total} tie.`] : []), ...drawnOf(rows.length, fits, "nodes that fit")],
     rules,
     rows,
     hidden,
