@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from tests.support.lab_page import RunningLab
+from tests.support.own_loop import run
 
 SCREENS = ("cluster", "why", "tune", "hints", "time", "sides", "class")
 RANKING = "document.querySelector('ol.ranking').textContent"
@@ -52,4 +52,4 @@ def test_every_screen_and_a_slider(lab: RunningLab, tmp_path: Path) -> None:
             await slider(tab)
             return tab.messages
 
-    assert asyncio.run(all_of_it()) == []
+    assert run(all_of_it()) == []

@@ -21,7 +21,7 @@ COUNT = 13
 SHOWN = 30
 """Rows of the ranking."""
 
-ROWS = """rows => rows.map(row => [row.dataset.node, Number(row.querySelector(".total").textContent)])"""
+ROWS = """rows => rows.map(row => [row.dataset.node, row.querySelector(".total").textContent])"""
 
 
 def said(drawn: RecordedScene, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
@@ -35,7 +35,7 @@ def shown(page: Page) -> tuple[str, dict[str, int]]:
     """(what the page says of where the pod goes, node → total), best first."""
     page.wait_for_selector("p.verdict")
     settled(page)
-    rows = page.eval_on_selector_all("ol.ranking li", ROWS)
+    rows = [(node, int(total)) for node, total in page.eval_on_selector_all("ol.ranking li", ROWS)]
     assert [total for _, total in rows] == sorted((total for _, total in rows), reverse=True)
     return page.locator("p.verdict").inner_text(), dict(rows)
 

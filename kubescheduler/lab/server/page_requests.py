@@ -15,6 +15,11 @@ from kubescheduler.sources.limits import exceeded, limit
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?')
 _BRACKET = re.compile(rb"[][{}]")
 
+MOST_EXACT = 2**53 - 1
+"""JavaScript's numbers are exact up to here."""
+LONG_NUMBER = re.compile(rb"[0-9]{16}")
+"""What an answer with a number beyond that has in it."""
+
 
 @attrs.frozen
 class PageRequest:
@@ -63,7 +68,17 @@ def _check_depth(body: bytes) -> None:
 
 def answer_bytes(answer: Mapping[str, Any]) -> bytes:
     """An answer as JSON; records by their fields, numbers of numpy as numbers."""
-    return msgspec.json.encode(answer, enc_hook=_plain)
+    body = msgspec.json.encode(answer, enc_hook=_plain)
+    return msgspec.json.encode(_exact(msgspec.json.decode(body))) if LONG_NUMBER.search(body) else body
+
+
+def _exact(answer: Any) -> Any:
+    """The same with whole numbers as text where a browser's numbers have no place for all their digits."""
+    if isinstance(answer, dict):
+        return {key: _exact(value) for key, value in answer.items()}
+    if isinstance(answer, list):
+        return [_exact(value) for value in answer]
+    return str(answer) if type(answer) is int and abs(answer) > MOST_EXACT else answer
 
 
 def _plain(value: Any) -> Any:
