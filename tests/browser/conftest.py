@@ -15,9 +15,13 @@ from tests.support.lab_page import LabPages, RunningLab, running_lab
 from tests.support.report_pages import WIDE, Opens, Page
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The Chromium of this machine, or the one that playwright brought."""
+    """The Chromium of this machine, or the one that playwright brought.
+
+    It ends with its module: as long as it is there, playwright's event loop runs in this thread, and
+    tests that want one of their own would fail.
+    """
     playwright_api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install 'kubescheduler[test]'"
     )
@@ -68,7 +72,7 @@ def lab_pages(browser: Any) -> Iterator[LabPages]:
     assert pages.faults == []
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def lab() -> Iterator[RunningLab]:
     """The lab with the cluster that comes with the package; each tab has a scene of its own."""
     pytest.importorskip("starlette", reason="the extra is not installed: pip install 'kubescheduler[lab]'")
