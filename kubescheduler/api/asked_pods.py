@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.strictness import Strictness
-from clusterstate.objects import ClusterObject, Pod, PriorityClass
-from kubescheduler.api.cluster_entries import Entry, key_of, named
+from clusterstate.objects import Pod, PriorityClass
+from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.given_objects import flat, found_in, is_file_name, is_text
-from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.simulation.openb_trace import Trace, is_trace
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, pods_in
 from kubescheduler.sources.cluster_input import nothing_to_place
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.strictness import Strictness
+    from clusterstate.objects import ClusterObject
+    from kubescheduler.api.cluster_entries import Entry
+    from kubescheduler.engine.daemon_controllers import DaemonController
 
 
 @attrs.frozen(eq=False)

@@ -6,16 +6,15 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.strictness import Judgement, Strictness, strictness_of
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.manifests.strictness import strictness_of
+from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
-from clusterstate.release_view import ReleaseView
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.argument_checks import GATES, GATES_TEXT, checked_name, refuse, wrong_type
 from kubescheduler.api.asked_pods import PodAsking
@@ -23,11 +22,16 @@ from kubescheduler.api.cluster_entries import Entries, Entry, key_of
 from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, given_again, read_paths
 from kubescheduler.api.shared_entries import shared
 from kubescheduler.api.what_if import WhatIf
-from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.releases import release_named
-from kubescheduler.simulation.pods_to_place import Beside, PodsToPlace
-from kubescheduler.sources.cluster_input import Progress
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.strictness import Judgement, Strictness
+    from clusterstate.objects import ClusterObject
+    from clusterstate.release_view import ReleaseView
+    from kubescheduler.engine.daemon_controllers import DaemonController
+    from kubescheduler.simulation.pods_to_place import Beside, PodsToPlace
+    from kubescheduler.sources.cluster_input import Progress
 
 
 class Cluster(WhatIf):

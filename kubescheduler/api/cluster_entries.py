@@ -5,15 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import Item, parse_json
+from clusterstate.manifests.documents import parse_json
 from clusterstate.manifests.encode import encode_object
-from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.objects import Node, Pod
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.documents import Item
+    from clusterstate.objects import ClusterObject
 
 Key = tuple[str, str]
 """(kind, ``namespace/name`` or name)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -15,14 +15,16 @@ from clusterstate.manifests.fields import describe
 from kubescheduler.api.argument_checks import GATES, GATES_TEXT, PATH, TEXT, WHOLE, refuse, shown_argument, wrong_type
 from kubescheduler.api.given_objects import is_text
 from kubescheduler.config.config_text import parse_first_document
-from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
-from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.core.selection import FirstByName, RandomTie
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE
-from kubescheduler.framework.profiles.plugin_loading import load_factory, plugin_option
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+if TYPE_CHECKING:
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.framework.profiles.plugin_registration import PluginOption
 
 TIE_BREAKS = ("first", "random", "upstream")
 """Which of the nodes with the highest total is taken: the first by name, any, or as the release chooses."""
@@ -117,10 +119,15 @@ def plugin_options(plugins: Any) -> Iterable[PluginOption]:
 def _named_plugin(name: str, factory: Any) -> PluginOption:
     if not callable(factory):
         raise ConfigError(f"plugins: {name}: expected a class or a factory, found {shown_argument(factory)}")
+    from kubescheduler.framework.profiles.plugin_loading import plugin_option
+
     return plugin_option(name, factory)
 
 
 def _plugin(given: Any) -> PluginOption:
+    from kubescheduler.framework.profiles.plugin_loading import load_factory, plugin_option
+    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
     if isinstance(given, PluginOption):
         return given
     if isinstance(given, str):

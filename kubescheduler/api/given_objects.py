@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item, split
 from clusterstate.manifests.fields import describe
-from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
-from clusterstate.objects import KINDS, ClusterObject, Pod, PriorityClass
+from clusterstate.manifests.strictness import BY_ORIGIN
+from clusterstate.objects import KINDS, Pod, PriorityClass
 from kubescheduler.api.cluster_entries import Entry
 from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.openb_trace import read_inputs_of, read_trace_nodes
-from kubescheduler.sources.cluster_input import Progress, decode_items
+from kubescheduler.sources.cluster_input import decode_items
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.strictness import Strictness
+    from clusterstate.objects import ClusterObject
+    from kubescheduler.sources.cluster_input import Progress
 
 KINDS_OF_GIVEN = "a file name, a manifest, YAML or JSON text, or an object"
 

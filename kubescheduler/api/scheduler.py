@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
-from clusterstate.objects import Pod
 from kubescheduler.api.argument_checks import TEXT, WHOLE, checked_cluster, refuse, shown_argument, wrong_type
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
+from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
 
 if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.hinting.hint_search import HintSearch
     from kubescheduler.hinting.proposals import PodHints
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from clusterstate.objects import PriorityClass
-from kubescheduler.api.cluster_entries import Entries, Entry, Key
+
+if TYPE_CHECKING:
+    from kubescheduler.api.cluster_entries import Entries, Entry, Key
 
 
 def shared(now: Entries, before: Entries, after: Entries) -> tuple[dict[Key, Entry], list[Entry]] | None:

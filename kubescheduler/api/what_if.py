@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from clusterstate.errors import DecodeError
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import Pod
 from kubescheduler.api import node_edits
-from kubescheduler.api.cluster_entries import Entry, Key, key_of
-from kubescheduler.api.manifest_builders import Amount
-from kubescheduler.api.node_edits import Edit, Manifest
+from kubescheduler.api.cluster_entries import key_of
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Node
+    from kubescheduler.api.cluster_entries import Entry, Key
+    from kubescheduler.api.manifest_builders import Amount
+    from kubescheduler.api.node_edits import Edit, Manifest
 
 STAYS_ON_NODE = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to one node: they are not made anew elsewhere."""

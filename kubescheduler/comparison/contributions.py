@@ -128,7 +128,7 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTer
     view = snapshot.only(decision.feasible)
     here = snapshot.take(decision.feasible[list(both)])
     found: list[ScoreTerm] = []
-    forms = release_named(decision.release).legacy_rules.fine_scores
+    forms = release_named(decision.release).legacy_rules.fine_scores()
     for priority in judgement.scheduler.algorithm.priorities:
         config, weight = priority.config, priority.weight
         scores = decision.scores[config.name]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from clusterstate.api_names import is_extended_resource, qualified_name_errors
 from clusterstate.selectors.name_errors import worded_1_20
-from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.args.field_errors import FieldError, invalid
+from kubescheduler.framework.args.field_errors import invalid
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig
+    from kubescheduler.framework.args.field_errors import FieldError
 
 
 def extender_errors(

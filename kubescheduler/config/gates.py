@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap
-from kubescheduler.config.gate_records import Gate, Stage
+from kubescheduler.config.gate_records import Gate
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20, ELSEWHERE_1_36, NEEDS_1_36
+
+if TYPE_CHECKING:
+    from kubescheduler.config.gate_records import Stage
 
 ALL_ALPHA: dict[Stage, str] = {"alpha": "AllAlpha"}
 """Stage → the name that sets every gate of the stage that is not set by name, up to 1.16."""

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -21,13 +21,17 @@ from kubescheduler.framework.args.document_schema import (
     FLOAT,
     GO_DURATION,
     Anything,
-    Kind,
     ListOf,
     MapOf,
-    Scalar,
     Struct,
 )
 from kubescheduler.framework.contract.go_durations import parse_duration
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.args.document_schema import (
+        Kind,
+        Scalar,
+    )
 
 Path = tuple[str | int, ...]
 """The way from the document to a value: keys and list positions."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from clusterstate.objects import Pod
+from typing import TYPE_CHECKING
+
 from kubescheduler.core.status import is_success
 from kubescheduler.cycle.cycles import ask_to_bind
 from kubescheduler.cycle.failures import Stage
-from kubescheduler.cycle.scheduler_loop import LoopParts
 from kubescheduler.framework.contract.cycle_state import CycleState
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from kubescheduler.cycle.scheduler_loop import LoopParts
 
 
 def refused_binding(parts: LoopParts, pod: Pod, node_name: str) -> str | None:

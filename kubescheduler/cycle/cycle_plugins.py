@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import Pod
-from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.framework.running.framework_services import Services
-from kubescheduler.framework.running.waiting_pods import HeldPod
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from kubescheduler.core.status import Code
+    from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.framework.running.waiting_pods import HeldPod
 
 
 class CyclePlugins(Protocol):

@@ -5,20 +5,14 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import NO_LABELS, Pod
-from kubescheduler.core.decision import Decision
+from clusterstate.objects import NO_LABELS
 from kubescheduler.core.status import Code, Status
-from kubescheduler.cycle.cycle_plugins import CyclePlugins
 from kubescheduler.cycle.failures import (
-    FailureCause,
-    FailureRecord,
-    Stage,
     chosen_1_20,
     chosen_1_36,
     condition_with_message,
@@ -29,9 +23,20 @@ from kubescheduler.cycle.failures import (
     undecided_1_36,
 )
 from kubescheduler.cycle.making_room import leave_room_to_plugins, room_by_plugin
-from kubescheduler.cycle.pod_queue import PodQueue
-from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.running.framework_services import Services
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from clusterstate.objects import Pod
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.cycle.cycle_plugins import CyclePlugins
+    from kubescheduler.cycle.failures import (
+        FailureCause,
+        FailureRecord,
+        Stage,
+    )
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.running.framework_services import Services
 
 PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
 """The state's key of a dict of pods that plugins want tried now (1.36)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -11,16 +11,20 @@ import attrs
 from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.assumed_pods import AssumedPods
-from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status, is_success
-from kubescheduler.cycle.bindings import BindingCycle, Outcome
-from kubescheduler.cycle.cycle_plugins import CyclePlugins
-from kubescheduler.cycle.cycle_rules import Fate, ReleaseCycles
-from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage, nomination_patch, status_patch
-from kubescheduler.cycle.pod_queue import PodQueue
+from kubescheduler.cycle.cycle_rules import Fate
+from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
 from kubescheduler.framework.contract.cancellation import Cancellation
-from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.running.framework_services import Services
+
+if TYPE_CHECKING:
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.cycle.bindings import BindingCycle, Outcome
+    from kubescheduler.cycle.cycle_plugins import CyclePlugins
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.cycle.failures import FailureCause
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.running.framework_services import Services
 
 Latest = Callable[[Pod], Pod | None]
 """The newest version of a pod that is known, None when it is gone."""

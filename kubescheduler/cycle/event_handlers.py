@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -10,7 +10,9 @@ from clusterstate.cluster_objects import KEPT
 from clusterstate.devices.resource_claims import is_outdated
 from clusterstate.objects import Node, Pod
 from clusterstate.objects.resource import ResourceClaim
-from kubescheduler.cycle.cycles import Cycles
+
+if TYPE_CHECKING:
+    from kubescheduler.cycle.cycles import Cycles
 
 
 def resource_version(pod: Pod) -> str:

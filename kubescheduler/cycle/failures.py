@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from clusterstate.growable import Mask
-from clusterstate.objects import Pod
-from kubescheduler.core.decision import Decision
 from kubescheduler.core.fit_errors import items
 from kubescheduler.core.generic_scheduler import NO_NODES
-from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
+
+if TYPE_CHECKING:
+    from clusterstate.growable import Mask
+    from clusterstate.objects import Pod
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.core.status import Status
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 """Reasons of the condition PodScheduled."""

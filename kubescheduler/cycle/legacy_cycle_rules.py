@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from clusterstate.cache import ClusterCache
-from clusterstate.objects import Pod
-from kubescheduler.core.decision import Decision
+from typing import TYPE_CHECKING
+
 from kubescheduler.core.generic_scheduler import NO_NODES
-from kubescheduler.core.status import Code, Status
+from kubescheduler.core.status import Code
 from kubescheduler.cycle.cycle_rules import (
     ReleaseCycles,
     assigned_note,
@@ -25,6 +24,12 @@ from kubescheduler.cycle.failures import (
     condition_with_message,
 )
 from kubescheduler.cycle.making_room import leave_room_to_plugins, no_room, room_1_16
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from clusterstate.objects import Pod
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.core.status import Status
 
 BINDING_REJECTED = "BindingRejected"
 """Reason of the condition PodScheduled (1.4)."""

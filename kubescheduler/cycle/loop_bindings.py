@@ -5,8 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from kubescheduler.cycle.bindings import BINDINGS, Binding, BindingCycle, InOrderBinding, ThreadedBindings
+from kubescheduler.cycle.bindings import BINDINGS, InOrderBinding, ThreadedBindings
+
+if TYPE_CHECKING:
+    from kubescheduler.cycle.bindings import Binding, BindingCycle
 
 
 class LoopBindings:

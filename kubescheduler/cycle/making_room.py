@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import Pod
-from kubescheduler.core.decision import Decision
-from kubescheduler.cycle.cycle_plugins import CyclePlugins
-from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.deciding.eviction import clear_nominations, evict_1_16
 from kubescheduler.framework.deciding.post_filter_plugins import searches
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.framework.running.framework_services import FrameworkHandle
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.cycle.cycle_plugins import CyclePlugins
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.framework.running.framework_services import Services
 
 
 def room_by_plugin(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decision:

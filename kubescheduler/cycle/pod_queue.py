@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from clusterstate.objects import Node, Pod
-from kubescheduler.queue.entry import Failed, Place
+if TYPE_CHECKING:
+    from clusterstate.objects import Node, Pod
+    from kubescheduler.queue.entry import Failed, Place
 
 
 class PodQueue(Protocol):

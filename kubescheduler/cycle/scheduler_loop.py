@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sized
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.cycle.bindings import Binding, Bindings, Outcome, ThreadedBindings
-from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
-from kubescheduler.cycle.cycle_rules import ReleaseCycles
-from kubescheduler.cycle.cycles import Cycles, Latest, Placed
-from kubescheduler.cycle.failures import FailureRecord
-from kubescheduler.cycle.pod_queue import PodQueue
+from kubescheduler.cycle.bindings import ThreadedBindings
+from kubescheduler.cycle.cycles import Cycles, Placed
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.running.framework_services import Services
+
+if TYPE_CHECKING:
+    from kubescheduler.cycle.bindings import Binding, Bindings, Outcome
+    from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.cycle.cycles import Latest
+    from kubescheduler.cycle.failures import FailureRecord
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.framework.running.framework_services import Services
 
 Decide = Callable[[Any, Pod, CycleState], Decision]
 """Where a pod goes by one profile; the state is the one that Reserve, Permit and later plugins get."""

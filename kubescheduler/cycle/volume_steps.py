@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.objects import ClaimVolume
 from clusterstate.volumes.claim_matching import RULES_1_16
 from clusterstate.volumes.volume_decision import PodVolumes, bindings_for
 from kubescheduler.core.status import Status
 from kubescheduler.cycle.cycle_plugins import NoPlugins
-from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
-from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes, VolumeBooks
+from kubescheduler.framework.contract.cycle_state import StateNotFoundError
+from kubescheduler.framework.plugins.volume_bookkeeping import VolumeBooks
 from kubescheduler.framework.running.framework_services import FrameworkHandle
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes
 
 STATE = "AssumedPodVolumes"
 """Where the cycle state has what was taken."""

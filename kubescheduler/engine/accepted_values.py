@@ -6,9 +6,12 @@ Fields are another matter: a server drops those that it does not know, so they a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from clusterstate.manifests.strictness import AcceptedValues
 from clusterstate.pod_view_1_36 import COMPARISONS
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.strictness import AcceptedValues
 
 EQUALITY = ("Exists", "Equal")
 SHARED = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
-from algorithmprovider.registry import Arguments, Registry
-from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
-from predicates.types import FitPredicateFactory
-from priorities.types import PriorityConfigFactory, PriorityFactory
+from priorities.types import PriorityConfigFactory
+
+if TYPE_CHECKING:
+    from algorithmprovider.registry import Arguments, Registry
+    from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
+    from predicates.types import FitPredicateFactory
+    from priorities.types import PriorityFactory
 
 
 def with_custom_entries(registry: Registry, policy: Policy) -> Registry:

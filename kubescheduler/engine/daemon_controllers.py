@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
 
-from clusterstate.cache import ClusterCache
-from clusterstate.growable import Mask
-from clusterstate.manifests.documents import Manifest
-from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from predicates.general import general_predicates_1_4
@@ -26,6 +22,12 @@ from predicates.taints import (
     pod_tolerates_node_taints_1_36,
 )
 from predicates.types import Verdict
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from clusterstate.growable import Mask
+    from clusterstate.manifests.documents import Manifest
+    from clusterstate.objects import Node, Pod
 
 NODE_NAME = "metadata.name"
 """The field of a node that a pod of a DaemonSet requires."""

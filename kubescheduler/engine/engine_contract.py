@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
-from clusterstate.growable import IntArray
-from clusterstate.objects import ClusterObject, Pod
-from clusterstate.release_view import ReleaseView
-from kubescheduler.core.algorithm import Algorithm, Extender
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.selection import TieBreak
+
+if TYPE_CHECKING:
+    from clusterstate.growable import IntArray
+    from clusterstate.objects import ClusterObject, Pod
+    from clusterstate.release_view import ReleaseView
+    from kubescheduler.core.algorithm import Algorithm, Extender
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.core.selection import TieBreak
 
 
 class PodScheduler(Protocol):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.objects import FrozenMap
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
-from clusterstate.release_view import ReleaseView
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
-from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
 from kubescheduler.extender.access import LIVE, ExtenderAccess
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+if TYPE_CHECKING:
+    from clusterstate.release_view import ReleaseView
+    from kubescheduler.engine.release_record import Release
+    from kubescheduler.framework.profiles.plugin_registration import PluginOption
 
 ALL_NODES = 100
 """Percentage of nodes to score when nobody says otherwise: every node is looked at."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from clusterstate.cache import ClusterCache
-from clusterstate.release_view import ReleaseView
-from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine, PodScheduler, check_view
-from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.framework_engine import framework_engine_for
+from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.legacy_algorithm import algorithm_for
-from kubescheduler.engine.v1alpha1_engine import algorithm_of_component
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from clusterstate.release_view import ReleaseView
+    from kubescheduler.core.algorithm import Algorithm, Extender
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.engine.engine_contract import Engine, PodScheduler
+    from kubescheduler.engine.engine_flags import EngineFlags
 
 
 @attrs.frozen(eq=False)
@@ -64,7 +65,11 @@ def engine_for(
     Raises ConfigError with the text at which the release gives up.
     """
     if flags.record.framework is not None:
+        from kubescheduler.engine.framework_engine import framework_engine_for
+
         return framework_engine_for(flags, provider, policy, component)
     if component is not None:
+        from kubescheduler.engine.v1alpha1_engine import algorithm_of_component
+
         return LegacyEngine(algorithm_of_component(flags, component), flags.release_view())
     return LegacyEngine(algorithm_for(flags, provider, policy), flags.release_view())

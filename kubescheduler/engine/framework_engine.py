@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -13,28 +13,33 @@ from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError
-from clusterstate.growable import IntArray
-from clusterstate.objects import Pod
-from clusterstate.release_view import ReleaseView
 from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import check_view
-from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
-from kubescheduler.engine.framework_rules import FrameworkRules
-from kubescheduler.extender import NodeEncoder
+from kubescheduler.engine.engine_flags import ALL_NODES
+from kubescheduler.extender.encoding import NodeEncoder
 from kubescheduler.extender.goformat import format_without_operands
-from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.deciding.opportunistic_batch import Turn
 from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.profiles.plugin_registration import registry_with
-from kubescheduler.framework.profiles.profile_map import Profiles, build_profiles
-from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.framework.running.framework_services import Services
+
+if TYPE_CHECKING:
+    from clusterstate.growable import IntArray
+    from clusterstate.objects import Pod
+    from clusterstate.release_view import ReleaseView
+    from kubescheduler.core.algorithm import Algorithm, Extender
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.engine.engine_flags import EngineFlags
+    from kubescheduler.engine.framework_rules import FrameworkRules
+    from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.contract.profile import SchedulerConfig
+    from kubescheduler.framework.profiles.profile_map import Profiles
+    from kubescheduler.framework.running.framework_runtime import Framework
 
 
 @attrs.frozen(eq=False)

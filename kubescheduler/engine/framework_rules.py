@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.policy.policy_1_20_names import DefaultLists
-from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
-from kubescheduler.core.selection import TieBreak
-from kubescheduler.cycle.cycle_rules import ReleaseCycles
-from kubescheduler.cycle.pod_queue import PodQueue
-from kubescheduler.extender import WireFormat
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.in_tree_plugins import points_by_plugin
-from kubescheduler.framework.profiles.profile_map import ProfileRules, Profiles
-from kubescheduler.queue.entry import Backoff
-from kubescheduler.queue.priority_queue_1_16 import Clock
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.policy.policy_1_20_names import DefaultLists
+    from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.extender.wire import WireFormat
+    from kubescheduler.framework.contract.points import Point
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+    from kubescheduler.framework.profiles.profile_map import ProfileRules, Profiles
+    from kubescheduler.queue.entry import Backoff
+    from kubescheduler.queue.priority_queue_1_16 import Clock
 
 
 class MakeQueue(Protocol):

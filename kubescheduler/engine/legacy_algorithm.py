@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from algorithmprovider import DEFAULT_PROVIDER
-from algorithmprovider.registry import Registry, nearest
+from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy
-from kubescheduler.config.policy.unread_keys import checked_policy
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.legacy_behaviour import DEFAULT_SCHEDULER
 from kubescheduler.engine.custom_entries import with_custom_entries
-from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.extender import NodeEncoder
+from kubescheduler.extender.encoding import NodeEncoder
 from predicates.types import PredicateArgs
 from predicates.volume_counts import COUNTED_DISKS, attached_volumes
 from priorities.types import PriorityArgs
+
+if TYPE_CHECKING:
+    from algorithmprovider.registry import Registry
+    from kubescheduler.engine.engine_flags import EngineFlags
 
 
 def algorithm_for(flags: EngineFlags, provider: str | None, policy: Mapping[str, Any] | None) -> Algorithm:
@@ -154,6 +156,8 @@ def algorithm_from_document(
 
 def policy_of_document(flags: EngineFlags, document: Mapping[str, Any]) -> Policy:
     """The policy of a document, checked. Raises ConfigError with every problem, of decoding and of what is decoded."""
+    from kubescheduler.config.policy.unread_keys import checked_policy
+
     rules = flags.record.legacy_rules
 
     def read() -> Policy:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from algorithmprovider.registry import Registry
-from clusterstate.cache import ClusterCache
-from kubescheduler.config.policy.policy_model import Policy
-from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
-from kubescheduler.core.legacy_behaviour import LegacyBehaviour
-from kubescheduler.cycle.cycle_plugins import NoPlugins
-from kubescheduler.cycle.cycle_rules import ReleaseCycles
-from kubescheduler.cycle.pod_queue import PodQueue
-from kubescheduler.engine.fine_scores import Fine
-from kubescheduler.extender import WireFormat
-from kubescheduler.framework.running.framework_services import Services
-from kubescheduler.queue.priority_queue_1_16 import Clock
+if TYPE_CHECKING:
+    from algorithmprovider.registry import Registry
+    from kubescheduler.config.policy.policy_model import Policy
+    from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+    from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+    from kubescheduler.engine.fine_scores import Fine
+    from kubescheduler.engine.legacy_loops import LegacyLoop
+    from kubescheduler.extender.wire import WireFormat
 
 
 class Parse(Protocol):
@@ -107,17 +103,13 @@ class LegacyRules:
     """All predicates run on every node, always."""
     wire: WireFormat
     """How extenders are called."""
-    fine_scores: Mapping[str, Fine]
-    """Priority → its formula from 0 to 100, for comparisons with releases that score so."""
+    fine_scores: Callable[[], Mapping[str, Fine]]
+    """Gives priority → its formula from 0 to 100, for comparisons with releases that score so."""
     gated_predicates: frozenset[str]
     """Names that policies for other feature gates have; they are translated all the same."""
     gated_priorities: frozenset[str]
     """The same for priorities."""
     behaviour: LegacyBehaviour
     """How an attempt goes, apart from predicates and priorities."""
-    queue: Callable[[Clock, ClusterCache], PodQueue]
-    """Where pods wait to be tried; the clock counts seconds since the start."""
-    cycle: ReleaseCycles
-    """What happens to a pod between its decision and its node."""
-    steps: Callable[[Services], NoPlugins]
-    """What is done about the pod at the points of the cycle."""
+    loop: Callable[[], LegacyLoop]
+    """What surrounds its decisions; a function, so that what only decides imports none of it."""

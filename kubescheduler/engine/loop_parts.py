@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from clusterstate.objects import Pod
-from kubescheduler.core.decision import Decision
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.cycle.cycle_plugins import CyclePlugins
 from kubescheduler.cycle.scheduler_loop import LoopParts
-from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.releases import release_named
-from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.queue.entry import Backoff
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.cycle.cycle_plugins import CyclePlugins
+    from kubescheduler.engine.engine_contract import PodScheduler
+    from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.running.framework_runtime import Framework
 
 Adapt = Callable[[Services], Services]
 """The services of a decision turned into those of a loop: with a client, a clock, and so on."""
@@ -60,9 +62,9 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
     def decide(plugins: CyclePlugins, pod: Pod, state: CycleState) -> Decision:  # noqa: ARG001
         return scheduler.decide(pod, preempt=preempt)
 
-    rules = record.legacy_rules
-    queue = rules.queue(services.time.now, services.cache)
-    return LoopParts(rules.steps(services), services, queue, rules.cycle, decide)
+    loop = record.legacy_rules.loop()
+    queue = loop.queue(services.time.now, services.cache)
+    return LoopParts(loop.steps(services), services, queue, loop.cycle, decide)
 
 
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:

@@ -6,18 +6,18 @@ import importlib
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
-from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.profiles.plugin_registration import PluginOption
 
 GROUP = "kubescheduler.algorithms"
 """Entry points of this group are called like ``--plugin``."""
@@ -36,6 +36,8 @@ def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
 
 def framework_plugins(names: Iterable[str]) -> tuple[PluginOption, ...]:
     """The framework plugins of ``--plugin`` and installed packages. Raises ConfigError as ``plugins_for`` does."""
+    from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
+
     if names := tuple(names):
         _look_here()
     options: list[PluginOption] = []
@@ -161,6 +163,8 @@ def _needs_arguments(function: Callable[..., Any]) -> bool:
 
 def _place(error: BaseException) -> str:
     """Where in the plugin an exception was raised."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [f for f in frames if f.filename not in (__file__, importlib.__file__) and not f.filename.startswith("<")]
     return f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -11,7 +12,6 @@ from algorithmprovider import registry
 from clusterstate.view_records import view_1_16
 from kubescheduler.config.config_text import read_policy_file
 from kubescheduler.config.gates import GATES_1_16
-from kubescheduler.config.policy.policy_1_16 import parse_policy
 from kubescheduler.config.policy.policy_checks_1_16 import (
     FROM_POLICY,
     check_policy,
@@ -19,24 +19,53 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
     policy_problems,
     total_weight_error,
 )
-from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16
-from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_16
-from kubescheduler.cycle.volume_steps import VolumeSteps
 from kubescheduler.engine.accepted_values import accepted_1_16
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_16
-from kubescheduler.engine.fine_scores import FINE_1_16
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
-from kubescheduler.extender import WIRE_1_16
 from kubescheduler.extender.answered_nodes import AnsweredRows1_16
-from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue
+from kubescheduler.extender.wire import WIRE_1_16
 from kubescheduler.sources.cluster_input import FILLING_1_16
+
+if TYPE_CHECKING:
+    from kubescheduler.config.policy.policy_model import Policy
+    from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+    from kubescheduler.engine.fine_scores import Fine
+    from kubescheduler.engine.legacy_loops import LegacyLoop
 
 
 def from_provider_1_16(name: str) -> str:
     """What stands before the texts of what cannot be made from a provider."""
     return f'couldn\'t create scheduler using provider "{name}": '
+
+
+def parse_policy_1_16(document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy:
+    """See ``parse_policy``."""
+    from kubescheduler.config.policy.policy_1_16 import parse_policy
+
+    return parse_policy(document, strict=strict, every_problem=every_problem)
+
+
+def read_component_1_16(document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config:
+    """See ``read_v1alpha1``."""
+    from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
+
+    return read_v1alpha1(document, strict=strict)
+
+
+def fine_scores_1_16() -> Mapping[str, Fine]:
+    """Priority → its formula from 0 to 100."""
+    from kubescheduler.engine.fine_scores import FINE_1_16
+
+    return FINE_1_16
+
+
+def loop_1_16() -> LegacyLoop:
+    """The queue, the cycles and what is done at their points."""
+    from kubescheduler.engine.legacy_loops import LOOP_1_16
+
+    return LOOP_1_16
 
 
 def no_domains_error(_: Iterable[str]) -> None:
@@ -61,7 +90,7 @@ GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"
 LEGACY_1_16 = LegacyRules(
     registry=partial(registry, "1.16"),
     read_file=read_policy_file,
-    parse=parse_policy,
+    parse=parse_policy_1_16,
     check=check_policy,
     problems=policy_problems,
     hard_weight_error=hard_weight_error,
@@ -71,20 +100,18 @@ LEGACY_1_16 = LegacyRules(
     from_policy=FROM_POLICY,
     unknown_predicate='invalid predicate name "{}" specified - no corresponding function found',
     unknown_priority="invalid priority name {} specified - no corresponding function found",
-    read_component=read_v1alpha1,
+    read_component=read_component_1_16,
     absent_means_default=True,
     config_maps=True,
     legacy_policy_flag=True,
     samples=True,
     every_check=False,
     wire=WIRE_1_16,
-    fine_scores=FINE_1_16,
+    fine_scores=fine_scores_1_16,
     gated_predicates=GATED_PREDICATES,
     gated_priorities=GATED_PRIORITIES,
     behaviour=attrs.evolve(BEHAVIOUR_1_16, places=AnsweredRows1_16),
-    queue=SchedulingQueue,
-    cycle=CYCLE_1_16,
-    steps=VolumeSteps,
+    loop=loop_1_16,
 )
 
 RELEASE = Release(

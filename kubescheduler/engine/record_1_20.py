@@ -21,7 +21,7 @@ from kubescheduler.engine.daemon_controllers import DAEMONS_1_20
 from kubescheduler.engine.framework_rules import FrameworkRules, PolicyRules
 from kubescheduler.engine.release_queues import queue_1_20
 from kubescheduler.engine.release_record import Release
-from kubescheduler.extender import WIRE_1_20
+from kubescheduler.extender.wire import WIRE_1_20
 from kubescheduler.framework.contract.points import POINTS_1_20
 from kubescheduler.framework.deciding.deciding_rules import DECIDING_1_20
 from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20

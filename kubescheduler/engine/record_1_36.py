@@ -13,7 +13,7 @@ from kubescheduler.engine.daemon_controllers import DAEMONS_1_36
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.engine.release_queues import queue_1_36
 from kubescheduler.engine.release_record import Release
-from kubescheduler.extender import WIRE_1_36
+from kubescheduler.extender.wire import WIRE_1_36
 from kubescheduler.framework.contract.points import POINTS_1_36
 from kubescheduler.framework.deciding.deciding_rules import DECIDING_1_36
 from kubescheduler.framework.deciding.heap_tie import HeapTie

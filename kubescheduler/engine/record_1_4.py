@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -21,22 +23,37 @@ from kubescheduler.config.policy.policy_1_4 import (
     read_policy_file_1_4,
 )
 from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4
-from kubescheduler.cycle.cycle_plugins import NoPlugins
-from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_4
 from kubescheduler.engine.accepted_values import accepted_1_4
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_4
-from kubescheduler.engine.fine_scores import FINE_1_4
 from kubescheduler.engine.legacy_rules import LegacyRules
 from kubescheduler.engine.release_record import Release
-from kubescheduler.extender import WIRE_1_4
 from kubescheduler.extender.answered_nodes import AnsweredRows1_4
-from kubescheduler.queue.fifo_1_4 import FIFOQueue, arrival_order
+from kubescheduler.extender.wire import WIRE_1_4
+from kubescheduler.queue.pending_pods import arrival_order
 from kubescheduler.sources.cluster_input import FILLING_1_4
+
+if TYPE_CHECKING:
+    from kubescheduler.engine.fine_scores import Fine
+    from kubescheduler.engine.legacy_loops import LegacyLoop
 
 
 def from_provider_1_4(_: str) -> str:
     """What stands before the texts of what cannot be made from a provider."""
     return FATAL
+
+
+def fine_scores_1_4() -> Mapping[str, Fine]:
+    """Priority → its formula from 0 to 100."""
+    from kubescheduler.engine.fine_scores import FINE_1_4
+
+    return FINE_1_4
+
+
+def loop_1_4() -> LegacyLoop:
+    """The queue, the cycles and what is done at their points."""
+    from kubescheduler.engine.legacy_loops import LOOP_1_4
+
+    return LOOP_1_4
 
 
 LEGACY_1_4 = LegacyRules(
@@ -59,13 +76,11 @@ LEGACY_1_4 = LegacyRules(
     samples=False,
     every_check=True,
     wire=WIRE_1_4,
-    fine_scores=FINE_1_4,
+    fine_scores=fine_scores_1_4,
     gated_predicates=frozenset(),
     gated_priorities=frozenset(),
     behaviour=attrs.evolve(BEHAVIOUR_1_4, places=AnsweredRows1_4),
-    queue=FIFOQueue,
-    cycle=CYCLE_1_4,
-    steps=NoPlugins,
+    loop=loop_1_4,
 )
 
 RELEASE = Release(

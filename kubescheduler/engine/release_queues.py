@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from clusterstate.cache import ClusterCache
-from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.framework.plugins.priority_sort import PrioritySort
-from kubescheduler.framework.profiles.profile_map import Profiles
-from kubescheduler.queue.entry import Backoff, Order, QueueEntry, by_priority
-from kubescheduler.queue.heap import Rank
-from kubescheduler.queue.priority_queue_1_16 import Clock
+from kubescheduler.queue.entry import by_priority
 from kubescheduler.queue.priority_queue_1_20 import Queue120
 from kubescheduler.queue.priority_queue_1_36 import Queue136
-from kubescheduler.queue.queueing_hints import Hopes, Registered
+from kubescheduler.queue.queueing_hints import Hopes
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.framework.profiles.profile_map import Profiles
+    from kubescheduler.queue.entry import Backoff, Order, QueueEntry
+    from kubescheduler.queue.heap import Rank
+    from kubescheduler.queue.priority_queue_1_16 import Clock
+    from kubescheduler.queue.queueing_hints import Registered
 
 
 def order_of(profiles: Profiles) -> Order:

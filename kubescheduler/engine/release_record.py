@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import ConfigError
-from clusterstate.manifests.decode import Prepare
-from clusterstate.manifests.strictness import AcceptedValues
-from clusterstate.objects import Pod
-from clusterstate.release_view import ReleaseView
-from kubescheduler.config.gates import ReleaseGates
-from kubescheduler.engine.daemon_controllers import DaemonController
-from kubescheduler.engine.framework_rules import FrameworkRules
-from kubescheduler.engine.legacy_rules import LegacyRules
-from kubescheduler.extender import WireFormat
-from kubescheduler.queue.priority_queue_1_16 import queue_order
-from kubescheduler.sources.cluster_input import Filling
+from kubescheduler.queue.pending_pods import queue_order
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.decode import Prepare
+    from clusterstate.manifests.strictness import AcceptedValues
+    from clusterstate.objects import Pod
+    from clusterstate.release_view import ReleaseView
+    from kubescheduler.config.gates import ReleaseGates
+    from kubescheduler.engine.daemon_controllers import DaemonController
+    from kubescheduler.engine.framework_rules import FrameworkRules
+    from kubescheduler.engine.legacy_rules import LegacyRules
+    from kubescheduler.extender.wire import WireFormat
+    from kubescheduler.sources.cluster_input import Filling
 
 
 @attrs.frozen(eq=False)

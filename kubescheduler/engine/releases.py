@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import RELEASE_NAMES
-from kubescheduler.engine.daemon_controllers import DaemonController
 from kubescheduler.engine.release_record import Release
+
+if TYPE_CHECKING:
+    from kubescheduler.engine.daemon_controllers import DaemonController
 
 
 class ReleaseTable(Mapping[str, Release]):

@@ -13,13 +13,15 @@ from clusterstate.release_names import FRAMEWORK_RELEASES
 from kubescheduler.config.config_text import parse_first_document, read_configmap, read_text
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
-from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags
+from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 
 if TYPE_CHECKING:
     from typing import TypeVar
+
+    from kubescheduler.core.algorithm import Algorithm
+    from kubescheduler.engine.engine_flags import EngineFlags
 
     Flags = TypeVar("Flags", bound=EngineFlags)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
-from kubescheduler.extender.client import HTTPExtender
-from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.extender.encoding import NodeEncoder
-from kubescheduler.extender.recorded_answers import Recorder, Replayer, record_of
-from kubescheduler.extender.wire import WireFormat
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.client import HTTPExtender
+    from kubescheduler.extender.config import ExtenderConfig
+    from kubescheduler.extender.encoding import NodeEncoder
+    from kubescheduler.extender.wire import WireFormat
 
 LIVE, PASS, RECORD, REPLAY = "live", "pass", "record", "replay"
 MODES = (LIVE, PASS, RECORD, REPLAY)
@@ -36,6 +38,8 @@ class ExtenderAccess:
         """As ``named``; a record that is replayed is read. Raises ConfigError, InputError if it cannot be read."""
         access = cls.named(text)
         if access.mode == REPLAY:
+            from kubescheduler.extender.recorded_answers import record_of
+
             record_of(access.file).read()
         return access
 
@@ -54,6 +58,11 @@ class ExtenderAccess:
         self, configs: Sequence[ExtenderConfig], wire: WireFormat, encoder: NodeEncoder
     ) -> tuple[HTTPExtender, ...]:
         """The extenders of one scheduler, in order."""
+        if not configs:
+            return ()
+        from kubescheduler.extender.client import HTTPExtender
+        from kubescheduler.extender.recorded_answers import Recorder, Replayer
+
         configs = [with_files_at(config, self.places) for config in configs]
         if self.mode == PASS:
             return tuple(HTTPExtender(passed_through(config), wire, encoder) for config in configs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -11,11 +11,15 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError, SchedulingError
-from clusterstate.growable import IntArray
 from clusterstate.manifests.decode import decode_object
-from clusterstate.objects import Node, Pod
-from kubescheduler.core.answer_rows import FilterAnswer, SeenNodes, SnapshotRows
+from clusterstate.objects import Node
+from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.extender.encoding import manifest_of
+
+if TYPE_CHECKING:
+    from clusterstate.growable import IntArray
+    from clusterstate.objects import Pod
+    from kubescheduler.core.answer_rows import FilterAnswer, SeenNodes
 
 
 def node_not_found(name: str) -> str:

@@ -9,24 +9,28 @@ from typing import TYPE_CHECKING
 import attrs
 import msgspec
 
-from clusterstate.objects import Node, Pod
 from kubescheduler.extender.answers import (
     ExtenderError,
     FilterResult,
-    Score,
-    Victims,
     node_name,
     read_error,
     read_filter,
     read_scores,
     read_victims,
 )
-from kubescheduler.extender.config import ExtenderConfig, masked
+from kubescheduler.extender.config import masked
 from kubescheduler.extender.encoding import NodeEncoder, encode_pod
-from kubescheduler.extender.wire import WIRE_1_16, VictimsByNode, WireFormat
+from kubescheduler.extender.wire import WIRE_1_16
 
 if TYPE_CHECKING:
+    from clusterstate.objects import Node, Pod
+    from kubescheduler.extender.answers import (
+        Score,
+        Victims,
+    )
+    from kubescheduler.extender.config import ExtenderConfig
     from kubescheduler.extender.recorded_answers import Exchange
+    from kubescheduler.extender.wire import VictimsByNode, WireFormat
 
 
 @attrs.define(eq=False)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import attrs
 
-from clusterstate.objects import Pod
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
 
 DEFAULT_TIMEOUT_NS = 5_000_000_000
 """httpTimeout when none is configured: 5 s."""

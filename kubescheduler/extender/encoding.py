@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 
-from clusterstate.objects import Node, Pod
+if TYPE_CHECKING:
+    from clusterstate.objects import Node, Pod
 
 CACHED_NODES = 16_384
 """Node names whose JSON is kept; the oldest go first."""

@@ -13,14 +13,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import attrs
 import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.extender.answers import ExtenderError
-from kubescheduler.extender.config import ExtenderConfig, masked
+from kubescheduler.extender.config import masked
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig
 
 Key = tuple[str, str]
 """(address, digest of the body)."""

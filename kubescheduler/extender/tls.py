@@ -5,9 +5,12 @@ from __future__ import annotations
 import ssl
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clusterstate.errors import ConfigError
-from kubescheduler.extender.config import ExtenderConfig, TLSConfig
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 
 
 def tls_context(config: ExtenderConfig) -> ssl.SSLContext:

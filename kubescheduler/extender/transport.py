@@ -12,7 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_to_bytes
 
 import attrs
@@ -24,9 +24,12 @@ from urllib3.exceptions import TimeoutError as PoolTimeoutError
 
 from clusterstate.errors import ConfigError
 from kubescheduler.extender.answers import ExtenderError
-from kubescheduler.extender.config import ExtenderConfig, masked
+from kubescheduler.extender.config import masked
 from kubescheduler.extender.tls import tls_context
 from kubescheduler.extender.wire import quote
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig
 
 MAX_BODY = 256 * 2**20
 """Bytes of the longest answer that is read."""

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.objects import (
-    Container,
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
-    Node,
     PersistentVolume,
     PersistentVolumeClaim,
-    Pod,
     StorageClass,
     VolumeAttachment,
 )
-from clusterstate.objects.base import ResourceList
 from clusterstate.objects.resource import DeviceClass, ResourceClaim, ResourceSlice
+
+if TYPE_CHECKING:
+    from clusterstate.objects import (
+        Container,
+        Node,
+        Pod,
+    )
+    from clusterstate.objects.base import ResourceList
 
 ANYTHING = "*"
 POD, ASSIGNED_POD, UNSCHEDULABLE_POD, NODE = "Pod", "AssignedPod", "UnschedulablePod", "Node"

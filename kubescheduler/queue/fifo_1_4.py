@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from clusterstate.objects import Node, Pod
-from kubescheduler.queue.entry import Failed, Place
+from clusterstate.objects import Pod
+from kubescheduler.queue.entry import Place
 from kubescheduler.queue.heap import KeyedHeap
-from kubescheduler.queue.nominations import Nominations
-from kubescheduler.queue.priority_queue_1_16 import FINISHED, Clock, QueuedPod
+from kubescheduler.queue.priority_queue_1_16 import QueuedPod
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Node
+    from kubescheduler.queue.entry import Failed
+    from kubescheduler.queue.nominations import Nominations
+    from kubescheduler.queue.priority_queue_1_16 import Clock
 
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
@@ -27,16 +32,6 @@ class _Waiting:
     pod: Pod
     since: float
     due: float
-
-
-def arrival_order(objects: Iterable[Any]) -> list[Pod]:
-    """The pending pods among some objects: older first, then as they come, whatever their priority.
-
-    Pods that are being deleted are among them. Upstream: 1.4 cache.FIFO, the creation standing for the time at which a
-    scheduler first saw the pod.
-    """
-    waiting = [obj for obj in objects if isinstance(obj, Pod) and not obj.node_name and obj.phase not in FINISHED]
-    return sorted(waiting, key=lambda pod: pod.metadata.creation_timestamp or "")
 
 
 class FIFOQueue:

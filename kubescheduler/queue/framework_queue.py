@@ -8,24 +8,31 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import ClusterStateError
-from clusterstate.objects import Node, Pod
-from kubescheduler.queue.cluster_events import ClusterEvent
-from kubescheduler.queue.entry import BACKOFF, Backoff, Failed, Order, Place, QueueEntry, by_priority
+from kubescheduler.queue.entry import BACKOFF, Place, QueueEntry, by_priority
 from kubescheduler.queue.heap import KeyedHeap
-from kubescheduler.queue.nominations import Nominations, note_nomination
-from kubescheduler.queue.priority_queue_1_16 import BACKOFF_TICK, UNSCHEDULABLE_TICK, Clock
+from kubescheduler.queue.nominations import note_nomination
+from kubescheduler.queue.priority_queue_1_16 import BACKOFF_TICK, UNSCHEDULABLE_TICK
 from kubescheduler.queue.queue_listener import (
     BACKOFF_COMPLETE,
     FORCE_ACTIVATE,
     SCHEDULE_ATTEMPT_FAILURE,
     UNSCHEDULABLE_TIMEOUT,
-    Event,
-    QueueListener,
 )
-from kubescheduler.queue.resting import Beat
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Node, Pod
+    from kubescheduler.queue.cluster_events import ClusterEvent
+    from kubescheduler.queue.entry import Backoff, Failed, Order
+    from kubescheduler.queue.nominations import Nominations
+    from kubescheduler.queue.priority_queue_1_16 import Clock
+    from kubescheduler.queue.queue_listener import (
+        Event,
+        QueueListener,
+    )
+    from kubescheduler.queue.resting import Beat
 
 
 class FrameworkQueue(ABC):

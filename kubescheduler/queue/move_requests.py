@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clusterstate.objects import CSINode, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service, StorageClass
+from clusterstate.objects import CSINode, PersistentVolume, PersistentVolumeClaim, Service, StorageClass
 from clusterstate.selectors.matching import SelectorError, compile_label_selector, term_namespaces
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Node, Pod
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from clusterstate.objects import Pod
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
 
 
 class Nominations(Protocol):

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import ClusterStateError
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import Pod
 from kubescheduler.queue.backoff import BackoffRecords
-from kubescheduler.queue.entry import Failed, Place
-from kubescheduler.queue.heap import KeyedHeap, Rank
+from kubescheduler.queue.entry import Place
+from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.move_requests import node_update_moves, object_change_moves, wants_to_be_near
-from kubescheduler.queue.nominations import Nominations, note_nomination, update_nomination
+from kubescheduler.queue.nominations import note_nomination, update_nomination
 
-FINISHED = ("Succeeded", "Failed")
+if TYPE_CHECKING:
+    from clusterstate.objects import Node
+    from kubescheduler.queue.entry import Failed
+    from kubescheduler.queue.heap import Rank
+    from kubescheduler.queue.nominations import Nominations
 
 BACKOFF_TICK = 1.0
 """Seconds between looks at the pods whose wait may be over."""
@@ -329,23 +333,3 @@ def _stripped(pod: Pod) -> tuple[dict[str, Any], dict[str, Any]]:
         {key: value for key, value in manifest.items() if key not in ("metadata", "status")},
         {key: value for key, value in metadata.items() if key not in ("resourceVersion", "generation")},
     )
-
-
-def is_pending(obj: Any) -> TypeGuard[Pod]:
-    """Whether an object is a pod that a scheduler queues: unassigned, not finished, not being deleted."""
-    return (
-        isinstance(obj, Pod)
-        and not obj.node_name
-        and obj.phase not in FINISHED
-        and obj.metadata.deletion_timestamp is None
-    )
-
-
-def queue_order(objects: Iterable[Any]) -> list[Pod]:
-    """The pending pods among some objects: higher priority first, then older, then as they come.
-
-    Pods that are being deleted are passed over. Upstream: 1.16 activeQComp, the creation standing for the time at
-    which a scheduler first saw the pod.
-    """
-    waiting = [obj for obj in objects if is_pending(obj)]
-    return sorted(waiting, key=lambda pod: (-pod.priority, pod.metadata.creation_timestamp or ""))

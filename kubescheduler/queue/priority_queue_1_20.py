@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import ClusterStateError
-from clusterstate.objects import Node, Pod
 from kubescheduler.queue.backoff import backoff_seconds_1_20
-from kubescheduler.queue.entry import Place, QueueEntry
+from kubescheduler.queue.entry import Place
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.move_requests import (
     node_update_label,
@@ -23,6 +22,10 @@ from kubescheduler.queue.nominations import update_nomination
 from kubescheduler.queue.priority_queue_1_16 import UNSCHEDULABLE_SECONDS, changes_more_than_status
 from kubescheduler.queue.queue_listener import UNSCHEDULABLE_TIMEOUT
 from kubescheduler.queue.resting import Beat
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Node, Pod
+    from kubescheduler.queue.entry import QueueEntry
 
 
 class Queue120(FrameworkQueue):

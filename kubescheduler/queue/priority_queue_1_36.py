@@ -5,12 +5,11 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import ClusterStateError
-from clusterstate.objects import Node, Pod
 from kubescheduler.queue.backoff import backoff_seconds_1_36
 from kubescheduler.queue.cluster_events import (
     ASSIGNED_POD,
@@ -23,14 +22,19 @@ from kubescheduler.queue.cluster_events import (
     object_event,
     pod_actions,
 )
-from kubescheduler.queue.entry import BACKOFF, Backoff, Order, Place, PreEnqueue, QueueEntry, by_priority
+from kubescheduler.queue.entry import BACKOFF, Place, by_priority
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.heap import KeyedHeap
-from kubescheduler.queue.nominations import Nominations, update_nomination
-from kubescheduler.queue.priority_queue_1_16 import Clock
+from kubescheduler.queue.nominations import update_nomination
 from kubescheduler.queue.queue_listener import POP_FROM_BACKOFF
 from kubescheduler.queue.queueing_hints import Hopes
 from kubescheduler.queue.resting import Beat
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Node, Pod
+    from kubescheduler.queue.entry import Backoff, Order, PreEnqueue, QueueEntry
+    from kubescheduler.queue.nominations import Nominations
+    from kubescheduler.queue.priority_queue_1_16 import Clock
 
 LIES_FOR = 300.0
 """Seconds; upstream: podMaxInUnschedulablePodsDuration."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kubescheduler.queue.cluster_events import ClusterEvent
-from kubescheduler.queue.entry import Place, QueueEntry
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.entry import Place, QueueEntry
 
 Event = ClusterEvent | str
 """Why pods move: a change of the cluster, or its label as upstream's metrics have it."""

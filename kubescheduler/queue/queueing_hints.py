@@ -7,13 +7,17 @@ whole cluster: they hope too often rather than too seldom.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
-from clusterstate.objects import LabelSelector, Pod
+from clusterstate.objects import Pod
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
 from kubescheduler.queue.cluster_events import ASSIGNED_POD, NODE, POD, Action, ClusterEvent, matches
-from kubescheduler.queue.queue_listener import QueueListener
+
+if TYPE_CHECKING:
+    from clusterstate.objects import LabelSelector
+    from kubescheduler.queue.queue_listener import QueueListener
 
 Hint = Callable[[Pod, ClusterEvent], bool]
 """Of (the pod that waits, an event that matches): whether the pod may fit now."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import attrs
 
-from kubescheduler.queue.entry import QueueEntry
+if TYPE_CHECKING:
+    from kubescheduler.queue.entry import QueueEntry
 
 
 @attrs.frozen

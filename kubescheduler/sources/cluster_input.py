@@ -7,19 +7,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import attrs
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder, Prepare, UnknownKindError, notes_on
+from clusterstate.manifests.decode import Decoder, UnknownKindError, notes_on
 from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
 from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
-from clusterstate.manifests.documents import Item, Manifest
-from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.manifests.strictness import BY_ORIGIN
+from clusterstate.objects import Node, Pod, PriorityClass
 from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
 from kubescheduler.sources.files import read_items
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.decode import Prepare
+    from clusterstate.manifests.documents import Item, Manifest
+    from clusterstate.manifests.strictness import Strictness
+    from clusterstate.objects import ClusterObject
 
 Progress = Callable[[int, int], None]
 """Called with (objects decoded, objects in all)."""

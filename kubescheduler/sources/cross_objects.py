@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import Item
-from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.objects import Node, Pod
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.documents import Item
+    from clusterstate.objects import ClusterObject
 
 MOST_HINTS = 10
 """Missing names for which the nearest one is looked for: it takes long among thousands."""

@@ -8,14 +8,17 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.documents import Item, split, split_json
+from clusterstate.manifests.documents import split, split_json
 from kubescheduler.sources.limits import exceeded, limit
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.documents import Item
 
 EXTENSIONS = (".json", ".yaml", ".yml")
 COMPRESSED = ".gz"

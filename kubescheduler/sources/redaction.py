@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.decode_kinds import KINDS
-from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from kubescheduler.sources import redacted_fields as fields
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.documents import Item
 
 Manifest = dict[str, Any]
 Rename = Callable[[str], str]

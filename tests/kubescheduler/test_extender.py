@@ -12,12 +12,9 @@ import msgspec
 import pytest
 
 from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, PodSpec
-from kubescheduler.extender import (
-    ExtenderConfig,
-    HTTPExtender,
-    ManagedResource,
-    transport,
-)
+from kubescheduler.extender import transport
+from kubescheduler.extender.client import HTTPExtender
+from kubescheduler.extender.config import ExtenderConfig, ManagedResource
 from tests.support.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of
 
 
@@ -218,8 +215,9 @@ def test_timeout(given: int, seconds: float) -> None:
 
 def test_import_is_light() -> None:
     """Neither the package nor an extender that is never called loads the HTTP library."""
-    code = "import sys, kubescheduler.extender as e; e.HTTPExtender(e.ExtenderConfig('http://x')); " + (
-        "sys.exit('urllib3' in sys.modules or 'ssl' in sys.modules)"
+    code = (
+        "import sys; from kubescheduler.extender import client, config; client.HTTPExtender(config.ExtenderConfig('http://x')); "
+        + ("sys.exit('urllib3' in sys.modules or 'ssl' in sys.modules)")
     )
     assert (
         subprocess.run([sys.executable, "-c", code], check=False, env=os.environ | {"PYTHONPATH": "."}).returncode == 0

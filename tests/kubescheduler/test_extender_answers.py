@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.extender import ExtenderError
-from kubescheduler.extender.answers import first_value, node_name, only_value, read_error, read_filter, read_scores
+from kubescheduler.extender.answers import (
+    ExtenderError,
+    first_value,
+    node_name,
+    only_value,
+    read_error,
+    read_filter,
+    read_scores,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),

@@ -11,7 +11,9 @@ import trustme
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Node, ObjectMeta, Pod
-from kubescheduler.extender import ExtenderConfig, ExtenderError, HTTPExtender, TLSConfig
+from kubescheduler.extender.answers import ExtenderError
+from kubescheduler.extender.client import HTTPExtender
+from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.extender.tls import tls_context
 from tests.support.extender_process import extender
 

@@ -10,7 +10,10 @@ import attrs
 import pytest
 
 from clusterstate.objects import Node, ObjectMeta, Pod
-from kubescheduler.extender import WIRE_1_16, ExtenderConfig, ExtenderError, HTTPExtender, WireFormat
+from kubescheduler.extender.answers import ExtenderError
+from kubescheduler.extender.client import HTTPExtender
+from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.extender.wire import WIRE_1_16, WireFormat
 from tests.support.extender_process import extender
 
 MS = 1_000_000

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.decode_texts import strict_text, unknown_fields
 from kubescheduler.config.component.type_meta import (
     group_kind,
@@ -16,9 +15,13 @@ from kubescheduler.config.component.type_meta import (
     type_fault,
     without_type,
 )
-from kubescheduler.config.component.written_config import PluginConfig
-from kubescheduler.config.go_decoding import GoDecoder, Path, UnknownKey
-from kubescheduler.framework.args.document_schema import Struct
+from kubescheduler.config.go_decoding import GoDecoder, UnknownKey
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.written_config import PluginConfig
+    from kubescheduler.config.go_decoding import Path
+    from kubescheduler.framework.args.document_schema import Struct
 
 
 @attrs.frozen

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.in_tree_plugins import args_types
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 
 def written_args(args: Any, plugins: Mapping[str, InTreePlugin], version: str) -> Any:

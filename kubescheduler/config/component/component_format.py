@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from kubescheduler.config.component.written_config import Written, WrittenProfile
-from kubescheduler.config.go_decoding import Fault, UnknownKey
-from kubescheduler.framework.args.document_schema import Struct
-from kubescheduler.framework.args.field_errors import FieldError
-from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.profiles.default_plugins import PluginPoints
+if TYPE_CHECKING:
+    from kubescheduler.config.component.written_config import Written, WrittenProfile
+    from kubescheduler.config.go_decoding import Fault, UnknownKey
+    from kubescheduler.framework.args.document_schema import Struct
+    from kubescheduler.framework.args.field_errors import FieldError
+    from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
 class Finish(Protocol):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubescheduler.framework.args.field_errors import DUPLICATE, INVALID, FieldError, invalid, required
-from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig
 
 PERCENT = range(101)
 

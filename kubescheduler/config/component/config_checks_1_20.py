@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from clusterstate.api_names import go_quote
 from kubescheduler.config.component.config_checks import (
@@ -20,7 +21,10 @@ from kubescheduler.framework.args.field_errors import INVALID, FieldError, inval
 from kubescheduler.framework.args.go_literals import literal_list
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import Enabled
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Profile, SchedulerConfig
 
 PORTS = range(1, 65536)
 _INTEGER = re.compile(r"[+-]?\d{1,18}")

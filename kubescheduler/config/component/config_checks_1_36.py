@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,8 +24,11 @@ from kubescheduler.config.extender_checks import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import PluginSet
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig
 
 GONE_IN_V1 = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 """Plugins that v1 refuses by name at every point."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from kubescheduler.config.component.written_config import Written, WrittenProfile
-from kubescheduler.framework.args.document_schema import Struct
+from kubescheduler.config.component.written_config import WrittenProfile
 from kubescheduler.framework.contract.profile import (
     DEFAULT_SCHEDULER_NAME,
     ClientConnection,
@@ -16,6 +15,10 @@ from kubescheduler.framework.contract.profile import (
     Profile,
     SchedulerConfig,
 )
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.written_config import Written
+    from kubescheduler.framework.args.document_schema import Struct
 
 DEFAULT_ADDRESS = "0.0.0.0:10251"
 DEFAULT_PORT = "10251"

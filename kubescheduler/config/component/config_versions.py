@@ -6,18 +6,24 @@ v1beta2 (up to release 1.27) has its own list of plugins at each point, v1beta3 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kubescheduler.config.component.config_defaults import split_host_port
 from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
 from kubescheduler.config.component.multipoint import merged, merged_sets
-from kubescheduler.config.component.written_config import ALL, MULTI_POINT, Written, WrittenProfile
-from kubescheduler.framework.args.field_errors import FieldError, invalid
-from kubescheduler.framework.contract.profile import Enabled, PluginSet
+from kubescheduler.config.component.written_config import ALL, MULTI_POINT
+from kubescheduler.framework.args.field_errors import invalid
+from kubescheduler.framework.contract.profile import PluginSet
 from kubescheduler.framework.profiles.default_plugins import (
     DEFAULT_MULTIPOINT_V1BETA3,
     DEFAULTS_V1BETA2,
     default_multipoint_1_36,
 )
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.written_config import Written, WrittenProfile
+    from kubescheduler.framework.args.field_errors import FieldError
+    from kubescheduler.framework.contract.profile import Enabled
 
 IN_TREE_LIMITS = "NodeVolumeLimits counts these volumes now: leave it out"
 GONE = {

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from algorithmprovider.registry import nearest
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.written_config import MULTI_POINT, WrittenProfile
+from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile
-from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.written_config import WrittenProfile
+    from kubescheduler.framework.contract.profile import Profile
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
 def construction_problems(

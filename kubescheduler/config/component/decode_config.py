@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from kubescheduler.config.component.args_reading import ArgsReading, read_args
-from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.args_reading import read_args
 from kubescheduler.config.component.config_schema import CONFIGURATION
 from kubescheduler.config.component.decode_texts import strict_text, unknown_fields
 from kubescheduler.config.component.type_meta import without_type
-from kubescheduler.config.component.written_config import PluginConfig, Written
-from kubescheduler.config.go_decoding import GoDecoder, Path, UnknownKey, show_path
+from kubescheduler.config.component.written_config import PluginConfig
+from kubescheduler.config.go_decoding import GoDecoder, show_path
 from kubescheduler.config.policy.unread_keys import unknown_problem
-from kubescheduler.framework.args.document_schema import Struct
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.args_reading import ArgsReading
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.written_config import Written
+    from kubescheduler.config.go_decoding import Path, UnknownKey
+    from kubescheduler.framework.args.document_schema import Struct
 
 REMOVED = {
     "healthzBindAddress": "no such address since v1beta3: health is served on the secure port; leave it out",

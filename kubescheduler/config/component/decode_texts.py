@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubescheduler.config.go_decoding import UnknownKey, show_path
+from kubescheduler.config.go_decoding import show_path
 from kubescheduler.framework.args.document_schema import ListOf, Struct
+
+if TYPE_CHECKING:
+    from kubescheduler.config.go_decoding import UnknownKey
 
 
 def strict_text(errors: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from algorithmprovider.registry import nearest
 from kubescheduler.config.component.component_format import ComponentFormat
@@ -13,12 +13,16 @@ from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2,
 from kubescheduler.config.component.decode_texts import unknown_text_1_20
 from kubescheduler.config.component.managed_extenders import FIT, ignored_resources
 from kubescheduler.config.component.profiles_1_20 import finish_1_20, provider_error
-from kubescheduler.config.component.written_config import ALL, Written, WrittenProfile
-from kubescheduler.framework.args.field_errors import FieldError
+from kubescheduler.config.component.written_config import ALL
 from kubescheduler.framework.contract.points import POINTS_1_20
-from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import PluginSet
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_errors
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.written_config import Written, WrittenProfile
+    from kubescheduler.framework.args.field_errors import FieldError
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
 
 
 def as_completed(config: SchedulerConfig, _: str, __: Mapping[str, bool]) -> SchedulerConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -12,12 +12,16 @@ from kubescheduler.config.component.config_checks_1_36 import validate_1_36
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import GONE, version_errors
 from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
-from kubescheduler.config.component.written_config import ALL, MULTI_POINT, Written, WrittenProfile
-from kubescheduler.config.go_decoding import Fault
-from kubescheduler.framework.args.field_errors import FieldError
+from kubescheduler.config.component.written_config import ALL, MULTI_POINT
 from kubescheduler.framework.contract.points import POINTS_1_36
-from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import PluginSet
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.written_config import Written, WrittenProfile
+    from kubescheduler.config.go_decoding import Fault
+    from kubescheduler.framework.args.field_errors import FieldError
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
 
 
 def fault_text_1_36(fault: Fault) -> str:

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_defaults import complete
 from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import version_notes
 from kubescheduler.config.component.construction_faults import construction_problems, unused_notes
-from kubescheduler.config.component.decode_config import DecodedConfig, read_written
+from kubescheduler.config.component.decode_config import read_written
 from kubescheduler.config.component.type_meta import version_of
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.config_text import parse_first_document, read_text
 from kubescheduler.config.policy.unread_keys import behind_notes, text_problems, twice_problems
-from kubescheduler.framework.args.field_errors import FieldError, aggregate
-from kubescheduler.framework.contract.profile import SchedulerConfig
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PluginPoints
+from kubescheduler.framework.args.field_errors import aggregate
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types, points_by_plugin
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.decode_config import DecodedConfig
+    from kubescheduler.framework.args.field_errors import FieldError
+    from kubescheduler.framework.contract.profile import SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
 @attrs.frozen

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.errors import ConfigError
-from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig
+    from kubescheduler.framework.contract.profile import Profile
 
 FIT = "NodeResourcesFit"
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kubescheduler.config.component.written_config import ALL
-from kubescheduler.framework.contract.points import POINTS_1_20, Point
-from kubescheduler.framework.contract.profile import Enabled, PluginSet
+from kubescheduler.framework.contract.points import POINTS_1_20
+from kubescheduler.framework.contract.profile import PluginSet
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.points import Point
+    from kubescheduler.framework.contract.profile import Enabled
 
 
 def merged(defaults: Sequence[Enabled], custom: PluginSet) -> tuple[Enabled, ...]:

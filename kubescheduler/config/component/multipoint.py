@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kubescheduler.config.component.written_config import ALL, MULTI_POINT
-from kubescheduler.framework.contract.points import POINTS_1_36, Point
-from kubescheduler.framework.contract.profile import Enabled, PluginSet
-from kubescheduler.framework.profiles.default_plugins import PluginPoints
+from kubescheduler.framework.contract.points import POINTS_1_36
+from kubescheduler.framework.contract.profile import PluginSet
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.points import Point
+    from kubescheduler.framework.contract.profile import Enabled
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
 def merged(defaults: Sequence[Enabled], custom: PluginSet) -> PluginSet:

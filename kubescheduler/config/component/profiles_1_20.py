@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -11,14 +12,18 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_20
 from kubescheduler.config.component.merge_1_20 import merged_plugins
-from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
 from kubescheduler.framework.profiles.default_plugins import (
     PROVIDERS_1_20,
-    PluginPoints,
-    Providers,
     provider_plugins_1_20,
 )
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_keys
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import (
+        PluginPoints,
+        Providers,
+    )
 
 SYSTEM_SPREAD = "DefaultPodTopologySpread"
 """The feature gate of System defaulting; off, the providers have SelectorSpread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -11,9 +12,12 @@ from kubescheduler.config.component.config_versions import merged_with_defaults
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_36
 from kubescheduler.config.component.multipoint import expanded
 from kubescheduler.config.component.written_config import MULTI_POINT
-from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
-from kubescheduler.framework.profiles.default_plugins import PluginPoints
+from kubescheduler.framework.contract.profile import PluginSet
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, args_keys
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
 def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]) -> SchedulerConfig:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import GROUP, KIND
 from kubescheduler.framework.profiles.in_tree_plugins import args_types
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
 
 TYPE_KEYS = ("kind", "apiVersion")
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterstate.manifests.encode_parts import present
 from kubescheduler.config.component.args_writing import written_args
-from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import KIND
-from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import (
-    ClientConnection,
-    Enabled,
-    LeaderElection,
     PluginSet,
-    Profile,
-    SchedulerConfig,
 )
 from kubescheduler.sources.foreign_text import yaml_dumper
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.extender.config import ExtenderConfig, TLSConfig
+    from kubescheduler.framework.contract.profile import (
+        ClientConnection,
+        Enabled,
+        LeaderElection,
+        Profile,
+        SchedulerConfig,
+    )
 
 
 def component_document(config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:

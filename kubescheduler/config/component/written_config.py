@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.contract.profile import PluginSet
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig
+    from kubescheduler.framework.contract.profile import PluginSet
 
 MULTI_POINT = "multiPoint"
 """The member of ``plugins`` that stands for all points."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.go_decoding import Fault, GoDecoder, Path, UnknownKey
+from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,
     LabelsPresence,
@@ -32,6 +32,9 @@ from kubescheduler.config.policy.unread_keys import (
     text_problems,
     unknown_problem,
 )
+
+if TYPE_CHECKING:
+    from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
 
 __all__ = [
     "LabelPreference",

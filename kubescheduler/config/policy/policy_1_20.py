@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
-from kubescheduler.config.go_decoding import GoDecoder, UnknownKey
+from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.config.policy.policy_1_16 import kind_and_version
 from kubescheduler.config.policy.policy_1_20_checks import check_policy_1_20, policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_decoding import fault_text, sorted_document, unknown_text
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_1_20_schema import POLICY_1_20
-from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.config.policy.unread_keys import (
     UnreadablePolicy,
     behind_notes,
@@ -26,6 +25,10 @@ from kubescheduler.config.policy.unread_keys import (
     unknown_problem,
 )
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
+
+if TYPE_CHECKING:
+    from kubescheduler.config.go_decoding import UnknownKey
+    from kubescheduler.config.policy.policy_model import Policy
 
 _SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"
 _INTERNAL_VERSIONS = ("", "/", "__internal")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -32,9 +33,16 @@ from kubescheduler.config.policy.policy_1_20_names import (
 )
 from kubescheduler.config.policy.policy_1_20_plugins import collect
 from kubescheduler.config.policy.policy_checks_1_16 import FROM_POLICY, GATED, MAX_WEIGHT, misplaced
-from kubescheduler.config.policy.policy_model import Policy, PriorityArgument, PriorityPolicy, RequestedToCapacityRatio
 from kubescheduler.framework.args.field_errors import FieldError, aggregate, invalid
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_errors
+
+if TYPE_CHECKING:
+    from kubescheduler.config.policy.policy_model import (
+        Policy,
+        PriorityArgument,
+        PriorityPolicy,
+        RequestedToCapacityRatio,
+    )
 
 TAINTED = frozenset(name for name, gate in GATED.items() if gate.startswith("TaintNodesByCondition"))
 """Predicates of 1.16 whose conditions are taints since."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
 from kubescheduler.config.policy.policy_1_20_schema import POLICY_1_20
 from kubescheduler.framework.args.document_schema import ListOf, Struct
+
+if TYPE_CHECKING:
+    from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
 
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _ESCAPES = str.maketrans(_HTML)

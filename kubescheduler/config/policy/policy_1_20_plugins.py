@@ -6,7 +6,7 @@ Upstream: 1.20 legacy_registry.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -28,8 +28,6 @@ from kubescheduler.config.policy.policy_1_20_names import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
-from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -39,6 +37,10 @@ from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySprea
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
+
+if TYPE_CHECKING:
+    from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
+    from kubescheduler.extender.config import ExtenderConfig
 
 BESIDE_FILTER = (Point.PRE_FILTER, Point.RESERVE, Point.PRE_BIND)
 """The points at which a Filter plugin is enabled besides, where it takes part there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -18,9 +18,13 @@ from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityA
 from kubescheduler.framework.profiles.default_plugins import (
     DEFAULT_PROVIDER,
     PROVIDERS_1_20,
-    Providers,
     provider_plugins_1_20,
 )
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.profiles.default_plugins import (
+        Providers,
+    )
 
 
 @attrs.frozen

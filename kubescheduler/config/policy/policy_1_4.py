@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -12,7 +12,7 @@ from clusterstate.api_names import go_quote, qualified_name_errors
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.go_decoding import GoDecoder
-from kubescheduler.config.policy.policy_checks_1_16 import Problem, registration_problems
+from kubescheduler.config.policy.policy_checks_1_16 import registration_problems
 from kubescheduler.config.policy.policy_model import (
     Policy,
 )
@@ -26,6 +26,9 @@ from kubescheduler.config.policy.unread_keys import (
 )
 from kubescheduler.extender.config import TLSConfig
 from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct
+
+if TYPE_CHECKING:
+    from kubescheduler.config.policy.policy_checks_1_16 import Problem
 
 FATAL = "Failed to create scheduler configuration: "
 """What the release's process says before it exits; texts of the registry stand alone."""

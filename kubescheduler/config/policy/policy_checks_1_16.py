@@ -7,12 +7,15 @@ Every rule yields (path, message). ``check_policy`` stops where the release stop
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from algorithmprovider.registry import nearest, valid_name
 from clusterstate.api_names import is_extended_resource, qualified_name_errors
 from clusterstate.errors import ConfigError, RegistryError
-from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
 from priorities.capacity_ratio import shape_error
+
+if TYPE_CHECKING:
+    from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
 
 FROM_POLICY = "couldn't create scheduler from policy: "
 """What the release puts before the texts of its checks; the fatal ones stand alone."""

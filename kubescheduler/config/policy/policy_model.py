@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from kubescheduler.extender.config import ExtenderConfig
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig
 
 
 @attrs.frozen

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import ParsedDocument
-from kubescheduler.config.go_decoding import Fault, Path, UnknownKey, show_path
-from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.config.go_decoding import show_path
+
+if TYPE_CHECKING:
+    from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
+    from kubescheduler.config.policy.policy_model import Policy
 
 
 class UnreadablePolicy(ConfigError):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from kubescheduler.config.component.config_schema import CLIENT_CONNECTION, LEADER_ELECTION, PLUGIN_SET
 from kubescheduler.framework.args.document_schema import BOOL, INT32, INT64, TEXT, Anything, Field, ListOf, Struct
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection, PluginSet
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.profile import PluginSet
 
 NAMESPACE = "kube-system"
 MEMBERS = (

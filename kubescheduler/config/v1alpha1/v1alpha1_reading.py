@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -16,15 +16,21 @@ from kubescheduler.config.policy.unread_keys import ignored_notes, text_notes, t
 from kubescheduler.config.v1alpha1.v1alpha1_config import (
     CONFIGURATION_V1ALPHA1,
     NAMESPACE,
-    ConfigMapName,
     V1Alpha1Config,
 )
 from kubescheduler.framework.contract.profile import (
     DEFAULT_SCHEDULER_NAME,
     ClientConnection,
     LeaderElection,
-    PluginSet,
 )
+
+if TYPE_CHECKING:
+    from kubescheduler.config.v1alpha1.v1alpha1_config import (
+        ConfigMapName,
+    )
+    from kubescheduler.framework.contract.profile import (
+        PluginSet,
+    )
 
 ELSEWHERE = {
     V1: "that is for --release 1.36",

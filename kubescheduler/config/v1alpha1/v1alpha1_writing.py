@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubescheduler.config.component.config_schema import KIND, V1ALPHA1
 from kubescheduler.config.component.write_config import document_yaml, written_client, written_election
-from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+
+if TYPE_CHECKING:
+    from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 
 
 def v1alpha1_document(config: V1Alpha1Config) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from clusterstate.cache import ClusterCache
-from kubescheduler.engine.engine_contract import Engine, PodScheduler
-from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.v1alpha1_engine import component_notes
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from kubescheduler.engine.engine_contract import Engine, PodScheduler
+    from kubescheduler.engine.engine_flags import EngineFlags
 
 
 @attrs.frozen(eq=False)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder
-from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.cycle.scheduler_loop import SchedulerLoop
-from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
-from kubescheduler.framework.running.framework_services import Services, at_once
+from kubescheduler.framework.running.framework_services import at_once
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from clusterstate.manifests.decode import Decoder
+    from clusterstate.objects import ClusterObject, Pod
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.framework.running.framework_services import Services
 
 LONGEST = 7 * 24 * 3600.0
 """Seconds that an event may come after the attempt."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -12,10 +12,8 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError
 from clusterstate.manifests.decode import Decoder, decode_cluster
-from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import ExtenderTrace, Preemption
-from kubescheduler.engine.engine_contract import Engine, cache_for
+from clusterstate.objects import Pod
+from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.engines import engine_for
 from kubescheduler.engine.evaluation.evaluate_checks import (
@@ -30,8 +28,14 @@ from kubescheduler.engine.evaluation.evaluate_checks import (
 )
 from kubescheduler.engine.evaluation.evaluate_configurations import Asked, notes_on_configuration, scheduler_on
 from kubescheduler.engine.evaluation.evaluate_events import decoded_events, places_after
-from kubescheduler.engine.release_record import Release
 from kubescheduler.engine.releases import release_named
+
+if TYPE_CHECKING:
+    from clusterstate.objects import ClusterObject
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.core.decision_records import ExtenderTrace, Preemption
+    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.release_record import Release
 
 
 @attrs.define(eq=False)

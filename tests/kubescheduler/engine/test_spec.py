@@ -13,6 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from kubescheduler.engine.framework_engine import FrameworkEngine
+from kubescheduler.engine.framework_of_flags import unused_plugins
 from kubescheduler.engine.spec import EngineSpec, specs
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
@@ -271,7 +272,7 @@ def test_plugins_that_no_profile_enables(tmp_path: Path) -> None:
     notes.clear()
     used = attrs.evolve(spec, config_file=str(config))
     assert weights(used)["Picky"] == 3
-    assert used.unused(used.component_config(notes.append)) == notes == []
+    assert unused_plugins(used, used.component_config(notes.append)) == notes == []
 
 
 def test_names_that_are_taken() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Pod
-from kubescheduler.queue.fifo_1_4 import FIFOQueue, arrival_order
+from kubescheduler.queue.fifo_1_4 import FIFOQueue
+from kubescheduler.queue.pending_pods import arrival_order
 from tests.support.build import labels, make_pod
 
 

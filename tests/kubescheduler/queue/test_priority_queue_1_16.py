@@ -27,7 +27,8 @@ from clusterstate.objects import (
 from kubescheduler.queue.backoff import BackoffRecords, backoff_seconds
 from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.move_requests import node_update_moves, storage_class_moves, wants_to_be_near
-from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue, changes_more_than_status, queue_order
+from kubescheduler.queue.pending_pods import queue_order
+from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue, changes_more_than_status
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 

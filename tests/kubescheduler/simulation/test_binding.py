@@ -15,7 +15,7 @@ from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.extender import HTTPExtender
+from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, Workload

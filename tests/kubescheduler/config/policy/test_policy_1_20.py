@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, parse_policy_1_20, policy_config_1_20
 from kubescheduler.engine.releases import RELEASES
-from kubescheduler.extender import ExtenderConfig, ManagedResource
+from kubescheduler.extender.config import ExtenderConfig, ManagedResource
 
 GATES = RELEASES["1.20"].gates.resolve({})
 POLICY = {"kind": "Policy", "apiVersion": "v1"}

@@ -15,7 +15,8 @@ from kubescheduler.cli import common_options as options
 from kubescheduler.config.policy.policy_1_4 import FATAL, parse_policy_1_4
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_algorithm import algorithm_for, algorithm_from_files, algorithm_from_provider
-from kubescheduler.extender import WIRE_1_4, HTTPExtender
+from kubescheduler.extender.client import HTTPExtender
+from kubescheduler.extender.wire import WIRE_1_4
 
 OPTIONS = EngineFlags(release="1.4")
 POLICY = {"kind": "Policy", "apiVersion": "v1"}

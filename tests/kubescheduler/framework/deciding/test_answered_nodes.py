@@ -16,7 +16,8 @@ from clusterstate.objects import (
     WeightedPodAffinityTerm,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.extender import WIRE_1_20, WIRE_1_36, HTTPExtender
+from kubescheduler.extender.client import HTTPExtender
+from kubescheduler.extender.wire import WIRE_1_20, WIRE_1_36
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.deciders import Answered, FakeExtender, deciding
