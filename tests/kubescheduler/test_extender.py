@@ -216,8 +216,9 @@ def test_timeout(given: int, seconds: float) -> None:
 def test_import_is_light() -> None:
     """Neither the package nor an extender that is never called loads the HTTP library."""
     code = (
-        "import sys; from kubescheduler.extender import client, config; client.HTTPExtender(config.ExtenderConfig('http://x')); "
-        + ("sys.exit('urllib3' in sys.modules or 'ssl' in sys.modules)")
+        "import sys; from kubescheduler.extender import client, config; "
+        "client.HTTPExtender(config.ExtenderConfig('http://x')); "
+        "sys.exit('urllib3' in sys.modules or 'ssl' in sys.modules)"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], check=False, env=os.environ | {"PYTHONPATH": "."}).returncode == 0
