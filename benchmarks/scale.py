@@ -1,0 +1,116 @@
+"""How the time of a decision and the memory grow with the cluster.
+
+    python benchmarks/scale.py --axis nodes --release 1.36 --plot growth.svg
+
+Along each axis one count of the cluster grows: nodes, running pods, distinct classes of pods, services, apps with
+affinity and spreading constraints. Every point is measured in a process of its own, in CPU time; all nodes are
+scored. Ctrl-C ends it with what was measured by then.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import attrs
+import click
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.child_process import FailedError, measured_in_child
+from benchmarks.growth import AXES, Axis, Point, exponents, judgement
+from benchmarks.growth_chart import growth_chart
+from benchmarks.scale_point import measure_point
+from clusterstate.release_names import RELEASE_NAMES
+
+MEBIBYTE = 1 << 20
+QUICK_SIZE = 20_000
+"""With ``--quick``, larger sizes are left out."""
+
+
+def measured(
+    releases: Sequence[str], axes: Iterable[Axis], seconds: float, rounds: int, *, quick: bool
+) -> Iterator[Point]:
+    """The points, one after another; of several rounds, the one with the fastest decisions."""
+    for release in releases:
+        for axis in axes:
+            for size in axis.sizes:
+                if quick and size > QUICK_SIZE:
+                    continue
+                click.echo(f"{release} {axis.name} {size} …", err=True)
+                asked = {"world": attrs.asdict(axis.world(size)), "release": release, "seconds": seconds, "most": 1000}
+                found = [measured_in_child(measure_point, asked) for _ in range(rounds)]
+                best = min(found, key=lambda one: one["decision"])
+                yield Point(release=release, axis=axis.name, size=size, **best)
+
+
+def table(points: Sequence[Point]) -> Iterator[str]:
+    """The lines of the table, with a judgement under every axis."""
+    heads = f"{'µs':>8}{'per s':>8}{'exponent':>10}{'node ms':>9}{'build s':>9}{'MiB':>7}"
+    yield f"{'release':8}{'axis':10}{'size':>9}{heads}"
+    for release in dict.fromkeys(point.release for point in points):
+        for axis in AXES.values():
+            mine = [point for point in points if (point.release, point.axis) == (release, axis.name)]
+            if not mine:
+                continue
+            yield from map(_line, mine, exponents(mine))
+            yield f"        {judgement(axis, mine)}"
+
+
+def _line(point: Point, power: float | None) -> str:
+    grown = "" if power is None else f"{power:.2f}"
+    times = f"{point.decision * 1e6:8.0f}{1 / point.decision:8.0f}{grown:>10}{point.node_event * 1e3:9.1f}"
+    return f"{point.release:8}{point.axis:10}{point.size:9,}{times}{point.building:9.1f}{point.memory / MEBIBYTE:7.0f}"
+
+
+def saved_points(path: Path) -> list[Point]:
+    """The points of a file of JSON lines, as ``--save`` writes it; of the same point the last line counts."""
+    found = [Point(**json.loads(line)) for line in path.read_text().splitlines()]
+    last = {(point.release, point.axis, point.size): point for point in found}
+    return [last[key] for key in sorted(last)]
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--release", "releases", type=click.Choice(RELEASE_NAMES), multiple=True, default=("1.16", "1.36"))
+@click.option("--axis", "names", type=click.Choice(list(AXES)), multiple=True, help="All when none is named.")
+@click.option("--seconds", type=float, default=1.0, help="CPU time of the decisions of a point.")
+@click.option("--rounds", type=int, default=1, help="Measure every point so often; the fastest counts.")
+@click.option("--quick", is_flag=True, help=f"No sizes beyond {QUICK_SIZE:,}, and a quarter of the decisions.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the growth in this SVG file.")
+@click.option("--save", type=click.Path(path_type=Path), help="Append every point to this file, as a line of JSON.")
+@click.option("--saved", type=click.Path(exists=True, path_type=Path), help="Measure nothing: read such a file.")
+def main(
+    releases: tuple[str, ...],
+    names: tuple[str, ...],
+    seconds: float,
+    rounds: int,
+    quick: bool,
+    plot: Path | None,
+    save: Path | None,
+    saved: Path | None,
+) -> None:
+    """Print how a decision's time and the memory grow, and whether they grow no faster than they may."""
+    points = [] if saved is None else saved_points(saved)
+    axes = [AXES[name] for name in names or AXES]
+    try:
+        seconds /= 4 if quick else 1
+        for point in () if saved is not None else measured(releases, axes, seconds, rounds, quick=quick):
+            points.append(point)
+            if save is not None:
+                with save.open("a") as file:
+                    file.write(json.dumps(attrs.asdict(point)) + "\n")
+    except FailedError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+    for line in table(points):
+        click.echo(line)
+    if plot is not None:
+        plot.write_text(growth_chart(points))
+        click.echo(f"drawn: {plot}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""One point of the growth: a cluster is built, and pods are decided and assumed one after another."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from itertools import chain
+from typing import Any
+
+from benchmarks.child_process import peak_memory
+from benchmarks.scale_world import World, measured_pod, node, objects, running_pod
+from clusterstate.cache import ClusterCache
+from clusterstate.manifests.decode import Decoder
+from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import EngineSpec, no_notice
+
+CHUNK = 50
+"""Decisions that are timed together."""
+NODE_EVENTS = 5
+
+
+def measure_point(world: dict[str, int], release: str, seconds: float, most: int) -> dict[str, Any]:
+    """The fields of a Point, but for those that name it. Decisions end after ``seconds`` or ``most`` pods."""
+    cluster = World(**world)
+    started = time.process_time()
+    scheduler = build(cluster, release)
+    building = time.process_time() - started
+    decision = statistics.median(decide_one_by_one(scheduler, cluster, seconds, most))
+    event = statistics.median(after_node_events(scheduler, cluster))
+    return {"decision": decision, "node_event": event, "building": building, "memory": peak_memory()}
+
+
+def build(world: World, release: str) -> PodScheduler:
+    """A scheduler over the cluster; no object's manifest is kept."""
+    engine = EngineSpec(release=release).engine(no_notice)
+    decoder = Decoder()
+    manifests = chain(objects(world), (running_pod(world, index) for index in range(world.running)))
+    cache = ClusterCache.of(map(decoder.decode_object, manifests), engine.view)
+    return engine.scheduler(cache)
+
+
+def decide_one_by_one(scheduler: PodScheduler, world: World, seconds: float, most: int) -> list[float]:
+    """CPU seconds of a decision, decide and assume, in each group of them but the first."""
+    decoder = Decoder()
+    waiting: list[Any] = [decoder.decode_object(measured_pod(world, index)) for index in range(most + CHUNK)]
+    gc.collect()
+    gc.freeze()
+    found: list[float] = []
+    for start in range(0, len(waiting), CHUNK):
+        before = time.process_time()
+        place(scheduler, waiting[start : start + CHUNK])
+        found.append((time.process_time() - before) / CHUNK)
+        if sum(found[1:]) * CHUNK > seconds:
+            break
+    return found[1:]
+
+
+def place(scheduler: PodScheduler, pods: list[Any]) -> None:
+    """Decides and assumes. Raises RuntimeError for a pod that fits nowhere."""
+    for pod in pods:
+        host = scheduler.decide(pod).host
+        if host is None:
+            raise RuntimeError(f"{pod.key} fits nowhere: the cluster is too small for this measurement")
+        scheduler.cache.assume_pod(pod, host)
+
+
+def after_node_events(scheduler: PodScheduler, world: World) -> list[float]:
+    """CPU seconds to add a node and to decide a pod next, each of a few times."""
+    decoder, found = Decoder(), []
+    for event in range(NODE_EVENTS):
+        added = decoder.decode_object(node(world.nodes + event))
+        waiting: Any = decoder.decode_object(measured_pod(world, event))
+        started = time.process_time()
+        scheduler.cache.add(added)
+        scheduler.decide(waiting)
+        found.append(time.process_time() - started)
+    return found

@@ -1,0 +1,105 @@
+"""Clusters of any size, which the growth of time and memory is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from benchmarks.workloads import HOSTNAME, ZONE, Manifest, pod
+
+ZONES = ("zone-1", "zone-2", "zone-3")
+NAMESPACE = "scale"
+GROUP = 4
+"""Running pods of every app whose pods have terms."""
+APPS = 5_000
+"""Apps that services select by."""
+
+
+@attrs.frozen
+class World:
+    """How large a cluster is. Every node has room for 250 pods of the default size, and is in one of three zones."""
+
+    nodes: int = 5_000
+    running: int = 20_000
+    """Running pods, pod k on node k mod nodes."""
+    classes: int = 1
+    """Distinct labels ``app`` and memory requests, of running and of measured pods."""
+    services: int = 0
+    """Service i selects by ``app: app-i``; with services, pods are of 5,000 apps."""
+    terms: int = 0
+    """Apps whose pods prefer other nodes than each other's and spread over zones. Four pods of each run."""
+
+
+def node(index: int) -> Manifest:
+    """Node ``index``: cpu 64, memory 256Gi, 250 pods."""
+    name = node_name(index)
+    room = {"cpu": "64", "memory": "256Gi", "pods": "250"}
+    status = {"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}
+    labels = {HOSTNAME: name, ZONE: ZONES[index % len(ZONES)]}
+    return {"kind": "Node", "metadata": {"name": name, "uid": name, "labels": labels}, "spec": {}, "status": status}
+
+
+def node_name(index: int) -> str:
+    """The name of node ``index``."""
+    return f"scale-{index:06d}"
+
+
+def service(index: int) -> Manifest:
+    """A service that selects the pods of one app."""
+    name = f"app-{index}"
+    metadata = {"name": name, "namespace": NAMESPACE, "uid": f"service-{index}"}
+    return {"kind": "Service", "metadata": metadata, "spec": {"selector": {"app": name}}}
+
+
+def running_pod(world: World, index: int) -> Manifest:
+    """Running pod ``index``, on its node."""
+    name = f"running-{index}"
+    terms = index < GROUP * world.terms
+    made = _with_terms(name, index % world.terms) if terms else _plain(world, name, index)
+    made["spec"]["nodeName"] = node_name(index % world.nodes)
+    return made
+
+
+def measured_pod(world: World, index: int) -> Manifest:
+    """Pod ``index`` of those that are decided: its apps take turns."""
+    name = f"measured-{index}"
+    return _with_terms(name, index % world.terms) if world.terms else _plain(world, name, index)
+
+
+def objects(world: World) -> Iterator[Manifest]:
+    """Everything but pods."""
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {}}}
+    yield from map(node, range(world.nodes))
+    yield from map(service, range(world.services))
+
+
+def _plain(world: World, name: str, index: int) -> Manifest:
+    kinds = APPS if world.services else world.classes
+    labels = {"app": f"app-{index % kinds}"}
+    made = pod(name, NAMESPACE, labels=labels)
+    if world.classes > 1:
+        resources = {"cpu": "100m", "memory": str(500 * 1024**2 + index % world.classes)}
+        made["spec"]["containers"][0]["resources"] = {"requests": resources, "limits": resources}
+    return made
+
+
+def _with_terms(name: str, app: int) -> Manifest:
+    labels = {"app": f"app-{app}"}
+    selector = {"matchLabels": labels}
+    term = {"labelSelector": selector, "topologyKey": HOSTNAME}
+    preferred = [{"weight": 1, "podAffinityTerm": term}]
+    spread: dict[str, Any] = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": selector,
+    }
+    return pod(
+        name,
+        NAMESPACE,
+        labels=labels,
+        affinity={"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}},
+        topologySpreadConstraints=[spread],
+    )
