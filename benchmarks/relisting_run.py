@@ -68,18 +68,24 @@ class Lever:
             sys.stdout.flush()
 
     def _measure(self, informers: Informers) -> dict[str, Any]:
-        started = time.monotonic()
+        busy, started = informers._io.wait(thread_seconds()), time.monotonic()
         informers._io.wait(relist(informers))
-        read = time.monotonic()
+        read, busy = time.monotonic(), informers._io.wait(thread_seconds()) - busy
         time.sleep(AFTER)
         moments = list(self.moments)
         return {
             "relist_seconds": round(read - started, 2),
+            "io_cpu_seconds": round(busy, 2),
             "pods": len(informers.stores["Pod"]),
             "decisions": sum(started <= moment <= read for moment in moments),
             "longest_pause": round(longest_pause(moments, started, read + AFTER), 3),
             "pause_before": round(longest_pause(moments, started - AFTER, started), 3),
         }
+
+
+async def thread_seconds() -> float:
+    """Seconds of user and system time that the thread has had on which this is awaited."""
+    return time.thread_time()
 
 
 async def relist(informers: Informers) -> None:

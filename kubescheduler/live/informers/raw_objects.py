@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -10,7 +11,8 @@ import msgspec
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
-from kubescheduler.live.informers.stored_objects import Key, Stored
+from kubescheduler.live.informers.stored_objects import Key, Known, Stored
+from kubescheduler.live.informers.unchanged_objects import unchanged_items
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark after which a watch-list has told everything."""
@@ -80,10 +82,6 @@ parse_name: Callable[[msgspec.Raw], Named] = msgspec.json.Decoder(Named).decode
 parse_status: Callable[[msgspec.Raw], StatusObject] = msgspec.json.Decoder(StatusObject).decode
 
 
-Known = Callable[[str, str], Stored | None]
-"""Of (namespace, name): what is known of an object."""
-
-
 def nothing_known(_: str, __: str) -> Stored | None:
     """Every object is new."""
     return None
@@ -105,7 +103,7 @@ class RawObjects:
         try:
             named = parse_name(raw)
             meta, before = named.metadata, known(*named.key)
-            if before is not None and before.version == meta.resource_version and before.obj.metadata.uid == meta.uid:
+            if before is not None and before.is_at(meta.resource_version, meta.uid):
                 return named.key, before
             obj: Any = self._decoder.decode_item(Item("", raw, kind=self._kind))
         except (DecodeError, msgspec.DecodeError) as error:
@@ -114,4 +112,14 @@ class RawObjects:
         except Exception as error:  # nobody foresaw it; the other objects are read all the same
             self._trouble(f"an object of kind {self._kind} cannot be read: {type(error).__name__}: {error}")
             return None
-        return named.key, Stored(named.metadata.resource_version, obj)
+        return named.key, Stored(meta.resource_version, obj, obj.metadata.uid)
+
+    def read_page(self, body: bytes, known: Known) -> tuple[ListMeta, list[tuple[Key, Stored]]]:
+        """(what a list says of itself, key and object of each item that can be read).
+
+        known: as for ``read``. Raises msgspec.DecodeError for what is no list.
+        """
+        page = parse_list(body)
+        items = zip_longest(page.items or (), unchanged_items(body, known))
+        found = [self.read(raw, known) if unchanged is None else unchanged for raw, unchanged in items]
+        return page.metadata, [read for read in found if read is not None]

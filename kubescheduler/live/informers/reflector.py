@@ -14,15 +14,15 @@ from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.informers.informer_kinds import InformerKind
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.raw_objects import (
-    ObjectList,
+    ListMeta,
     RawObjects,
     parse_event,
-    parse_list,
     parse_name,
     parse_status,
 )
 from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
+from kubescheduler.live.informers.unchanged_objects import unchanged_event
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, Query
 
@@ -123,7 +123,8 @@ class Reflector:
 
     async def newest_version(self) -> str:
         """The resourceVersion at which the server is now. Raises ApiError."""
-        return (await self._page([*self._selector(), ("limit", "1")])).metadata.resource_version
+        meta, _ = await self._page([*self._selector(), ("limit", "1")])
+        return meta.resource_version
 
     async def reached(self, version: str) -> None:
         """Returns once everything up to a version has been delivered; at once for a version that is no number."""
@@ -145,25 +146,24 @@ class Reflector:
             if not more and version is not None:
                 query.append(("resourceVersion", version))
             try:
-                page = await self._page(query)
+                meta, page = await self._page(query)
             except ApiError as error:
                 if not version or not is_expired(error):
                     raise
                 version, more, found = "", "", []
                 continue
-            known = self.store.get
-            found += [read for raw in page.items or () if (read := self.objects.read(raw, known)) is not None]
-            more = page.metadata.continue_
+            found += page
+            more = meta.continue_
             if not more:
                 break
-        self._replace(found, page.metadata.resource_version)
+        self._replace(found, meta.resource_version)
 
-    async def _page(self, query: Query) -> ObjectList:
-        """One page of a list. Raises ApiError, also for what is no list."""
+    async def _page(self, query: Query) -> tuple[ListMeta, list[tuple[Key, Stored]]]:
+        """(what one page of a list says of itself, its objects). Raises ApiError, also for what is no list."""
         answer = await self.client.request("GET", self.path, query)
         self.outage.answered()
         try:
-            return parse_list(answer.body)
+            return self.objects.read_page(answer.body, self.store.get)
         except msgspec.DecodeError as error:
             raise ApiError(f"the server's list is not readable: {error}") from None
 
@@ -202,7 +202,11 @@ class Reflector:
 
     def _initial(self, lines: list[bytes], found: dict[Key, Stored]) -> list[bytes] | None:
         """Takes initial events in; the lines behind the last of them once that has come. Raises ExpiredError."""
+        known = self.store.get
         for at, line in enumerate(lines):
+            if self.listed and (unchanged := unchanged_event(line, known)) is not None:
+                found[unchanged[0]] = unchanged[1]
+                continue
             event = parse_event(line)
             if event.type == "BOOKMARK":
                 bookmark = parse_name(event.object)
@@ -212,7 +216,7 @@ class Reflector:
             elif event.type == "ERROR":
                 self._fail(event.object)
             else:
-                read = self.objects.read(event.object, self.store.get)
+                read = self.objects.read(event.object, known)
                 if read is not None:
                     found[read[0]] = read[1]
         return None

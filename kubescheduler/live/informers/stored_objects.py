@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 
@@ -20,6 +20,16 @@ class Stored:
     version: str
     """Its resourceVersion."""
     obj: ClusterObject
+    uid: str
+    """Of the object; another one may have its name later."""
+
+    def is_at(self, version: str, uid: str) -> bool:
+        """Whether it is the object of this uid at this version."""
+        return self.version == version and self.uid == uid
+
+
+Known = Callable[[str, str], Stored | None]
+"""Of (namespace, name): what is known of an object."""
 
 
 class StoredObjects:

@@ -13,10 +13,10 @@ from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.informers.informer_kinds import InformerKind
 from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.raw_objects import Known, RawObjects, nothing_known, parse_name
+from kubescheduler.live.informers.raw_objects import RawObjects, nothing_known, parse_name
 from kubescheduler.live.informers.reflector import Reflector
 from kubescheduler.live.informers.server_outage import ServerOutage
-from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
+from kubescheduler.live.informers.stored_objects import Key, Known, Stored, StoredObjects
 from kubescheduler.live.serving.authentication_config import COLLECTION, NAME, Data, data_of
 from kubescheduler.live.transport.api_client import ApiClient
 
@@ -53,4 +53,4 @@ class ConfigMapData(RawObjects):
         """(its key, its data at its version)."""
         named = parse_name(raw)
         data: Any = data_of(msgspec.json.decode(raw))
-        return named.key, Stored(named.metadata.resource_version, data)
+        return named.key, Stored(named.metadata.resource_version, data, named.metadata.uid)

@@ -9,7 +9,6 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-import aiohttp
 import attrs
 import msgspec
 
@@ -113,10 +112,7 @@ def _cause(error: BaseException) -> str:
     """What went wrong, as Go's net says it."""
     if isinstance(error, DialError):
         return str(error)
-    if isinstance(error, aiohttp.ClientConnectorError):
-        cause = getattr(error, "certificate_error", error.os_error)
-        return str(dial_error(error.host, error.port, cause))
-    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | asyncio.IncompleteReadError):
+    if isinstance(error, asyncio.IncompleteReadError):
         return "EOF"
     if isinstance(error, TimeoutError):
         return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"

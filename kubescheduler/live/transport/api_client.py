@@ -8,21 +8,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote_plus
 
-import aiohttp
 import attrs
 import msgspec
-from yarl import URL
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error
-from kubescheduler.live.transport.dead_peers import noticing_socket
 from kubescheduler.live.transport.http_connections import HttpConnections
+from kubescheduler.live.transport.http_stream import HttpStream
 from kubescheduler.live.transport.request_heads import RequestHeads
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.timed_resolver import TimedResolver
 from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
 
 Query = Sequence[tuple[str, str]]
@@ -45,7 +42,7 @@ GIVEN_UP = "context canceled"
 NOT_ADMITTED = f"client rate limiter Wait returned an error: {GIVEN_UP}"
 """The same of those that waited for the client's limit."""
 
-FAILURES = (aiohttp.ClientError, TimeoutError, OSError, asyncio.IncompleteReadError)
+FAILURES = (TimeoutError, OSError, asyncio.IncompleteReadError)
 
 
 @attrs.frozen
@@ -97,7 +94,6 @@ class ApiClient:
         """The client's limit on requests."""
         self._heads = RequestHeads(self._options.user_agent)
         self._connections: HttpConnections | None = None
-        self._session: aiohttp.ClientSession | None = None
         self._under_way: set[asyncio.Task[Any]] = set()
         self._in_turn: set[asyncio.Task[Any]] = set()
         self._ending = False
@@ -126,11 +122,8 @@ class ApiClient:
 
     async def close(self) -> None:
         """Ends all connections."""
-        if self._session is not None:
-            await self._session.close()
         if self._connections is not None:
             self._connections.close()
-        if self._session is not None or self._connections is not None:
             await asyncio.sleep(CLOSING)
 
     async def request(
@@ -210,26 +203,32 @@ class ApiClient:
         """
         headers = await self._identified()
         url = self.url(path, query)
+        request = self._heads.request("GET", url, headers, None, JSON)
         opened = False
         try:
-            async with self._open().get(
-                URL(url, encoded=True),
-                headers=headers,
-                ssl=self.access.ssl,
-                timeout=aiohttp.ClientTimeout(total=longest),
-                allow_redirects=False,
-            ) as response:
+            async with asyncio.timeout(longest), self._stream() as stream:
+                code = await stream.send(request)
                 opened = True
-                self._observer.watched("GET", self.access.host, str(response.status))
-                if response.status > 299:
-                    if response.status == 401:
+                self._observer.watched("GET", self.access.host, str(code))
+                if code > 299:
+                    if code == 401:
                         await self._renewed()
-                    raise error_of(response.status, await response.read())
-                yield _lines(response.content)
+                    raise error_of(code, await stream.read())
+                yield stream.lines()
         except FAILURES as error:
             if not opened:
                 self._observer.watched("GET", self.access.host, "<error>")
             raise transport_error("GET", url, error) from None
+
+    @asynccontextmanager
+    async def _stream(self) -> AsyncIterator[HttpStream]:
+        """A connection for a stream, ended with it."""
+        connections = self._connected()
+        stream = await connections.open()
+        try:
+            yield stream
+        finally:
+            connections.hand_back(stream)
 
     def url(self, path: str, query: Query = ()) -> str:
         """The address of a path below the server's, with its query in the order given."""
@@ -273,21 +272,6 @@ class ApiClient:
             self._connections = HttpConnections(self.access, self._options.connections, self._observer, self._clock)
         return self._connections
 
-    def _open(self) -> aiohttp.ClientSession:
-        """What streams are opened by."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=0,
-                    keepalive_timeout=60,
-                    resolver=TimedResolver(self._observer, self._clock),
-                    socket_factory=noticing_socket,
-                ),
-                headers={"User-Agent": self._options.user_agent, "Accept-Encoding": "identity"},
-                read_bufsize=1 << 20,
-            )
-        return self._session
-
 
 def _escaped(text: str) -> str:
     """As Go's url.QueryEscape writes it."""
@@ -303,13 +287,3 @@ def _retry_after(answer: ApiAnswer) -> float | None:
         return max(0, int(value["Retry-After"]))
     except (KeyError, ValueError):
         return None
-
-
-async def _lines(stream: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
-    """The whole lines of what arrives, without their ends."""
-    rest = b""
-    async for chunk in stream.iter_any():
-        *lines, rest = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
-        found = [line for line in lines if line]
-        if found:
-            yield found

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 
-from aiohappyeyeballs import AddrInfoType
-
 QUIET, BETWEEN, TIMES = 30, 5, 3
 """Seconds of silence after which the other side is asked whether it is there, seconds between questions, and how many
 of them go without an answer. Upstream: client-go's HTTP/2 pings, after 30 s, for 15 s."""
@@ -26,11 +24,3 @@ def notice_dead_peer(connection: socket.socket) -> None:
         option = getattr(socket, name, None)
         if option is not None:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)
-
-
-def noticing_socket(address: AddrInfoType) -> socket.socket:
-    """A socket for an address, whose connection will notice; see ``notice_dead_peer``."""
-    family, kind, protocol, *_ = address
-    made = socket.socket(family, kind, protocol)
-    notice_dead_peer(made)
-    return made

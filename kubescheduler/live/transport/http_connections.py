@@ -6,7 +6,8 @@ import asyncio
 import ipaddress
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import aiohappyeyeballs
@@ -17,6 +18,7 @@ from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, dial_error
 from kubescheduler.live.transport.dead_peers import notice_dead_peer
 from kubescheduler.live.transport.http_connection import HttpConnection
+from kubescheduler.live.transport.http_stream import HttpStream
 from kubescheduler.live.transport.server_access import ServerAccess
 
 IDLE = 60.0
@@ -25,6 +27,9 @@ DIALLING = 30.0
 """Seconds that a connection may take. Upstream: client-go's dialer."""
 RACE = 0.25
 """Seconds after which a server's next address is tried beside the one that does not answer."""
+
+Carrier = TypeVar("Carrier", HttpConnection, HttpStream)
+"""What reads the answers of a connection."""
 
 BROKEN = (OSError, asyncio.IncompleteReadError)
 """How a connection breaks."""
@@ -48,7 +53,7 @@ class HttpConnections:
         self._clock = SystemClock() if clock is None else clock
         self._turns = asyncio.Semaphore(most)
         self._idle: list[tuple[HttpConnection, float]] = []
-        self._all: set[HttpConnection] = set()
+        self._all: set[HttpConnection | HttpStream] = set()
         self._way: tuple[str, ssl.SSLContext | bool] | None = None
         self._trusted: ssl.SSLContext | None = None
 
@@ -66,7 +71,20 @@ class HttpConnections:
                 except BROKEN:
                     if kept.heard or not repeatable:
                         raise
-            return await self._by(await self._dialled(), request)
+            return await self._by(await self._dialled(HttpConnection), request)
+
+    async def open(self) -> HttpStream:
+        """A connection for an answer that is read as it arrives, beside those for requests. Its user hands it back.
+
+        Raises DialError when there is no connection.
+        """
+        stream = await self._dialled(HttpStream)
+        self._all.add(stream)
+        return stream
+
+    def hand_back(self, stream: HttpStream) -> None:
+        """Ends the connection of a stream."""
+        self._drop(stream)
 
     def close(self) -> None:
         """Ends all connections."""
@@ -99,28 +117,28 @@ class HttpConnections:
             self._drop(connection)
         return None
 
-    def _drop(self, connection: HttpConnection) -> None:
+    def _drop(self, connection: HttpConnection | HttpStream) -> None:
         self._all.discard(connection)
         connection.end()
 
-    async def _dialled(self) -> HttpConnection:
+    async def _dialled(self, make: Callable[[], Carrier]) -> Carrier:
         """A new connection. Raises DialError."""
         parts = urlsplit(self._access.base_url)
         host, port = parts.hostname or "", parts.port or (443 if self._access.secure else 80)
         try:
             async with asyncio.timeout(DIALLING):
-                return await self._connected(host, port)
+                return await self._connected(host, port, make)
         except BROKEN as error:
             raise dial_error(host, port, error) from None
 
-    async def _connected(self, host: str, port: int) -> HttpConnection:
+    async def _connected(self, host: str, port: int, make: Callable[[], Carrier]) -> Carrier:
         loop = asyncio.get_running_loop()
         taken = await aiohappyeyeballs.start_connection(await self._addresses(host, port), happy_eyeballs_delay=RACE)
         try:
             notice_dead_peer(taken)
             tls = self._tls()
             _, connection = await loop.create_connection(
-                HttpConnection, sock=taken, ssl=tls, server_hostname=None if tls is None else host
+                make, sock=taken, ssl=tls, server_hostname=None if tls is None else host
             )
         except BaseException:
             taken.close()

@@ -59,7 +59,7 @@ class ServerAccess:
 
     @property
     def ssl(self) -> ssl.SSLContext | bool:
-        """What aiohttp takes: the context with our certificate, True for the machine's defaults."""
+        """What connections are secured by: the context with our certificate, True for the machine's defaults."""
         return True if self._ssl is None else self._ssl
 
     def certificate_seconds(self, now: datetime) -> float:

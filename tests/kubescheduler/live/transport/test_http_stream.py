@@ -1,0 +1,125 @@
+"""Answers that are read while they arrive, from servers that send exactly what a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+
+import pytest
+import trustme
+
+from kubescheduler.live.transport.http_connections import HttpConnections
+from kubescheduler.live.transport.http_stream import MOST
+from kubescheduler.live.transport.server_access import ServerAccess
+from tests.support import own_loop
+
+REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+LAST = b"0\r\n\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    parts: list[bytes], tls: ssl.SSLContext | None = None, trust: ssl.SSLContext | None = None
+) -> AsyncIterator[tuple[HttpConnections, asyncio.Event]]:
+    """Connections to a server that sends the parts one after the other and closes; whether it has sent them all."""
+    sent = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            for part in parts:
+                writer.write(part)
+                await writer.drain()
+            sent.set()
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    port = listening.sockets[0].getsockname()[1]
+    scheme = "http" if tls is None else "https"
+    connections = HttpConnections(ServerAccess(f"{scheme}://127.0.0.1:{port}", ssl_context=trust), 1)
+    try:
+        yield connections, sent
+    finally:
+        connections.close()
+        listening.close()
+        await asyncio.sleep(0.01)
+
+
+async def all_lines(connections: HttpConnections) -> tuple[int, list[bytes], str]:
+    """(status, the lines that came, the name of the error in the end)."""
+    stream = await connections.open()
+    found: list[bytes] = []
+    code = 0
+    try:
+        code = await stream.send(REQUEST)
+        async for lines in stream.lines():
+            found += lines
+    except (OSError, asyncio.IncompleteReadError) as error:
+        return code, found, type(error).__name__
+    finally:
+        connections.hand_back(stream)
+    return code, found, ""
+
+
+@pytest.mark.parametrize(
+    ("parts", "code", "lines", "error"),
+    [
+        pytest.param([CHUNKED, chunk(b"a\nb"), chunk(b"c\n\n"), LAST], 200, [b"a", b"bc"], "", id="in chunks"),
+        pytest.param([CHUNKED, chunk(b"a\n")], 200, [b"a"], "IncompleteReadError", id="broken off"),
+        pytest.param([CHUNKED, chunk(b"a\n"), b"zz\r\n"], 200, [b"a"], "ConnectionError", id="no chunk"),
+        pytest.param([b"HTTP/1.1 200 OK\r\n\r\na\n", b"b\n"], 200, [b"a", b"b"], "", id="until the end"),
+        pytest.param([b"HTTP/1.1 410 Gone\r\nContent-Length: 3\r\n\r\nno\n"], 410, [b"no"], "", id="of a length"),
+        pytest.param([b"HTTP/1.1 100 Continue\r\n\r\n", CHUNKED, chunk(b"a\n"), LAST], 200, [b"a"], "", id="after 1xx"),
+        pytest.param([], 0, [], "IncompleteReadError", id="nothing"),
+        pytest.param([b"SSH-2.0-OpenSSH\r\n\r\n"], 0, [], "ConnectionError", id="no HTTP"),
+    ],
+)
+def test_answers(parts: list[bytes], code: int, lines: list[bytes], error: str) -> None:
+    """Whole lines come however they are sent; a break is told after what came before it."""
+
+    async def test() -> tuple[int, list[bytes], str]:
+        async with serving(parts) as (connections, _):
+            return await all_lines(connections)
+
+    assert own_loop.run(test()) == (code, lines, error)
+
+
+def test_a_secured_stream() -> None:
+    """Many small pieces, each encrypted for itself, arrive in order."""
+    authority = trustme.CA()
+    tls, trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.configure_trust(trust)
+    sent = [b"%d" % number * 300 for number in range(2000)]
+
+    async def test() -> tuple[int, list[bytes], str]:
+        async with serving([CHUNKED, *(chunk(line + b"\n") for line in sent), LAST], tls, trust) as (connections, _):
+            return await all_lines(connections)
+
+    assert own_loop.run(test()) == (200, sent, "")
+
+
+def test_a_reader_that_is_slower() -> None:
+    """The server has to wait: what nobody takes does not fill the memory."""
+    line = b"x" * 65535 + b"\n"
+    count = 64 * MOST // len(line)
+
+    async def test() -> tuple[bool, int]:
+        async with serving([CHUNKED, *[chunk(line)] * count, LAST]) as (connections, sent):
+            stream = await connections.open()
+            await stream.send(REQUEST)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(sent.wait(), 0.3)
+            early = sent.is_set()
+            got = [len(lines) async for lines in stream.lines()]
+            connections.hand_back(stream)
+            return early, sum(got)
+
+    assert own_loop.run(test()) == (False, count)
