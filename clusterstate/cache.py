@@ -66,6 +66,7 @@ class ClusterCache:
                 self.nominate(obj, obj.nominated_node_name)
         elif type(obj) in KEPT:
             self.columns.log.whole(self.objects.put(obj))
+            self.columns.lead_elsewhere(self.objects.claims_led_elsewhere(obj))
         else:
             raise TypeError(f"{type(obj).__name__} is not an object of a cluster")
 
@@ -77,6 +78,7 @@ class ClusterCache:
             self.remove_pod(obj)
         else:
             self.columns.log.whole(self.objects.take(obj))
+            self.columns.lead_elsewhere(self.objects.claims_led_elsewhere(obj))
 
     # --- nodes -----------------------------------------------------------------------------
 

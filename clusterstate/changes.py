@@ -21,8 +21,8 @@ class Reads(enum.IntFlag):
     """Pods anywhere."""
     SERVICES = 16
     """Services and controllers."""
-    STORAGE = 32
-    """Volumes, claims, storage classes, CSI nodes and drivers."""
+    CLAIMS = 32
+    """Volumes and claims."""
     NAMESPACES = 64
     """Namespace objects."""
     AFFINITY_PODS = 128
@@ -30,15 +30,27 @@ class Reads(enum.IntFlag):
     their node is not known."""
     RESOURCES = 256
     """Resource claims, slices and device classes, and pod groups."""
+    STORAGE_CLASSES = 512
+    """Storage classes, what they can still provision, and CSI drivers."""
+    CSI_NODES = 1024
+    """CSI nodes."""
+    ATTACHMENTS = 2048
+    """Volume attachments, and the volumes that they name."""
+    PODS_VOLUMES = 4096
+    """What the claims of the pods on the row's own node lead to."""
+    STORAGE = CLAIMS | STORAGE_CLASSES | CSI_NODES | ATTACHMENTS
+    """Everything about storage."""
 
 
 LOCAL = Reads.NODE | Reads.PODS
+BY_ROW = LOCAL | Reads.PODS_VOLUMES
+"""What is noted with the row where it changed."""
 LONGEST = 1 << 16
 
 
 @attrs.define
 class ChangeLog:
-    """An append-only log of (row, what); a position in it is what a reader remembers."""
+    """An append-only log of (row, what), ``what`` a flag of BY_ROW; a position in it is what a reader remembers."""
 
     start: int = 0
     entries: list[tuple[int, int]] = attrs.field(factory=list)
@@ -62,6 +74,10 @@ class ChangeLog:
         self._row(row, 2)
         self.versions[8] += 1
 
+    def volumes(self, row: int) -> None:
+        """What the claims of the pods on a row lead to changed."""
+        self._row(row, Reads.PODS_VOLUMES.value)
+
     def _row(self, row: int, what: int) -> None:
         if len(self.entries) >= LONGEST:
             half = LONGEST // 2
@@ -72,7 +88,8 @@ class ChangeLog:
 
     def whole(self, what: Reads) -> None:
         """Something that is not bound to a row changed."""
-        self.versions[what.value] += 1
+        for flag in flags_of(what):
+            self.versions[flag] += 1
 
     def version(self, reads: Reads) -> int:
         """Grows whenever anything in ``reads`` changes."""
@@ -84,7 +101,7 @@ class ChangeLog:
         return sum([versions[flag] for flag in flags])
 
     def since(self, position: int) -> list[tuple[int, int]] | None:
-        """(row, 1 for its node or 2 for its pods) of every change after ``position``; None: too long ago."""
+        """(row, the flag of what changed there) of every change after ``position``; None: too long ago."""
         return None if position < self.start else self.entries[position - self.start :]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import attrs
@@ -31,6 +33,7 @@ from clusterstate.objects.resource import (
     ResourceClaimTemplate,
     ResourceSlice,
 )
+from clusterstate.volume_log import VolumeLog
 
 Name = tuple[str, str]
 """(namespace, name)."""
@@ -60,18 +63,56 @@ class ClusterObjects:
     device_classes: dict[str, DeviceClass] = attrs.field(factory=dict)
     pending_allocations: dict[Name, PendingAllocation] = attrs.field(factory=dict)
     pod_groups: dict[Name, PodGroup] = attrs.field(factory=dict)
+    volume_log: VolumeLog = attrs.field(factory=VolumeLog, eq=False, repr=False)
+    """Which volumes changed."""
+    _attachments_of: Counter[str] = attrs.field(factory=Counter, eq=False, repr=False)
+    """Volume → how many volume attachments name it."""
+    _claims_of: dict[str, dict[Name, None]] = attrs.field(factory=dict, eq=False, repr=False)
+    """Volume → the claims that name it."""
 
     def put(self, obj: Any) -> Reads:
         """Adds or replaces an object; what reads it."""
         table, reads = self._table(obj)
-        table[_name(obj)] = obj
+        name = _name(obj)
+        reads |= self._note(table.get(name), obj)
+        table[name] = obj
         return reads
 
     def take(self, obj: Any) -> Reads:
         """Removes an object (by its name; absent is fine); what reads it."""
         table, reads = self._table(obj)
-        table.pop(_name(obj), None)
-        return reads
+        return reads | self._note(table.pop(_name(obj), None), None)
+
+    def _note(self, old: Any, new: Any) -> Reads:
+        """Keeps what is known about volumes and their claims besides the tables; what else changes with the object.
+
+        None: there is no object.
+        """
+        if isinstance(old, PersistentVolumeClaim) and old.volume_name:
+            claims = self._claims_of[old.volume_name]
+            del claims[old.metadata.namespace, old.metadata.name]
+            if not claims:
+                del self._claims_of[old.volume_name]
+        if isinstance(new, PersistentVolumeClaim) and new.volume_name:
+            self._claims_of.setdefault(new.volume_name, {})[new.metadata.namespace, new.metadata.name] = None
+        if isinstance(new or old, PersistentVolume):
+            name = (new or old).metadata.name
+            self.volume_log.note(name, there=new is not None)
+            if name in self._attachments_of and (old is None or new is None or old.source != new.source):
+                return Reads.ATTACHMENTS
+        if isinstance(old, VolumeAttachment):
+            self._attachments_of[old.volume_name] -= 1
+            if not self._attachments_of[old.volume_name]:
+                del self._attachments_of[old.volume_name]
+        if isinstance(new, VolumeAttachment):
+            self._attachments_of[new.volume_name] += 1
+        return Reads(0)
+
+    def claims_led_elsewhere(self, obj: Any) -> Collection[Name]:
+        """The claims that may lead to something else because a claim or volume of that name changed."""
+        if isinstance(obj, PersistentVolumeClaim):
+            return ((obj.metadata.namespace, obj.metadata.name),)
+        return self._claims_of.get(obj.metadata.name, ()) if isinstance(obj, PersistentVolume) else ()
 
     def current(self, obj: Any) -> Any:
         """The object of that kind and name as it is now; None when there is none."""
@@ -108,13 +149,13 @@ KEPT: dict[type[Any], tuple[str, Reads]] = {
     ReplicationController: ("replication_controllers", Reads.SERVICES),
     ReplicaSet: ("replica_sets", Reads.SERVICES),
     StatefulSet: ("stateful_sets", Reads.SERVICES),
-    PersistentVolumeClaim: ("persistent_volume_claims", Reads.STORAGE),
-    PersistentVolume: ("persistent_volumes", Reads.STORAGE),
-    StorageClass: ("storage_classes", Reads.STORAGE),
-    CSINode: ("csi_nodes", Reads.STORAGE),
-    CSIDriver: ("csi_drivers", Reads.STORAGE),
-    CSIStorageCapacity: ("csi_storage_capacities", Reads.STORAGE),
-    VolumeAttachment: ("volume_attachments", Reads.STORAGE),
+    PersistentVolumeClaim: ("persistent_volume_claims", Reads.CLAIMS),
+    PersistentVolume: ("persistent_volumes", Reads.CLAIMS),
+    StorageClass: ("storage_classes", Reads.STORAGE_CLASSES),
+    CSINode: ("csi_nodes", Reads.CSI_NODES),
+    CSIDriver: ("csi_drivers", Reads.STORAGE_CLASSES),
+    CSIStorageCapacity: ("csi_storage_capacities", Reads.STORAGE_CLASSES),
+    VolumeAttachment: ("volume_attachments", Reads.ATTACHMENTS),
     PriorityClass: ("priority_classes", Reads.NAMESPACES),
     PodDisruptionBudget: ("pod_disruption_budgets", Reads.NAMESPACES),
     Namespace: ("namespaces", Reads.NAMESPACES),

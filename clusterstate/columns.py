@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import ChangeLog, Reads
+from clusterstate.claim_users import ClaimName, ClaimUsers
 from clusterstate.distinct import DistinctIds, Ids
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
@@ -55,6 +56,7 @@ class Columns:
         self.infos: dict[PodKey, PodInfo] = {}
         self.affinity_uses: Counter[Use] = Counter()
         self.term_keys: frozenset[str] = frozenset()
+        self.claim_users = ClaimUsers()
         self.derived: dict[Hashable, tuple[int, Any]] = {}
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
         self._labels: dict[str, NodeColumn] = {}
@@ -226,6 +228,7 @@ class Columns:
             if info.stirs and not info.term_keys <= self.term_keys:
                 self.term_keys |= info.term_keys
             self._reached.add_class(info)
+            self.claim_users.add(info)
             info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
         info.rows[row] = info.rows.get(row, 0) + 1
         self._count(row, info, 1)
@@ -241,6 +244,7 @@ class Columns:
         if not info.rows:
             del self.infos[info.key]
             self._reached.drop_class(info)
+            self.claim_users.drop(info)
             self.affinity_uses -= Counter(self.view.affinity_uses(info))
             for distinct in self._distinct.values():
                 distinct.drop(info)
@@ -267,6 +271,26 @@ class Columns:
         if info.stirs or self.nodes[row] is None:
             self.log.whole(Reads.AFFINITY_PODS)
 
+    def lead_elsewhere(self, claims: Iterable[ClaimName]) -> None:
+        """Notes that claims, or the volumes that they name, changed: counts of what pods use follow."""
+        for info in {info: None for name in claims for info in self.claim_users.of(name)}:
+            for distinct in self._distinct.values():
+                distinct.renew(info)
+            for tally in self._tallies.values():
+                if tally.follows_claims:
+                    self._weigh(tally, info)
+            for row in info.rows:
+                self.log.volumes(row)
+
+    def _weigh(self, tally: Tally, info: PodInfo) -> None:
+        """Works out anew what the placed pods of a class add to a count."""
+        before, now = sum(weight for other, weight in info.tallies if other is tally), tally.weight(info)
+        if now != before:
+            for row, count in info.rows.items():
+                tally.add(row, count * (now - before))
+            kept = [entry for entry in info.tallies if entry[0] is not tally]
+            info.tallies = [*kept, (tally, now)] if now else kept
+
     def copied(self) -> None:
         """Notes that the cluster is looked at for a pod: what is remembered as of then is brought up to date."""
         for row in self.images.copied():
@@ -274,14 +298,24 @@ class Columns:
 
     # --- counts over pods ------------------------------------------------------------------
 
-    def tally(self, key: Hashable, topology_key: str | None, weight: Weight, reach: Reach = None) -> Tally:
+    def tally(
+        self,
+        key: Hashable,
+        topology_key: str | None,
+        weight: Weight,
+        reach: Reach = None,
+        *,
+        follows_claims: bool = False,
+    ) -> Tally:
         """The running count named ``key``; counted from scratch only when it is new or its topology changed.
 
         reach: marks of which every class has one whose weight is other than 0; None: there are no such marks.
+        follows_claims: whether the weight follows from what claims lead to.
         """
         tally = self._tallies.get(key)
         if tally is None:
             tally = Tally(None if topology_key is None else self.label(topology_key), weight, reach)
+            tally.follows_claims = follows_claims
             for info, value in tally.build(self._concerned(tally), len(self.names)):
                 info.tallies.append((tally, value))
             self._tallies[key] = tally

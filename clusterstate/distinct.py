@@ -21,7 +21,7 @@ class DistinctIds:
     """The ids in use on each row; only pods with ids cost anything.
 
     holders: id → row → number of pods there that use it. sizes: row → number of distinct ids there.
-    version: what the ids were worked out from (claims and volumes may change under the same pods).
+    version: what the ids were worked out from besides claims and volumes, whose changes ``renew`` follows.
     """
 
     __slots__ = ("_holders", "_ids", "_memo", "_sizes", "version")
@@ -61,6 +61,17 @@ class DistinctIds:
     def _reach(self, row: int) -> None:
         if row >= self._sizes.shape[0]:
             self._sizes.resize(row + 1)
+
+    def renew(self, info: PodInfo) -> None:
+        """Works out anew what the placed pods of a class use."""
+        before, now = self._memo.get(info), self._ids(info)
+        if before is None or before == now:
+            return
+        for row, count in info.rows.items():
+            self.add(info, row, -count)
+        self._memo[info] = now
+        for row, count in info.rows.items():
+            self.add(info, row, count)
 
     def drop(self, info: PodInfo) -> None:
         """Forgets a class that has no pods left."""

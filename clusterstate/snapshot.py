@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.claim_users import ClaimName
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.distinct import Ids
@@ -240,13 +241,22 @@ class Snapshot:
 
     # --- pods ------------------------------------------------------------------------------
 
-    def tally(self, key: Hashable, topology_key: str | None, weight: Weight, reach: Reach = None) -> Tally:
+    def tally(
+        self,
+        key: Hashable,
+        topology_key: str | None,
+        weight: Weight,
+        reach: Reach = None,
+        *,
+        follows_claims: bool = False,
+    ) -> Tally:
         """The running count of Σ weight(class) over running pods, by domain of ``topology_key`` (None: by node).
 
         ``key`` names it: equal keys must mean equal weights. It is kept current from then on. reach: marks of which
         every class has one whose weight is other than 0, so that no others are looked at; None: all are.
+        follows_claims: whether the weight follows from what claims lead to, besides the class.
         """
-        return self._columns.tally(key, topology_key, weight, reach)
+        return self._columns.tally(key, topology_key, weight, reach, follows_claims=follows_claims)
 
     def domain_sums(self, tally: Tally, *, nominated: bool = True) -> IntArray:
         """(D,) a tally's sum per domain code (code 0: key absent), changes included."""
@@ -272,7 +282,7 @@ class Snapshot:
     def union_sizes(self, key: Hashable, ids: Ids, new: frozenset[str], version: int) -> IntArray:
         """(n,) how many distinct ids (``ids(class)`` of each pod there) a node would have with ``new`` on top.
 
-        ``key`` names the count, ``version`` what the ids were worked out from.
+        ``key`` names the count, ``version`` what the ids were worked out from besides claims and volumes.
         """
         distinct = self._columns.distinct(key, ids, version)
         return distinct.union_sizes(new, self.row_numbers, [(c.row, c.info, c.sign) for c in self.changes])
@@ -306,6 +316,10 @@ class Snapshot:
         reach: only those that have one of these marks, in the same order.
         """
         return self._columns.placed(reach)
+
+    def users_of(self, claim: ClaimName) -> Collection[PodInfo]:
+        """The classes of running pods that use a claim, each with ``rows``; without the changes."""
+        return self._columns.claim_users.of(claim)
 
     def info(self, pod: Pod) -> PodInfo:
         """A pod's class."""

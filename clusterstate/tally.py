@@ -23,15 +23,17 @@ class Tally:
 
     column: the topology, a label column; None when every row is its own domain.
     sums: (D,) int64, by domain code. Code 0 (the key is absent) gathers pods that count nowhere.
+    follows_claims: whether the weight follows from what claims lead to, besides the class.
     """
 
-    __slots__ = ("_built", "column", "reach", "sums", "weight")
+    __slots__ = ("_built", "column", "follows_claims", "reach", "sums", "weight")
 
     def __init__(self, column: NodeColumn | None, weight: Weight, reach: Reach = None) -> None:
         """reach: of which classes the weight may be other than 0."""
         self.column = column
         self.weight = weight
         self.reach = reach
+        self.follows_claims = False
         self.sums: IntArray = np.zeros(0, np.int64)
         self._built = -1
 

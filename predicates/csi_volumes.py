@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from clusterstate.api_names import is_attachable_volume_resource
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
@@ -22,6 +22,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.csi_migration import migrated_groups
+from clusterstate.volumes.storage_traits import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
@@ -43,7 +44,7 @@ class CSINodeLimits:
 
     def update(self, snapshot: Snapshot) -> None:
         """Reads the limits anew if a CSINode or node has changed."""
-        objects, version = snapshot.objects, snapshot.version(Reads.STORAGE | Reads.ALL_NODES)
+        objects, version = snapshot.objects, snapshot.version(Reads.CSI_NODES | Reads.ALL_NODES)
         if objects is self._objects and version == self._version:
             return
         self._objects, self._version, self.counts = objects, version, {}
@@ -131,7 +132,7 @@ def _used(snapshot: Snapshot, key: str, new: frozenset[str], migrated: Plugins) 
     def ids(info: PodInfo) -> frozenset[str]:
         return csi_volumes(info, objects, migrated).get(key, frozenset())
 
-    return snapshot.union_sizes(("MaxCSIVolumeCount", key, migrated), ids, new, snapshot.version(Reads.STORAGE))
+    return snapshot.union_sizes(("MaxCSIVolumeCount", key, migrated), ids, new, snapshot.version(Reads.STORAGE_CLASSES))
 
 
 def explain_limits(csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS) -> Explain:
@@ -164,10 +165,11 @@ def make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "MaxCSIVolumeCountPred",
         check,
-        LOCAL | Reads.STORAGE,
+        BY_ROW | Reads.STORAGE,
         has_claims,
         evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes)),
         traits=spec_alone,
+        storage=bound_storage,
     )
 
 

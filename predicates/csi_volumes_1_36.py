@@ -63,7 +63,7 @@ class Drivers:
 
 
 def _drivers(snapshot: Snapshot) -> Drivers:
-    return snapshot.derived("csi drivers", Reads.STORAGE | Reads.ALL_NODES, lambda: _read_drivers(snapshot))
+    return snapshot.derived("csi drivers", Reads.CSI_NODES | Reads.ALL_NODES, lambda: _read_drivers(snapshot))
 
 
 def _read_drivers(snapshot: Snapshot) -> Drivers:
@@ -99,7 +99,7 @@ def _among(snapshot: Snapshot, rows: IntArray) -> Mask:
 
 def _attachments(snapshot: Snapshot) -> dict[str, dict[int, frozenset[str]]]:
     """Driver → row → the volumes (``driver/handle``) that VolumeAttachments hold there."""
-    reads = Reads.STORAGE | Reads.ALL_NODES
+    reads = Reads.ATTACHMENTS | Reads.ALL_NODES
     return snapshot.derived("volume attachments", reads, lambda: _read_attachments(snapshot))
 
 
@@ -218,7 +218,7 @@ def _exceeded(snapshot: Snapshot, driver: str, names: frozenset[str], drivers: D
 def _in_use(snapshot: Snapshot, driver: str, new: frozenset[str]) -> IntArray:
     """(n,) the distinct volumes of a driver that pods use, with ``new`` on top."""
     ids = csi_use_of(driver, snapshot.objects)
-    return snapshot.union_sizes(("NodeVolumeLimits", driver), ids, new, snapshot.version(Reads.STORAGE))
+    return snapshot.union_sizes(("NodeVolumeLimits", driver), ids, new, snapshot.version(Reads.STORAGE_CLASSES))
 
 
 def _errors_of_others(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[NodeError, Mask]]:
@@ -229,7 +229,7 @@ def _errors_of_others(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[NodeErro
         error = first_error(pod, objects) if may_use_csi(pod) else None
         return NOBODY if error is None else frozenset({error})
 
-    counts = snapshot.union_sizes("NodeVolumeLimits errors", ids, NOBODY, snapshot.version(Reads.STORAGE))
+    counts = snapshot.union_sizes("NodeVolumeLimits errors", ids, NOBODY, snapshot.version(Reads.STORAGE_CLASSES))
     left = rows & (counts > 0)
     if not left.any():
         return

@@ -170,12 +170,9 @@ def _claims_in_use(pod: PodInfo, claims: frozenset[str], snapshot: Snapshot) -> 
 
 
 def _is_used(namespace: str, name: str, snapshot: Snapshot) -> bool:
-    def weight(info: PodInfo) -> int:
-        return int(info.namespace == namespace and name in claim_names(info.spec))
-
-    tally = snapshot.tally(("VolumeRestrictions", namespace, name), None, weight)
     has_node = snapshot.whole().has_node
-    return bool((tally.sums[: len(has_node)].astype(np.bool_) & has_node[: len(tally.sums)]).any())
+    users = snapshot.users_of((namespace, name))
+    return any(name in claim_names(info.spec) and bool(has_node[list(info.rows)].any()) for info in users)
 
 
 def _claims_moved(claims: frozenset[str], snapshot: Snapshot) -> int:

@@ -15,7 +15,7 @@ from clusterstate.objects.resource import DeviceAsk, ResourceClaim
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import MEMORY
-from clusterstate.volumes.claim_matching import NOT_PROVISIONED, BindingRules, Delayed
+from clusterstate.volumes.claim_matching import NOT_PROVISIONED, BindingRules, Delayed, volumes_of
 from predicates.refusal_evidence import ONLY, Need, amount, few, requirement_text
 
 MOST_DEVICES = 8
@@ -63,7 +63,7 @@ def delayed_need(entry: Delayed, snapshot: Snapshot, rules: BindingRules, *, met
     wanted = f"a volume for claim {claim.metadata.name} ({asked})"
     if met:
         return Need(wanted, "one", True)
-    volumes = tuple(_volume_text(volume) for volume in rules.volumes_of(snapshot, name))
+    volumes = tuple(_volume_text(volume) for volume in volumes_of(rules, snapshot, name))
     made = "none can be made" if storage_class.provisioner in NOT_PROVISIONED else _made_text(entry)
     return Need(wanted, f"{'none of ' + few(volumes) if volumes else 'none'}; {made}", False)
 

@@ -9,7 +9,7 @@ import attrs
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import Traits, spec_alone, whole_pod
+from clusterstate.selectors.pod_traits import StorageTraits, Traits, spec_alone, whole_pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from predicates.refusal_evidence import CheckEvidence, Explain, predicate_evidence
@@ -109,6 +109,8 @@ class FitPredicate:
     """When time alone will have changed the verdict, in seconds since the epoch; None: it will not."""
     traits: Traits = whole_pod
     """What it reads of a pod besides its spec; pods for which that is equal share what is remembered of them."""
+    storage: StorageTraits | None = None
+    """What it reads of claims and volumes for a pod, when that is less than all of them."""
     evidence: CheckEvidence | None = None
     """What the check can say about its reasons when somebody asks; None for a custom check."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from clusterstate.api_names import go_quote
@@ -14,6 +16,7 @@ from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, decide
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
+from clusterstate.volumes.storage_traits import storage_to_bind
 from predicates.evidence_texts import bound_text, delayed_need
 from predicates.refusal_evidence import Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
@@ -105,6 +108,7 @@ def make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
         has_claims,
         evidence=predicate_evidence("CheckVolumeBinding", explain_binding),
         traits=spec_alone,
+        storage=partial(storage_to_bind, RULES_1_16.class_of),
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import BY_ROW, Reads
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
@@ -29,6 +29,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.csi_migration import migrated_mask
+from clusterstate.volumes.storage_traits import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
@@ -162,7 +163,7 @@ def _used(snapshot: Snapshot, disk: DiskType, new: frozenset[str]) -> IntArray:
     def ids(info: PodInfo) -> frozenset[str]:
         return disk_ids(info, objects, disk)
 
-    return snapshot.union_sizes(("MaxVolumeCount", disk.limit_key), ids, new, snapshot.version(Reads.STORAGE))
+    return snapshot.union_sizes(("MaxVolumeCount", disk.limit_key), ids, new, snapshot.version(Reads.STORAGE_CLASSES))
 
 
 def may_use(disk: DiskType, pod: PodInfo) -> bool:
@@ -177,10 +178,11 @@ def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         name,
         check,
-        LOCAL | Reads.STORAGE,
+        BY_ROW | Reads.STORAGE,
         partial(may_use, disk),
         evidence=predicate_evidence(name, explain_count(disk, args.max_pd_volumes)),
         traits=spec_alone,
+        storage=bound_storage,
     )
 
 

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from clusterstate.api_names import go_quote
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import ClaimVolume
@@ -17,6 +17,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
+from clusterstate.volumes.storage_traits import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
@@ -69,20 +70,20 @@ def max_volume_count_1_4(
         return {NodeError(new.error): np.ones(len(snapshot), np.bool_)}
     if not new.known and not new.lost:
         return PASS
-    rule = ("MaxVolumeCount 1.4", disk.limit_key, snapshot.version(Reads.STORAGE))
+    rule = ("MaxVolumeCount 1.4", disk.limit_key)
 
     def errs(info: PodInfo) -> int:
         return counted_disks(info, objects, disk).error is not None
 
-    erring = snapshot.counts(snapshot.tally((*rule, "errors"), None, errs)) > 0
+    erring = snapshot.counts(snapshot.tally((*rule, "errors"), None, errs, follows_claims=True)) > 0
     exceeded = _used(snapshot, disk, new) > (max_pd_volumes or DEFAULT_LIMITS_1_4[disk])
     return {TOO_MANY_VOLUMES_1_4: exceeded & ~erring, **_errors(snapshot, erring, disk)}
 
 
 def _used(snapshot: Snapshot, disk: DiskType, new: CountedDisks) -> IntArray:
     """(n,) the disks of one type with ``new`` on top."""
-    objects, version = snapshot.objects, snapshot.version(Reads.STORAGE)
-    rule = ("MaxVolumeCount 1.4", disk.limit_key, version)
+    objects = snapshot.objects
+    rule = ("MaxVolumeCount 1.4", disk.limit_key)
 
     def ids(info: PodInfo) -> frozenset[str]:
         return counted_disks(info, objects, disk).known
@@ -90,8 +91,9 @@ def _used(snapshot: Snapshot, disk: DiskType, new: CountedDisks) -> IntArray:
     def lost(info: PodInfo) -> int:
         return counted_disks(info, objects, disk).lost
 
-    used = snapshot.union_sizes(("MaxVolumeCount 1.4", disk.limit_key), ids, new.known, version)
-    out: IntArray = used + snapshot.counts(snapshot.tally((*rule, "lost"), None, lost)) + new.lost
+    used = snapshot.union_sizes(rule, ids, new.known, 0)
+    counted = snapshot.tally((*rule, "lost"), None, lost, follows_claims=True)
+    out: IntArray = used + snapshot.counts(counted) + new.lost
     return out
 
 
@@ -132,10 +134,11 @@ def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         name,
         check,
-        LOCAL | Reads.STORAGE,
+        BY_ROW | Reads.STORAGE,
         applies,
         evidence=predicate_evidence(name, explain_count_1_4(disk, args.max_pd_volumes)),
         traits=spec_alone,
+        storage=bound_storage,
     )
 
 

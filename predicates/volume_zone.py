@@ -26,6 +26,7 @@ from clusterstate.volumes.claims import (
     waits_for_consumer,
 )
 from clusterstate.volumes.claims_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
+from clusterstate.volumes.storage_traits import bound_storage
 from predicates.refusal_evidence import Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import (
     GO_ON,
@@ -275,6 +276,7 @@ def make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
         has_claims,
         evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones),
         traits=spec_alone,
+        storage=bound_storage,
     )
 
 
@@ -290,6 +292,7 @@ def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
         has_claims,
         evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones_1_4),
         traits=spec_alone,
+        storage=bound_storage,
     )
 
 

@@ -16,12 +16,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import BY_ROW, Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
+from clusterstate.volumes.storage_traits import bound_storage
 from priorities.input_texts import resource_inputs
 from priorities.normalize import idiv
 from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence
@@ -227,7 +228,8 @@ def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         BALANCED_NAME,
         partial(balance_with_volumes, args.attached),
-        reads=LOCAL | Reads.STORAGE,
+        reads=BY_ROW | Reads.STORAGE,
+        storage=bound_storage,
         evidence=priority_evidence(BALANCED_NAME, _explain_with_volumes(args.attached)),
         fine=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
         traits=spec_alone,

@@ -10,7 +10,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import Traits, whole_pod
+from clusterstate.selectors.pod_traits import StorageTraits, Traits, whole_pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from priorities.score_evidence import RuleEvidence
@@ -87,6 +87,8 @@ class PriorityConfig:
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
     traits: Traits = whole_pod
     """What it reads of a pod besides its spec; pods for which that is equal share what is remembered of them."""
+    storage: StorageTraits | None = None
+    """What it reads of claims and volumes for a pod, when that is less than all of them."""
     fine: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 

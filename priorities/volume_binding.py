@@ -17,15 +17,19 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import Delayed, decide
+from clusterstate.volumes.claim_matching import Binding, Delayed, decide
 from clusterstate.volumes.claims import VolumeError, claim_class
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.storage_capacity import whole_bytes
+from clusterstate.volumes.volume_candidates import NONE
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
 from priorities.input_texts import size
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
 from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence
 from priorities.types import MAX_PRIORITY
+
+NOTHING = -1
+"""Stands where no volume is chosen; the number NONE reads the last place of a table."""
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
 """(utilization in percent, score 0-10)."""
@@ -99,12 +103,15 @@ def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
     decision = decide(delayed, snapshot, np.ones(size, np.bool_), RULES_1_36)
     found = np.zeros(size, np.bool_)
     classes: dict[str, _Storage] = {}
-    for claim, volume, where in decision.bindings:
-        storage = classes.setdefault(volume.storage_class_name, _Storage.none(size))
-        storage.requested += where * whole_bytes(claim.storage)
-        storage.capacity += where * whole_bytes(volume.storage)
-        storage.counts |= where
-        found |= where
+    for binding in decision.bindings:
+        for class_name, capacities in _chosen_capacities(binding).items():
+            capacity = capacities[binding.numbers]
+            where = capacity != NOTHING
+            storage = classes.setdefault(class_name, _Storage.none(size))
+            storage.requested += where * whole_bytes(binding.claim.storage)
+            storage.capacity += where * capacity
+            storage.counts |= where
+            found |= where
     for provision in decision.provisions:
         if provision.left is not None:
             where = provision.rows & ~found & (provision.left >= 0)
@@ -113,6 +120,19 @@ def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
             storage.capacity = np.where(where, provision.left, storage.capacity)
             storage.counts |= where
     return classes
+
+
+def _chosen_capacities(binding: Binding) -> dict[str, IntArray]:
+    """Class → bytes of its chosen volumes by number, NOTHING for others."""
+    out: dict[str, IntArray] = {}
+    for number in np.unique(binding.numbers).tolist():
+        volume = None if number == NONE else binding.volumes[number]
+        if volume is not None:
+            table = out.get(volume.storage_class_name)
+            if table is None:
+                table = out[volume.storage_class_name] = np.full(len(binding.volumes) + 1, NOTHING, np.int64)
+            table[number] = whole_bytes(volume.storage)
+    return out
 
 
 def storage_evidence(shape: Sequence[Point]) -> RuleEvidence:

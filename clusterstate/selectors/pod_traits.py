@@ -16,6 +16,10 @@ Traits = Callable[[PodInfo, Snapshot], Hashable]
 """Equal for pods that the rule cannot tell apart, as services, controllers and terms of pod affinity are now."""
 
 
+StorageTraits = Callable[[PodInfo, Snapshot], object]
+"""Equal while claims and volumes that the rule reads for the pod are; see ``storage_traits``."""
+
+
 def whole_pod(pod: PodInfo, _: Snapshot) -> Hashable:
     """Everything: only pods of one class are alike."""
     return pod

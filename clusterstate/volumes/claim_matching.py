@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import attrs
 import numpy as np
 
-from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import LabelSelector, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, StorageClass
 from clusterstate.selectors.label_selectors_framework import compile_selector
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from clusterstate.selectors.node_selection import named_mask, volume_affinity_mask
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claims import VolumeError, claim_class, volume_class
+from clusterstate.volumes.claims import VolumeError, claim_class
+from clusterstate.volumes.volume_candidates import NONE
+from clusterstate.volumes.volume_index import ClassOf, volume_index
 
 SELECTED_NODE_ANNOTATION = "volume.kubernetes.io/selected-node"
 NOT_PROVISIONED = ("", "kubernetes.io/no-provisioner")
@@ -29,8 +30,8 @@ Capacity = tuple[Mask, IntArray]
 class BindingRules:
     """How a release matches claims with volumes, where releases differ."""
 
-    volumes_of: Callable[[Snapshot, str], Iterable[PersistentVolume]]
-    """The volumes of a storage class."""
+    class_of: ClassOf
+    """The class under which it lists a volume."""
     could_hold: Callable[[PersistentVolumeClaim, PersistentVolume], bool]
     """Whether a claim could be bound to a volume, whoever has it."""
     compile: Callable[[LabelSelector | None], Matcher] = compile_selector
@@ -42,22 +43,14 @@ class BindingRules:
 # --- volumes -------------------------------------------------------------------------------
 
 
-def volumes_of_field(snapshot: Snapshot, class_name: str) -> list[PersistentVolume]:
-    """The volumes whose field names a class, an annotation notwithstanding. Upstream: 1.16 pvAssumeCache.ListPVs."""
-    return [v for v in snapshot.objects.persistent_volumes.values() if v.storage_class_name == class_name]
+def class_in_field(volume: PersistentVolume) -> str:
+    """The class that the field names, an annotation notwithstanding. Upstream: 1.16 pvAssumeCache.ListPVs."""
+    return volume.storage_class_name
 
 
-def volumes_of_class(snapshot: Snapshot, class_name: str) -> Sequence[PersistentVolume]:
-    """The volumes of a class. Upstream: 1.20 and 1.36 ListPVs."""
-    index = snapshot.derived("volumes by class", Reads.STORAGE, lambda: _by_class(snapshot))
-    return index.get(class_name, ())
-
-
-def _by_class(snapshot: Snapshot) -> dict[str, list[PersistentVolume]]:
-    out: dict[str, list[PersistentVolume]] = {}
-    for volume in snapshot.objects.persistent_volumes.values():
-        out.setdefault(volume_class(volume), []).append(volume)
-    return out
+def volumes_of(rules: BindingRules, snapshot: Snapshot, class_name: str) -> list[PersistentVolume]:
+    """The volumes that a release lists under a class, in order of arrival."""
+    return [v for v in snapshot.objects.persistent_volumes.values() if rules.class_of(v) == class_name]
 
 
 def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
@@ -80,12 +73,23 @@ def is_reserved(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     return same and reference.uid in ("", claim.metadata.uid)
 
 
-def _is_free(claim: PersistentVolumeClaim, class_name: str, volume: PersistentVolume) -> bool:
-    free = volume.phase == "Available" and volume.claim_ref is None
-    return free and volume_class(volume) == class_name and set(claim.access_modes) <= set(volume.access_modes)
-
-
 # --- matching ------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Binding:
+    """The volumes chosen for a claim, on every row at once."""
+
+    claim: PersistentVolumeClaim
+    volumes: Sequence[PersistentVolume | None]
+    """By number; as they are until the cluster changes."""
+    numbers: IntArray
+    """(n,) the number of each row's volume, NONE where none is chosen."""
+
+    def volume(self, at: int) -> PersistentVolume | None:
+        """The volume chosen on the snapshot's row ``at``."""
+        number = int(self.numbers[at])
+        return None if number == NONE else self.volumes[number]
 
 
 @attrs.frozen
@@ -94,26 +98,11 @@ class Matching:
 
     snapshot: Snapshot
     rules: BindingRules
-    chosen: dict[str, Mask] = attrs.field(factory=dict)
-    """Volume name → (n,) bool: the rows on which it is chosen."""
-    bindings: list[tuple[PersistentVolumeClaim, PersistentVolume, Mask]] = attrs.field(factory=list)
-    """(claim, volume, (n,) bool where it is chosen for it)."""
-    _affinities: dict[tuple[NodeSelectorTerm, ...] | None, Mask] = attrs.field(factory=dict)
-
-    def _usable(self, volume: PersistentVolume) -> Mask:
-        mask = self._affinities.get(volume.node_affinity)
-        if mask is None:
-            mask = self._affinities[volume.node_affinity] = volume_affinity_mask(self.snapshot, volume.node_affinity)
-        return mask
-
-    def _choose(self, claim: PersistentVolumeClaim, volume: PersistentVolume, rows: Mask) -> None:
-        before = self.chosen.get(volume.metadata.name)
-        self.chosen[volume.metadata.name] = rows if before is None else before | rows
-        self.bindings.append((claim, volume, rows))
-
-    def _left(self, volume: PersistentVolume, rows: Mask) -> Mask:
-        chosen = self.chosen.get(volume.metadata.name)
-        return rows if chosen is None else rows & ~chosen
+    bindings: list[Binding] = attrs.field(factory=list)
+    _reserved: dict[str, Mask] = attrs.field(factory=dict)
+    """Reserved volume → (n,) bool: the rows on which it is chosen."""
+    _taken: dict[str, list[IntArray]] = attrs.field(factory=dict)
+    """Class → (n,) each, the numbers of its volumes that are chosen."""
 
     def unmatched(self, claim: PersistentVolumeClaim, rows: Mask) -> Mask:
         """(n,) bool: those of ``rows`` where no volume is left for the claim; elsewhere one is chosen.
@@ -121,36 +110,31 @@ class Matching:
         A volume that is reserved for the claim decides, otherwise the smallest that will do is taken.
         Raises VolumeError for a selector that cannot be parsed. Upstream: 1.16 FindMatchingVolume.
         """
-        reserved, candidates = self._volumes_for(claim)
-        unmatched = np.zeros(len(self.snapshot), np.bool_)
-        for volume in reserved:
-            left = self._left(volume, rows)
-            hit = left & self._usable(volume)
-            self._choose(claim, volume, hit)
-            unmatched |= left & ~hit
-            rows = rows & ~left
-        for volume in candidates:
-            if not rows.any():
-                break
-            hit = self._left(volume, rows) & self._usable(volume)
-            if hit.any():
-                self._choose(claim, volume, hit)
-                rows = rows & ~hit
-        return unmatched | rows
-
-    def _volumes_for(self, claim: PersistentVolumeClaim) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
-        """(the volumes reserved for a claim, the others that would do from small to large), whatever the node."""
         selector = self._selector(claim)
         class_name = claim_class(claim)
-        reserved, candidates = [], []
-        for volume in self.rules.volumes_of(self.snapshot, class_name):
-            if self.rules.could_hold(claim, volume):
-                if is_reserved(claim, volume):
-                    reserved.append(volume)
-                elif _is_free(claim, class_name, volume) and (selector is None or selector(volume.metadata.labels)):
-                    candidates.append(volume)
-        candidates.sort(key=lambda volume: volume.storage)
-        return reserved, candidates
+        volumes = volume_index(self.snapshot, self.rules.class_of).of(class_name)
+        unmatched = np.zeros(len(self.snapshot), np.bool_)
+        for volume in volumes.reserved((claim.metadata.namespace, claim.metadata.name)):
+            if is_reserved(claim, volume) and self.rules.could_hold(claim, volume):
+                before = self._reserved.get(volume.metadata.name)
+                left = rows if before is None else rows & ~before
+                hit = left & volume_affinity_mask(self.snapshot, volume.node_affinity)
+                self._reserved[volume.metadata.name] = hit if before is None else before | hit
+                self.bindings.append(Binding(claim, (volume,), np.where(hit, 0, NONE)))
+                unmatched |= left & ~hit
+                rows = rows & ~left
+        if not rows.any():
+            return unmatched
+        candidates = volumes.candidates(
+            _shape(claim, self.rules),
+            lambda volume: self.rules.could_hold(claim, volume) and _suits(claim, selector, volume),
+        )
+        taken = self._taken.setdefault(class_name, [])
+        numbers: IntArray = np.where(rows, candidates.first(self.snapshot, taken), NONE)
+        taken.append(numbers)
+        self.bindings.append(Binding(claim, volumes.volumes, numbers))
+        unmatched |= rows & (numbers == NONE)
+        return unmatched
 
     def _selector(self, claim: PersistentVolumeClaim) -> Matcher | None:
         if claim.selector is None:
@@ -160,6 +144,18 @@ class Matching:
         except SelectorError as error:
             key = f"{claim.metadata.namespace}/{claim.metadata.name}"
             raise VolumeError(f"error creating internal label selector for claim: {key}: {error}") from error
+
+
+def _suits(claim: PersistentVolumeClaim, selector: Matcher | None, volume: PersistentVolume) -> bool:
+    """Whether a free volume has the claim's access modes and is selected by it."""
+    modes = set(claim.access_modes) <= set(volume.access_modes)
+    return modes and (selector is None or selector(volume.metadata.labels))
+
+
+def _shape(claim: PersistentVolumeClaim, rules: BindingRules) -> Hashable:
+    """What ``could_hold`` and ``_suits`` read of a claim."""
+    read = (claim.storage, frozenset(claim.access_modes), claim.volume_mode or DEFAULT_MODE)
+    return (rules.could_hold, *read, claim.volume_attributes_class_name, rules.compile, claim.selector)
 
 
 # --- the decision --------------------------------------------------------------------------
@@ -186,7 +182,7 @@ class DelayedDecision:
     """Where not enough storage is left to provision one."""
     errors: dict[str, Mask]
     """Text → where the attempt fails with it. Bindings and provisions hold on rows that are in none of these masks."""
-    bindings: Sequence[tuple[PersistentVolumeClaim, PersistentVolume, Mask]] = ()
+    bindings: Sequence[Binding] = ()
     provisions: Sequence[Provision] = ()
 
 
@@ -241,4 +237,4 @@ def provisionable(storage_class: StorageClass, snapshot: Snapshot) -> Mask:
     return volume_affinity_mask(snapshot, topologies or None)
 
 
-RULES_1_16 = BindingRules(volumes_of_field, could_hold, compile_label_selector)
+RULES_1_16 = BindingRules(class_in_field, could_hold, compile_label_selector)

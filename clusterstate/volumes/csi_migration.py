@@ -244,7 +244,7 @@ def migrated_plugins(csi_node: CSINode) -> frozenset[str]:
 
 def migrated_mask(snapshot: Snapshot, plugin: str) -> Mask:
     """(n,) bool: the nodes that have handed a plugin over to its driver, as their CSINode says."""
-    rows = snapshot.derived("migrated plugins", Reads.STORAGE | Reads.ALL_NODES, lambda: _rows_by_plugin(snapshot))
+    rows = snapshot.derived("migrated plugins", Reads.CSI_NODES | Reads.ALL_NODES, lambda: _rows_by_plugin(snapshot))
     if plugin not in rows:
         return np.zeros(len(snapshot), np.bool_)
     out: Mask = np.isin(snapshot.row_numbers, rows[plugin])

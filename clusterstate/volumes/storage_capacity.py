@@ -41,7 +41,7 @@ def capacity_for(claim: PersistentVolumeClaim, storage_class: StorageClass, snap
 
 
 def _capacities(snapshot: Snapshot) -> dict[str, list[CSIStorageCapacity]]:
-    return snapshot.derived("capacities by class", Reads.STORAGE, lambda: _by_class(snapshot))
+    return snapshot.derived("capacities by class", Reads.STORAGE_CLASSES, lambda: _by_class(snapshot))
 
 
 def _by_class(snapshot: Snapshot) -> dict[str, list[CSIStorageCapacity]]:

@@ -9,15 +9,15 @@ from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import BindingRules, could_hold, could_hold_1_36, decide, volumes_of_class
-from clusterstate.volumes.claims import PodClaims, pod_claims
+from clusterstate.volumes.claim_matching import BindingRules, could_hold, could_hold_1_36, decide
+from clusterstate.volumes.claims import PodClaims, pod_claims, volume_class
 from clusterstate.volumes.claims_framework import claim_volumes
 from clusterstate.volumes.storage_capacity import capacity_for
 
-RULES_1_20 = BindingRules(volumes_of_class, could_hold)
-RULES_1_20_WITH_CAPACITY = BindingRules(volumes_of_class, could_hold, capacity=capacity_for)
+RULES_1_20 = BindingRules(volume_class, could_hold)
+RULES_1_20_WITH_CAPACITY = BindingRules(volume_class, could_hold, capacity=capacity_for)
 """With gate CSIStorageCapacity."""
-RULES_1_36 = BindingRules(volumes_of_class, could_hold_1_36, capacity=capacity_for)
+RULES_1_36 = BindingRules(volume_class, could_hold_1_36, capacity=capacity_for)
 
 
 @attrs.frozen
@@ -43,6 +43,6 @@ def bindings_for(pod: PodInfo, snapshot: Snapshot, row: int, rules: BindingRules
     there = snapshot.take(np.array([row]))
     decision = decide(delayed, there, np.ones(1, np.bool_), rules)
     return PodVolumes(
-        tuple((claim, volume) for claim, volume, where in decision.bindings if where[0]),
+        tuple((one.claim, volume) for one in decision.bindings if (volume := one.volume(0)) is not None),
         tuple(provision.claim for provision in decision.provisions if provision.rows[0]),
     )

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterstate.changes import LOCAL, ChangeLog, Reads, flags_of
+from clusterstate.changes import BY_ROW, ChangeLog, Reads, flags_of
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
 from predicates.types import FitPredicate, NodeError, Verdict, never
 from priorities.types import PriorityConfig, PriorityError
 
 NODE = Reads.NODE.value
+CLAIMS = Reads.CLAIMS.value
 
 PATCH_SHARE = 8
 """Rows are patched while fewer than 1/8 of all of them changed."""
@@ -86,11 +88,15 @@ class Remembered:
     position: that of the log then.
     """
 
-    __slots__ = ("__weakref__", "_far", "_local", "_size", "_version", "position")
+    __slots__ = ("__weakref__", "_claims", "_far", "_led_to", "_local", "_size", "_storage", "_version", "position")
 
-    def __init__(self, reads: Reads) -> None:
-        self._far = flags_of(reads & ~LOCAL)
-        self._local = (reads & LOCAL).value
+    def __init__(self, reads: Reads, storage: StorageTraits | None = None) -> None:
+        """storage: what is read of claims and volumes for the pod; None: all of them where ``reads`` has them."""
+        self._storage = storage if reads & Reads.CLAIMS else None
+        self._far = flags_of(reads & ~BY_ROW & (~Reads.CLAIMS if self._storage else ~Reads(0)))
+        self._local = (reads & BY_ROW).value
+        self._claims = -1
+        self._led_to: object = None
         self._version = -1
         self._size = -1
         self.position = -1
@@ -98,14 +104,20 @@ class Remembered:
     @property
     def of_nodes(self) -> bool:
         """It follows from the row's node object alone."""
-        return not self._far and self._local == NODE
+        return not self._far and self._local == NODE and self._storage is None
 
     def forget(self) -> None:
         """The next time every row is looked at."""
         self._size = -1
 
-    def stale(self, refresh: Refresh) -> tuple[int, ...] | None:
+    def stale(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
         """The rows to look at again, none when nothing changed; None: every row."""
+        if self._storage is not None and self._claims != refresh.log.versions[CLAIMS]:
+            self._claims = refresh.log.versions[CLAIMS]
+            led_to = self._storage(pod, refresh.snapshot)
+            if led_to != self._led_to:
+                self._led_to = led_to
+                self.forget()
         version = refresh.log.version_of(self._far) if self._far else 0
         size = len(refresh.snapshot)
         if self._size != size or self._version != version:
@@ -125,7 +137,7 @@ class CheckState(Remembered):
     __slots__ = ("_moment", "erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
-        super().__init__(predicate.reads if predicate.narrow is None else predicate.narrow(info))
+        super().__init__(predicate.reads if predicate.narrow is None else predicate.narrow(info), predicate.storage)
         self.predicate = predicate
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
@@ -146,7 +158,7 @@ class CheckState(Remembered):
             if moment != self._moment:
                 self._moment = moment
                 self.forget()
-        rows = self.stale(refresh)
+        rows = self.stale(pod, refresh)
         if rows is None:
             self.verdict = self.predicate.check(pod, refresh.snapshot)
         elif not rows:
@@ -224,7 +236,7 @@ class ScoreState(Remembered):
     __slots__ = ("config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
-        super().__init__(config.reads if config.narrow is None else config.narrow(info))
+        super().__init__(config.reads if config.narrow is None else config.narrow(info), config.storage)
         self.config = config
         self.raw: IntArray = np.zeros(0, np.int64)
         self.uniform: int | None = None
@@ -235,7 +247,7 @@ class ScoreState(Remembered):
         """Brings the scores up to date for the rows that changed."""
         refresh = refreshes.since(self.position)
         self.position = refreshes.log.position
-        rows = self.stale(refresh)
+        rows = self.stale(pod, refresh)
         if rows == ():
             return
         self.failed = False

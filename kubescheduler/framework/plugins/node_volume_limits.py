@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import BY_ROW, Reads
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import spec_alone
@@ -12,6 +12,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
 from clusterstate.volumes.csi_usage import may_use_csi
+from clusterstate.volumes.storage_traits import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -27,7 +28,7 @@ from predicates.types import FitPredicate, Verdict
 NAME = "NodeVolumeLimits"
 POINTS_1_20 = frozenset({Point.FILTER})
 POINTS_1_36 = frozenset({Point.PRE_FILTER, Point.FILTER})
-READS = LOCAL | Reads.STORAGE
+READS = BY_ROW | Reads.STORAGE
 SCALING = "VolumeLimitScaling"
 
 
@@ -45,7 +46,9 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
 
     evidence = filter_evidence(NAME, explain_limits(csi_nodes, plugins))
     return ColumnPlugin(
-        NAME, POINTS_1_20, FitPredicate(NAME, check, READS, has_claims, evidence=evidence, traits=spec_alone)
+        NAME,
+        POINTS_1_20,
+        FitPredicate(NAME, check, READS, has_claims, evidence=evidence, traits=spec_alone, storage=bound_storage),
     )
 
 
@@ -59,7 +62,14 @@ def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     check = csi_limits_with_scaling if handle.feature_gates.get(SCALING, False) else csi_limits_1_36
     evidence = filter_evidence(NAME, explain_limits_1_36)
     rule = FitPredicate(
-        NAME, check, READS, may_use_csi, unresolvable=is_unresolvable, evidence=evidence, traits=spec_alone
+        NAME,
+        check,
+        READS,
+        may_use_csi,
+        unresolvable=is_unresolvable,
+        evidence=evidence,
+        traits=spec_alone,
+        storage=bound_storage,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 

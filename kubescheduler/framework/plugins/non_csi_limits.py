@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import BY_ROW, Reads
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
 from clusterstate.volumes.csi_migration import plugins_1_20
+from clusterstate.volumes.storage_traits import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -31,7 +32,13 @@ def _plugin(name: str, disk: DiskType, handle: Handle) -> ColumnPlugin:
 
     evidence = filter_evidence(name, explain_count_1_20(disk, handle.max_pd_volumes, plugins))
     rule = FitPredicate(
-        name, check, LOCAL | Reads.STORAGE, partial(may_use, disk), evidence=evidence, traits=spec_alone
+        name,
+        check,
+        BY_ROW | Reads.STORAGE,
+        partial(may_use, disk),
+        evidence=evidence,
+        traits=spec_alone,
+        storage=bound_storage,
     )
     return ColumnPlugin(name, POINTS, rule)
 

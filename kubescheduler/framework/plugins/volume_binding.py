@@ -18,7 +18,8 @@ from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
-from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, PodVolumes, bindings_for
+from clusterstate.volumes.storage_traits import storage_to_bind
+from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, RULES_1_36, PodVolumes, bindings_for
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import INT64, Field
@@ -118,6 +119,7 @@ class VolumeBinding:
             unresolvable=always,
             evidence=filter_evidence(NAME, rule.explain),
             traits=spec_alone,
+            storage=partial(storage_to_bind, rule.rules.class_of),
         )
         self._handle = handle
         self._rules = rule.rules
@@ -240,7 +242,13 @@ def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
     scores = partial(storage_scores, score_table(args.shape))
     evidence = storage_evidence(args.shape)
     return PriorityConfig(
-        NAME, scores, reads=READS, pre_score=has_volumes_to_find, evidence=evidence, traits=spec_alone
+        NAME,
+        scores,
+        reads=READS,
+        pre_score=has_volumes_to_find,
+        evidence=evidence,
+        traits=spec_alone,
+        storage=partial(storage_to_bind, RULES_1_36.class_of),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from clusterstate.changes import Reads
 from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.volumes.claims import has_claims
+from clusterstate.volumes.storage_traits import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -32,7 +33,16 @@ def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
     Upstream: 1.20 VolumeZone.
     """
     evidence = filter_evidence(NAME, explain_zones_1_20)
-    rule = FitPredicate(NAME, check_1_20, READS, has_claims, unresolvable=always, evidence=evidence, traits=spec_alone)
+    rule = FitPredicate(
+        NAME,
+        check_1_20,
+        READS,
+        has_claims,
+        unresolvable=always,
+        evidence=evidence,
+        traits=spec_alone,
+        storage=bound_storage,
+    )
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
@@ -53,6 +63,7 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
         unresolvable=always,
         evidence=filter_evidence(NAME, explain_zones_1_36),
         traits=spec_alone,
+        storage=bound_storage,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 

@@ -1,0 +1,234 @@
+"""Events of claims, volumes, classes, CSI nodes and pods: decisions stay what they would be in a fresh cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kubescheduler
+from clusterstate.objects import (
+    CSI,
+    AWSElasticBlockStore,
+    ClaimReference,
+    ClaimVolume,
+    CSIDriver,
+    CSINode,
+    CSINodeDriver,
+    CSIStorageCapacity,
+    GCEPersistentDisk,
+    LabelSelector,
+    NodeSelectorTerm,
+    ObjectMeta,
+    PersistentVolume,
+    Pod,
+    Requirement,
+    VolumeAttachment,
+)
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.engine.engine_contract import PodScheduler
+from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.rich_worlds import told
+from tests.support.storage import (
+    BOUND,
+    CLASS_ANNOTATION,
+    IMMEDIATE,
+    WAIT,
+    ZONE,
+    make_claim,
+    make_class,
+    make_volume,
+    on_nodes,
+)
+
+HOSTS, CLAIMS, VOLUMES, CLASSES, DRIVERS = (
+    "abc",
+    ("c0", "c1", "c2"),
+    ("v0", "v1", "v2", "v3"),
+    ("late", "now"),
+    ("d.io",),
+)
+GATES = {"1.16": {"BalanceAttachedNodeVolumes": True}, "1.36": {"StorageCapacityScoring": True}}
+ROOM = resources(pods=10, cpu=4000, attachable_volumes_aws_ebs=1)
+NODES = [make_node(name, {"host": name, ZONE: "z1" if name == "a" else "z2"}, allocatable=ROOM) for name in HOSTS]
+STARTED = [
+    *(make_class(name) for name in CLASSES),
+    *(CSINode(ObjectMeta(name), tuple(CSINodeDriver(name, count=1) for name in DRIVERS)) for name in HOSTS),
+    make_volume("v0", AWSElasticBlockStore("e0"), storage_class_name="late", phase="Bound"),
+    make_volume("v1", CSI("d.io", "h0"), storage_class_name="late", phase="Bound"),
+    make_volume("v2", CSI("d.io", "h1"), storage_class_name="late", phase="Available", storage=2000),
+    make_volume("v3", storage_class_name="late", phase="Available", storage=1000, node_affinity=on_nodes("a")),
+    make_claim("c0", "v0", storage_class="late", annotations=BOUND),
+    make_claim("c1", "v1", storage_class="late", annotations=BOUND),
+    make_claim("c2", storage_class="late", storage=1000),
+    make_pod("p0", volumes=(ClaimVolume("c0"),), node="b"),
+    make_pod("p1", volumes=(ClaimVolume("c1"),), node="c"),
+]
+"""What is there before the first event."""
+
+SOURCES: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        AWSElasticBlockStore("e0"),
+        AWSElasticBlockStore("e1"),
+        CSI("d.io", "h0"),
+        CSI("d.io", "h1"),
+        GCEPersistentDisk("g"),
+    ]
+)
+TWO_LABELS = (NodeSelectorTerm((Requirement("host", "In", ("a", "b")), Requirement(ZONE, "Exists"))),)
+AFFINITIES = st.sampled_from([None, on_nodes("a"), on_nodes("b"), on_nodes("a", "c"), TWO_LABELS])
+
+
+@st.composite
+def volumes(draw: st.DrawFn) -> PersistentVolume:
+    """One of a few names, free or with a reference to a claim."""
+    annotations = draw(st.sampled_from([{}, {}, {CLASS_ANNOTATION: "late"}]))
+    claimed = draw(st.sampled_from([None, None, *CLAIMS]))
+    meta = ObjectMeta(
+        draw(st.sampled_from(VOLUMES)),
+        labels=labels(draw(st.sampled_from([{}, {ZONE: "z1"}, {ZONE: "z2"}]))),
+        annotations=labels(annotations),
+    )
+    return PersistentVolume(
+        meta,
+        draw(SOURCES),
+        storage=draw(st.integers(1, 3)) * 1000,
+        access_modes=("ReadWriteOnce",),
+        storage_class_name=draw(st.sampled_from(CLASSES)),
+        claim_ref=None if claimed is None else ClaimReference("default", claimed, f"uid-{claimed}"),
+        node_affinity=draw(AFFINITIES),
+        phase=draw(st.sampled_from(["Available", "Available", "Bound"])),
+    )
+
+
+@st.composite
+def claims(draw: st.DrawFn) -> Any:
+    """One of a few names, bound or not."""
+    volume = draw(st.sampled_from(["", "", *VOLUMES]))
+    annotations = BOUND if volume else draw(st.sampled_from([{}, {}, {"volume.kubernetes.io/selected-node": "a"}]))
+    zoned = LabelSelector(labels({ZONE: "z1"}))
+    return make_claim(
+        draw(st.sampled_from(CLAIMS)),
+        volume,
+        storage_class=draw(st.sampled_from(CLASSES)),
+        annotations=annotations,
+        storage=draw(st.integers(0, 3)) * 1000,
+        access_modes=draw(st.sampled_from([("ReadWriteOnce",), ("ReadWriteOncePod",)]))
+        if volume
+        else ("ReadWriteOnce",),
+        selector=draw(st.sampled_from([None, None, zoned])),
+    )
+
+
+STORAGE_CLASSES = st.builds(
+    make_class,
+    st.sampled_from(CLASSES),
+    st.sampled_from(["kubernetes.io/aws-ebs", "d.io", "kubernetes.io/no-provisioner"]),
+    st.sampled_from([WAIT, WAIT, IMMEDIATE]),
+)
+CSI_NODES = st.builds(
+    lambda name, count, handed_over: CSINode(
+        ObjectMeta(name, annotations=labels({"storage.alpha.kubernetes.io/migrated-plugins": handed_over})),
+        tuple(CSINodeDriver(name, count=count) for name in DRIVERS),
+    ),
+    st.sampled_from(HOSTS),
+    st.sampled_from([None, 1, 2]),
+    st.sampled_from(["", "kubernetes.io/aws-ebs"]),
+)
+ATTACHMENTS = st.builds(
+    lambda name, host, volume: VolumeAttachment(ObjectMeta(name), "d.io", host, volume),
+    st.sampled_from(["t0", "t1"]),
+    st.sampled_from(HOSTS),
+    st.sampled_from(VOLUMES),
+)
+CAPACITIES = st.builds(
+    lambda name, size: CSIStorageCapacity(ObjectMeta(name, "kube-system"), "late", LabelSelector(), size),
+    st.sampled_from(["r0", "r1"]),
+    st.sampled_from([500, 2000]),
+)
+DRIVER_OBJECTS = st.builds(lambda on: CSIDriver(ObjectMeta("d.io"), storage_capacity=on), st.booleans())
+OBJECTS = st.one_of(
+    volumes(), volumes(), claims(), claims(), STORAGE_CLASSES, CSI_NODES, ATTACHMENTS, CAPACITIES, DRIVER_OBJECTS
+)
+
+POD_VOLUMES = st.lists(
+    st.one_of(
+        st.builds(ClaimVolume, st.sampled_from(CLAIMS)),
+        st.builds(ClaimVolume, st.sampled_from(CLAIMS)),
+        st.just(AWSElasticBlockStore("e1")),
+    ),
+    max_size=2,
+).map(tuple)
+PODS = st.builds(
+    lambda name, vols: make_pod(name, volumes=vols), st.sampled_from(["p0", "p1", "p2", "p3"]), POD_VOLUMES
+)
+WAITING: list[Pod] = [
+    make_pod("w", volumes=tuple(ClaimVolume(name) for name in names))
+    for names in (("c0",), ("c1",), ("c2",), ("c2", "c1"), ("c0", "c0"), ("c2", "c2"), ())
+]
+WAITING.append(make_pod("w", volumes=(AWSElasticBlockStore("e1"),)))
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), OBJECTS),
+        st.tuples(st.just("put"), OBJECTS),
+        st.tuples(st.just("take"), OBJECTS),
+        st.tuples(st.sampled_from(HOSTS), PODS),
+        st.tuples(st.just("decide"), st.sampled_from(WAITING)),
+        st.tuples(st.just("decide"), st.sampled_from(WAITING)),
+    ),
+    min_size=2,
+    max_size=25,
+)
+
+
+def scheduler_of(release: str, objects: list[Any]) -> PodScheduler:
+    cluster = kubescheduler.Cluster(objects, release=release, defaulting=False)
+    return kubescheduler.Scheduler(cluster, gates=GATES.get(release, {})).running
+
+
+def afresh(release: str, scheduler: PodScheduler) -> PodScheduler:
+    """A scheduler that has decided nothing yet, over a cluster of the same objects in the same order."""
+    kept = scheduler.cache.objects
+    tables = (table for table in vars_of(kept) if isinstance(table, dict))
+    others = [obj for table in tables for obj in table.values()]
+    return scheduler_of(release, [*NODES, *scheduler.cache.pods(), *others])
+
+
+def vars_of(kept: Any) -> list[Any]:
+    """The tables of a cluster's objects, as they are public."""
+    return [getattr(kept, field.name) for field in attrs.fields(type(kept)) if not field.name.startswith("_")]
+
+
+def apply(scheduler: PodScheduler, step: str, what: Any) -> None:
+    cache = scheduler.cache
+    if step == "put":
+        cache.add(what)
+    elif step == "take":
+        cache.remove(what)
+    elif isinstance(what, Pod) and what not in cache:
+        cache.add(what.on(step))
+    else:
+        there = cache.placed(cache.view.identity(what))
+        assert there is not None
+        cache.remove(there)
+
+
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+@settings(max_examples=30)
+@given(steps=STEPS)
+def test_decisions_after_events_are_those_of_a_fresh_cluster(release: str, steps: list[tuple[str, Any]]) -> None:
+    """Whatever was remembered before: every verdict, score and reason is the same."""
+    scheduler = scheduler_of(release, [*NODES, *STARTED])
+    asked: list[tuple[str, Any]] = [("decide", waiting) for waiting in WAITING]
+    for step, what in [*asked, *steps, *asked]:
+        if step != "decide":
+            apply(scheduler, step, what)
+        else:
+            found = scheduler.decide(what, thorough=True)
+            expected = afresh(release, scheduler).decide(what, thorough=True)
+            assert told(found) == told(expected)
+            assert found.error == expected.error
