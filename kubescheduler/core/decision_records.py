@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from clusterstate.objects import Pod
+from clusterstate.objects import Node, Pod
 
 
 @attrs.frozen(eq=False)
@@ -27,6 +27,10 @@ class ExtenderTrace:
     """The text of a failed filter call."""
     prioritize_error: str | None = None
     """The text of a failed prioritize call."""
+    filter_nodes: Sequence[Node] | None = attrs.field(default=None, repr=False)
+    """The nodes that were sent to its filter, whether it answered or not."""
+    prioritize_nodes: Sequence[Node] | None = attrs.field(default=None, repr=False)
+    """The nodes that were sent to be scored, whether it answered or not."""
 
 
 @attrs.frozen(eq=False)

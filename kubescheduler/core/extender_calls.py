@@ -39,8 +39,10 @@ def filter_with_extenders(
         config = extender.config
         trace = ExtenderTrace(config.name, config.weight)
         if len(feasible) and config.filter_verb and extender.is_interested(pod):
+            nodes = places.nodes(feasible)
+            trace = attrs.evolve(trace, filter_nodes=nodes)
             try:
-                answer = extender.filter(pod, places.nodes(feasible), places.snapshot.known_names)
+                answer = extender.filter(pod, nodes, places.snapshot.known_names)
                 places.read(answer)
             except SchedulingError as error:
                 if not config.ignorable:
@@ -86,7 +88,7 @@ def score_with_extenders(
         try:
             scores = call.result()
         except SchedulingError as error:
-            completed.append(attrs.evolve(trace, prioritize_error=str(error)))
+            completed.append(attrs.evolve(trace, prioritize_nodes=nodes, prioritize_error=str(error)))
             continue
         by_host: dict[str, int] = {}
         for host, score in scores:
@@ -94,5 +96,5 @@ def score_with_extenders(
         for host, score in by_host.items():
             for at in position.get(host, ()):
                 sums[at] += extender.config.weight * score * scale
-        completed.append(attrs.evolve(trace, scores=tuple(scores)))
+        completed.append(attrs.evolve(trace, prioritize_nodes=nodes, scores=tuple(scores)))
     return np.array([wrap(value) for value in sums], np.int64), tuple(completed)

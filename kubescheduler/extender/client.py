@@ -128,6 +128,21 @@ class HTTPExtender:
             return answer
         return {name: (uids, 0) for name, (uids, _) in answer.items()}
 
+    def arguments(self, pod: Pod, nodes: Sequence[Node]) -> bytes:
+        """The body of a filter or prioritize call: JSON with the pod, and the nodes whole or by name."""
+        names = [node.name for node in nodes] if self._by_name else None
+        items = self.encoder.encode(nodes) if names is None else None
+        return self.wire.arguments(encode_pod(pod, self.wire.pod), items, names)
+
+    def shown_url(self, verb: str) -> str:
+        """The address of a call, without a password. verb: as the configuration names it."""
+        return masked(self.wire.url(self.config.url_prefix, verb))
+
+    def shown_headers(self) -> list[str]:
+        """The headers of a call that say something of it; user and password are not shown."""
+        authority = self.config.url_prefix.partition("://")[2].partition("/")[0]
+        return ["Content-Type: application/json", *(["Authorization: Basic ***"] if "@" in authority else [])]
+
     def close(self) -> None:
         """Closes the connections that are kept open; the next call opens new ones."""
         with self._lock:
@@ -140,13 +155,10 @@ class HTTPExtender:
         return self.config.node_cache_capable and self.wire.sends_names
 
     def _ask(self, verb: str, pod: Pod, nodes: Sequence[Node]) -> msgspec.Raw:
-        names = [node.name for node in nodes] if self._by_name else None
-        items = self.encoder.encode(nodes) if names is None else None
-        return self._post(verb, self.wire.arguments(encode_pod(pod, self.wire.pod), items, names))
+        return self._post(verb, self.arguments(pod, nodes))
 
     def _post(self, verb: str, body: bytes) -> msgspec.Raw:
-        url = self.wire.url(self.config.url_prefix, verb)
-        shown = masked(url)
+        url, shown = self.wire.url(self.config.url_prefix, verb), self.shown_url(verb)
         answer = self._transport().post(url, body, lambda status: self.wire.status_fault(verb, shown, status))
         return self.wire.document(answer)
 

@@ -11,7 +11,7 @@ import pytest
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.report.html_report import render
 from tests.support.chromium import MISSING, launched
-from tests.support.lab_page import LabPages, RunningLab, running_lab
+from tests.support.lab_page import MILLISECONDS, LabPages, RunningLab, running_lab
 from tests.support.report_pages import WIDE, Opens, Page
 
 
@@ -44,7 +44,7 @@ def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
         file.write_text(render(found), encoding="utf-8")
         contexts.append(browser.new_context(viewport=viewport, offline=True, **options))
         page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(MILLISECONDS)
         page.on("console", lambda message: faults.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: faults.append(f"error: {error}"))
         page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))

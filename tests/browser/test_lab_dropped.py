@@ -10,7 +10,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
 from kubescheduler.lab.server.scene_openings import SceneOpenings
 from kubescheduler.lab.server.server_limits import ServerLimits
-from tests.support.lab_page import LabPages, Page, violations
+from tests.support.lab_page import LabPages, Page, settled, violations
 from tests.support.lab_server import LabServer, lab_server
 
 DROPPED = "The server no longer has this scene"
@@ -25,7 +25,9 @@ def one_tab(lab_pages: LabPages) -> Iterator[tuple[LabServer, Page]]:
     """A server that keeps one scene, and a page that shows it."""
     openings = SceneOpenings(start, start, lambda _: start())
     with lab_server(VERBS, opens=openings, limits=ServerLimits(sessions=1)) as server:
-        yield server, lab_pages.opened(server)
+        page = lab_pages.opened(server)
+        settled(page)
+        yield server, page
         lab_pages.close()
 
 
@@ -34,6 +36,7 @@ def change(page: Page) -> None:
     with page.expect_response(lambda answer: answer.url.endswith("/api/share")):
         page.locator(".pod-choice", has_text="other").click()
         page.locator(".pod-choice[aria-pressed=true]", has_text="other").wait_for()
+    settled(page)
 
 
 def kept(page: Page) -> None:
@@ -60,7 +63,6 @@ def test_the_scene_is_opened_again_as_it_was_last(lab_pages: LabPages) -> None:
         page.reload()
         page.locator(".toasts").get_by_text("The server had dropped this tab's scene").wait_for()
         page.locator(".pod-choice[aria-pressed=true]", has_text="other").wait_for()
-        lab_pages.forgive("404")
 
 
 def test_a_scene_that_could_not_be_kept_is_said_to_be_lost(lab_pages: LabPages) -> None:
@@ -75,7 +77,6 @@ def test_a_scene_that_could_not_be_kept_is_said_to_be_lost(lab_pages: LabPages) 
         page.get_by_text("this tab could not keep it: the changes are lost").wait_for()
         page.get_by_role("button", name="Begin anew").click()
         page.locator(".pod-choice[aria-pressed=true]", has_text="web").wait_for()
-        lab_pages.forgive("404")
 
 
 def test_a_scene_that_was_not_changed_is_opened_as_before(lab_pages: LabPages) -> None:

@@ -58,8 +58,12 @@ def test_its_refusals_and_scores_are_shown_as_its_own(lab_pages: LabPages, tmp_p
         assert [" ".join(text.split()) for text in refused.all_inner_texts()] == ["n0 not here"]
         assert panel.get_by_label(f"n0, {name}: not here").inner_text().strip() == "✗"
         panel.get_by_text("an extender's answer leaves it out, without a reason").wait_for()
-        panel.get_by_text("How it is asked").click()
-        panel.get_by_text(f"POST {name}/filter").wait_for()
+        panel.get_by_text("What it is sent").click()
+        panel.get_by_text(f"POST {name}/filter", exact=True).wait_for()
+        sent = json.loads(panel.locator(".sent").inner_text())
+        assert sent["Pod"]["metadata"]["name"] == "web"
+        assert [node["metadata"]["name"] for node in sent["Nodes"]["items"]] == ["n0", "n1", "n2", "n3"]
+        assert "The pod and 4 nodes" in panel.locator(".extenders details").inner_text()
         assert violations(page) == []
         panel = step(page, "select")
         scores = panel.locator(".extenders tbody tr")

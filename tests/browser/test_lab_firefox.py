@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lab_page import RunningLab
+from tests.support.lab_page import SETTLED, RunningLab
 from tests.support.own_loop import run
 
-SCREENS = ("cluster", "why", "tune", "hints", "time", "sides", "class")
+SCREENS = {
+    "cluster": "Cluster",
+    "why": "Why",
+    "tune": "Tune",
+    "hints": "Hints",
+    "time": "Time",
+    "sides": "Side by side",
+    "class": "Class",
+}
 RANKING = "document.querySelector('ol.ranking').textContent"
 
 
@@ -23,15 +31,16 @@ def test_every_screen_and_a_slider(lab: RunningLab, tmp_path: Path) -> None:
         pytest.skip(MISSING)
 
     async def screens(tab: FirefoxTab) -> None:
-        for screen in SCREENS:
+        for screen, title in SCREENS.items():
             await tab.evaluate(f"location.hash = '#screen={screen}'")
-            await tab.until("document.querySelector('main#main > *:not(h1)')")
-            await tab.until("!document.querySelector('.progress.busy') && !document.querySelector('main .loading')")
+            await tab.until(f"document.querySelector('main#main[aria-label=\"{title}\"] > *:not(h1)')")
+            await tab.until(f"({SETTLED})()")
             assert await tab.evaluate("document.querySelectorAll('main .faults').length") == 0, screen
 
     async def slider(tab: FirefoxTab) -> None:
         await tab.evaluate("location.hash = '#screen=tune'")
         await tab.until("document.querySelector('ol.ranking li')")
+        await tab.until(f"({SETTLED})()")
         before = await tab.evaluate(RANKING)
         await tab.evaluate(
             """{

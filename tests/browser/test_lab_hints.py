@@ -24,6 +24,7 @@ def test_an_applied_hint_makes_the_pod_fit(lab: RunningLab, lab_pages: LabPages)
     assert "Nothing has to change" in page.locator("main").inner_text()
     page.get_by_role("button", name="Undo: ").click()
     page.wait_for_selector(".hint")
+    settled(page)
     assert "fits nowhere" in page.locator(".pod-choice[aria-pressed=true]").inner_text()
 
 
@@ -54,6 +55,7 @@ def test_another_release_is_added_beside(lab: RunningLab, lab_pages: LabPages) -
     assert page.locator(".compared-pods .causes li").count() > 0
     page.locator(".compared-pods tbody.differs th button").first.click()
     page.wait_for_selector(".pod-decision ol")
+    settled(page)
     assert page.locator(".pod-decision").count() == 2
     page.get_by_role("button", name="What to do with").nth(1).click()
     page.get_by_role("menuitem", name="Remove").click()

@@ -1,10 +1,10 @@
-"""Weights on the lab's page: a ranking that arrives late is dropped."""
+"""Answers on the lab's page that arrive after newer ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen, slow_answers
+from tests.support.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled, show_screen
 
 POD = "web-6d5f9-wq6rb"
 
@@ -39,18 +39,36 @@ def slider(page: Page, rule: str) -> Any:
     return page.get_by_role("slider", name=rule, exact=True)
 
 
-def test_late_answers_are_dropped(lab: RunningLab, lab_pages: LabPages) -> None:
-    """A ranking that arrives after a newer one was asked for is not shown, whatever it says."""
+def test_a_ranking_that_arrives_after_a_newer_one_is_dropped(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Both arrive, the older one last: what it says is not shown."""
     page = tuned(lab, lab_pages)
-    slow_answers(page, "decision", 700)
+    before = ranking(page)
+    hold_answer(page, "decision")
     slider(page, "NodeResourcesFit").focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(150)
+    held(page)
     page.keyboard.press("End")
-    settled(page)
-    newest = answered(lab, page)
     page.wait_for_function(
-        "total => document.querySelector('ol.ranking .total').textContent === total", arg=str(newest[0][1])
+        "of => document.querySelector('ol.ranking .total').textContent !== of", arg=str(before[0][1])
     )
-    page.wait_for_timeout(900)
-    assert ranking(page) == newest == answered(lab, page)
+    newest = ranking(page)
+    assert newest == answered(lab, page)
+    let_go(page)
+    assert ranking(page) == newest
+
+
+def test_a_change_that_is_answered_after_a_newer_one_does_not_take_it_back(
+    lab: RunningLab, lab_pages: LabPages
+) -> None:
+    """Two changes under way at once: the page shows the state after both, whichever answer comes last."""
+    page = lab_pages.opened(lab)
+    settled(page)
+    hold_answer(page, "edit")
+    page.locator(".pod-choice", has_text="wq6rb").click()
+    held(page)
+    chosen = page.locator(".pod-choice[aria-pressed=true]")
+    page.locator(".pod-choice", has_text="train-1").click()
+    chosen.filter(has_text="train-1").wait_for()
+    let_go(page)
+    assert "train-1" in chosen.inner_text()
+    assert page.get_by_role("button", name="Undo: ").count() == 1

@@ -13,7 +13,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.replaying.replayed_scene import replayed_text
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.lab_page import Page, show_screen, violations
+from tests.support.lab_page import MILLISECONDS, Page, show_screen, violations
 
 HOSTILE = "</script><img src=x onerror=document.title='taken'>"
 NOT_KEPT = "holds no answer"
@@ -36,7 +36,7 @@ def page(document: Path, browser: Any) -> Iterator[Page]:
     """The file in a browser that reaches nothing; at the end nothing was asked for or written to the console."""
     context = browser.new_context(offline=True, viewport={"width": 1300, "height": 900}, reduced_motion="reduce")
     page, faults = context.new_page(), []
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(MILLISECONDS)
     page.on("console", lambda message: faults.append(message.text))
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("request", lambda asked: asked.url.startswith(("data:", "file:")) or faults.append(asked.url))

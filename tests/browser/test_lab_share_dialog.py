@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
+from tests.support.lab_page import MILLISECONDS, LabPages, Page, RunningLab, settled, show_screen, violations
 
 
 def shared(page: Page) -> None:
@@ -92,6 +92,7 @@ def test_a_replay_shows_what_was_looked_at(lab: RunningLab, lab_pages: LabPages,
     saved(page, "Replay .html", path)
     context = browser.new_context(offline=True)
     replay = context.new_page()
+    replay.set_default_timeout(MILLISECONDS)
     faults: list[str] = []
     replay.on("console", lambda message: faults.append(message.text))
     replay.goto(f"{path.as_uri()}#screen=hints")
@@ -100,7 +101,7 @@ def test_a_replay_shows_what_was_looked_at(lab: RunningLab, lab_pages: LabPages,
     replay.locator(".node-field input").fill("worker-1")
     replay.locator(".node-field input").press("Enter")
     replay.wait_for_selector(".hints h2 >> text=worker-1")
-    replay.wait_for_selector(".hint, .empty")
+    settled(replay)
     assert "holds no answer" not in replay.locator("main").inner_text()
     assert faults == []
     context.close()

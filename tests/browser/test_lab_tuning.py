@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled
+from tests.support.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled
 
 POD = "shop/web-6d5f9-wq6rb"
 
@@ -112,8 +112,19 @@ def test_text_and_form_are_in_step(page: Page) -> None:
 
 
 def test_a_check_is_switched_off(page: Page) -> None:
-    """The nodes that only it refused then fit."""
-    page.get_by_role("checkbox", name="NodeUnschedulable").uncheck()
-    settled(page)
-    assert page.get_by_role("button", name="Undo: ").count() == 1
-    assert not page.get_by_role("checkbox", name="NodeUnschedulable").is_checked()
+    """Its box stays as it was left while the answer is awaited, whatever else is drawn anew meanwhile."""
+    box = page.get_by_role("checkbox", name="NodeUnschedulable")
+    hold_answer(page, "edit")
+    box.uncheck()
+    held(page)
+    page.get_by_role("slider", name="NodeResourcesFit", exact=True).focus()
+    with page.expect_response("**/api/tune"):
+        page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="Undo: ").wait_for()
+    assert not box.is_checked()
+    let_go(page)
+    assert not box.is_checked()
+    for _ in ("the weight", "the check"):
+        page.get_by_role("button", name="Undo: ").click()
+        settled(page)
+    assert box.is_checked()

@@ -27,7 +27,7 @@ def test_steps_are_walked_by_keys(lab: RunningLab, lab_pages: LabPages) -> None:
     assert page.get_by_role("tab", selected=True).inner_text().strip().startswith("✓ PreEnqueue")
     page.keyboard.press("ArrowRight")
     page.get_by_role("tab", name="Queue", selected=True).wait_for()
-    assert "Queue: passed" in page.locator("[role=status] p").last.inner_text()
+    page.locator("[role=status] p", has_text="Queue: passed").wait_for(state="attached")
 
 
 def test_playing_ends_at_the_last_step(lab: RunningLab, lab_pages: LabPages) -> None:
@@ -90,6 +90,7 @@ def test_a_prediction_is_compared_with_the_answer(lab: RunningLab, lab_pages: La
     page.locator("[data-node=worker-1]").get_by_role("button").click()
     page.get_by_role("button", name="Reveal").click()
     page.locator(".revealed .verdict").wait_for()
+    settled(page)
     answer = page.locator(".revealed .verdict").inner_text()
     assert "0 of 1" in page.locator(".lesson-head").inner_text() or "Right" in answer
     assert violations(page) == []
@@ -105,6 +106,7 @@ def test_points_that_all_nodes_get_do_not_hide_the_others(lab: RunningLab, lab_p
     page.get_by_role("button", name="change the release").click()
     page.get_by_role("menuitem", name="Decide by 1.16").click()
     page.get_by_text("Not in the bars").wait_for()
+    settled(page)
     widths = "rows => rows.map(row => row.querySelectorAll('.segment:not(.nothing)').length)"
     assert max(page.eval_on_selector_all(".matrix-body .matrix-row", widths)) > 1
     assert "(100000)" in page.get_by_text("Not in the bars").inner_text()

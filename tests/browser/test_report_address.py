@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 
 from tests.support.comparisons import every_cause, three_columns
-from tests.support.report_pages import WIDE, Opens, Page, controlled, shown
+from tests.support.report_pages import WIDE, Opens, Page, controlled, shown, until
 
 
 def choices(page: Page) -> dict[str, Any]:
     """Every filter, the order, and the pods that are shown."""
     names = ("search", "cause", "workload", "namespace", "oldNode", "newNode", "order")
     return {**{name: page.input_value(f"#{name}") for name in names}, "pods": shown(page)}
+
+
+def shows(page: Page, step: dict[str, Any]) -> None:
+    """Waits until the page is at a step of its history."""
+    until(page, lambda: choices(page) == step)
 
 
 def chosen(page: Page) -> list[dict[str, Any]]:
@@ -58,13 +63,11 @@ def test_back_undoes_one_choice_at_a_time(report: Opens) -> None:
     steps = chosen(page)
     for step in steps[-2::-1]:
         page.go_back()
-        page.wait_for_function("cause => document.getElementById('cause').value === cause", arg=step["cause"])
-        assert choices(page) == step
+        shows(page, step)
     assert "#" not in page.url
     for step in steps[1:]:
         page.go_forward()
-        page.wait_for_function("cause => document.getElementById('cause').value === cause", arg=step["cause"])
-        assert choices(page) == step
+        shows(page, step)
 
 
 def test_back_undoes_a_whole_search(report: Opens) -> None:
@@ -75,8 +78,7 @@ def test_back_undoes_a_whole_search(report: Opens) -> None:
     page.keyboard.type("db pod-1")
     assert len(shown(page)) < len(before["pods"])
     page.go_back()
-    page.wait_for_function("() => document.getElementById('search').value === ''")
-    assert choices(page) == before
+    shows(page, before)
 
 
 def test_clearing_the_filters_clears_the_address(report: Opens) -> None:
@@ -88,8 +90,7 @@ def test_clearing_the_filters_clears_the_address(report: Opens) -> None:
     page.wait_for_function("() => !location.hash")
     assert page.input_value("#cause") == "moved"
     page.go_back()
-    page.wait_for_function("() => location.hash")
-    assert choices(page) == step
+    shows(page, step)
 
 
 def test_sections_are_reached_with_the_filters_kept(report: Opens) -> None:
@@ -128,6 +129,5 @@ def test_the_chosen_column_is_in_the_address(report: Opens) -> None:
     assert choices(page) == second
     assert page.get_by_label("default", exact=True).is_checked()
     page.go_back()
-    page.wait_for_function("() => !location.hash")
-    assert choices(page) == first
+    shows(page, first)
     assert page.get_by_label("tuned", exact=True).is_checked()

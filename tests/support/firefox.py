@@ -55,9 +55,9 @@ class FirefoxTab:
         return found["result"].get("value")
 
     async def until(self, expression: str) -> None:
-        """Waits until an expression is true."""
+        """Waits until an expression is true, or what it promises is."""
         async with asyncio.timeout(SECONDS):
-            while not await self.evaluate(f"Boolean({expression})"):
+            while not await self.evaluate(f"Promise.resolve({expression}).then(Boolean)"):
                 await self.evaluate("new Promise(done => requestAnimationFrame(() => done(true)))")
 
     async def _call(self, method: str, **parameters: Any) -> Any:

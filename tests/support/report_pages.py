@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,9 @@ from kubescheduler.comparison.comparison import Comparison
 from tests.support.comparisons import every_cause
 
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+
+SECONDS = 60
+"""Until a test gives up on a page."""
 
 Page = Any
 """playwright.sync_api.Page"""
@@ -24,6 +28,14 @@ def shown(page: Page) -> list[str]:
     names = page.eval_on_selector_all("#rows > tr[data-pod]", "rows => rows.map(row => row.dataset.pod)")
     assert isinstance(names, list)
     return names
+
+
+def until(page: Page, holds: Callable[[], bool]) -> None:
+    """Waits, a frame at a time, until something holds of the page: events of its history come when they come."""
+    end = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < end, "it does not come to hold"
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
 
 def moved(found: Comparison) -> list[str]:

@@ -1,7 +1,7 @@
 // Questions to the scene and changes of it. A screen uses `useAnswer`; a button uses `edit`.
 
 import { keepOpened, keepSeen, keepShare } from "./kept_scene.js";
-import { announce, busy, connection, connectionProblems, moment, state, tab, toast, version } from "./store.js";
+import { announce, busy, connection, connectionProblems, moment, soon, state, tab, toast, version } from "./store.js";
 import { batch, useEffect, useRef, useState } from "./ui.js";
 
 let transport = null;
@@ -76,7 +76,7 @@ function problemsOf(fault) {
 }
 
 // Questions that a moment of a simulation answers too.
-const AT_MOMENT = new Set(["decision", "why", "whatif"]);
+const AT_MOMENT = new Set(["decision", "why", "whatif", "extenderRequest"]);
 
 // A question about the moment that Why dwells on, or about the scene as it is.
 async function askAt(then, verb, params, options) {
@@ -105,13 +105,14 @@ export function useAnswer(verb, params = {}, { slot = verb, when = true, later =
         (fault) => alive.current && learn({ answer: null, problems: problemsOf(fault), loading: false, of: key }),
       );
     if (!later || !known.answer) return void begin();
-    const timer = setTimeout(begin, later);
-    return () => clearTimeout(timer);
+    return soon(begin, later);
   }, [verb, key, shown, then, when, slot]);
   return known;
 }
 
+// Answers of changes can arrive in another order than they were made: an older state than the one shown is dropped.
 function take(next) {
+  if (next.version < version.value) return;
   if (next.version !== version.value) asked.clear();
   batch(() => {
     state.value = next;
@@ -182,6 +183,7 @@ export async function open(from) {
   keepOpened(opened.tab, opened.state.version, from);
   batch(() => {
     tab.value = opened.tab;
+    version.value = 0;
     take(opened.state);
     connection.value = "open";
   });

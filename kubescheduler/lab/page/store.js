@@ -23,6 +23,24 @@ export const wouldGo = signal(null);
 
 // How many requests are under way.
 export const busy = signal(0);
+// Calls `run` after some milliseconds, which count as a request under way; gives what calls it off.
+export function soon(run, milliseconds) {
+  let waits = true;
+  const end = () => {
+    if (waits) busy.value -= 1;
+    waits = false;
+  };
+  busy.value += 1;
+  const timer = setTimeout(() => {
+    run();
+    end();
+  }, milliseconds);
+  return () => {
+    clearTimeout(timer);
+    end();
+  };
+}
+
 // What a screen reader hears next: {text, urgent, at}.
 export const announcement = signal({ text: "", urgent: false, at: 0 });
 // [{id, text, kind: "done" | "fault", action: {text, run} | null}]
@@ -76,7 +94,9 @@ export function announce(text, urgent = false) {
   announcement.value = { text, urgent, at: announcement.value.at + 1 };
 }
 
-const SECONDS = { done: 6, fault: 15 };
+// How long a note stays: one with something to press longer than one that is only read.
+const SECONDS = { done: 6, action: 12, fault: 20 };
+const leaving = new Map();
 let lastToast = 0;
 
 // Shows a note at the edge of the page and says it to screen readers.
@@ -84,9 +104,25 @@ export function toast(text, { kind = "done", action = null } = {}) {
   const id = (lastToast += 1);
   toasts.value = [...toasts.value.slice(-2), { id, text, kind, action }];
   announce(text, kind === "fault");
-  setTimeout(() => dismiss(id), SECONDS[kind] * 1000);
+  leave(id, kind === "done" && action ? "action" : kind);
+}
+
+function leave(id, pace) {
+  leaving.set(id, setTimeout(() => dismiss(id), SECONDS[pace] * 1000));
+}
+
+// A note that the pointer or the focus is on stays until it is left.
+export function stay(id) {
+  clearTimeout(leaving.get(id));
+}
+
+export function goOn(id) {
+  stay(id);
+  if (toasts.value.some((each) => each.id === id)) leave(id, "done");
 }
 
 export function dismiss(id) {
+  clearTimeout(leaving.get(id));
+  leaving.delete(id);
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }

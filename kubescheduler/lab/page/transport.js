@@ -10,7 +10,7 @@ export class Fault extends Error {
 }
 
 const SILENT = "The server does not answer. Is `kubescheduler lab` still running?";
-const KINDS = { 403: "token", 404: "tab", 409: "superseded" };
+const KINDS = { 403: "token" };
 
 export function httpTransport(token) {
   return {
@@ -29,6 +29,7 @@ export function httpTransport(token) {
         throw new Fault([SILENT], "gone");
       }
       const answer = await response.json().catch(() => ({ problems: [`The server answered ${response.status}.`] }));
+      if (answer.refused) throw new Fault(answer.problems, answer.refused);
       if (!response.ok) throw new Fault(answer.problems ?? [`${response.status}`], KINDS[response.status] ?? "asked");
       return answer;
     },

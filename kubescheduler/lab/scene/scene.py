@@ -13,6 +13,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.extender.access import PASS
 from kubescheduler.lab.code_on_disk.plugin_file import PluginFile
 from kubescheduler.lab.scene.opening import opened_state
 from kubescheduler.lab.scene.scene_faults import SceneFault
@@ -184,8 +185,18 @@ class Scene:
         pod: ``namespace/name``; one that runs is decided as if it waited. thorough: every check judges every node, and
         one node that fits is scored too; extenders are not asked for that. Raises SceneFault.
         """
+        return self._decided(self.side(side), pod, thorough=thorough)
+
+    def checked(self, side: str, pod: str | None = None) -> Decision:
+        """As ``decision``, of a scheduler that passes its extenders over: its ``feasible`` are the nodes that the first
+        of them is asked about. Raises SceneFault."""
+        described = self.side(side)
+        spec = attrs.evolve(described.spec, extenders=PASS)
+        return self._decided(attrs.evolve(described, spec=spec), pod, thorough=False)
+
+    def _decided(self, described: Side, pod: str | None, *, thorough: bool) -> Decision:
         key = self.pod_key(pod)
-        described, cluster = self.side(side), self._where_it_waits(key)
+        cluster = self._where_it_waits(key)
         own = self._sides.cluster(cluster, described)
 
         def decide() -> Decision:

@@ -21,6 +21,7 @@ from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.sharing.share_verbs import exporting, share
 from kubescheduler.lab.scene.viewing.cluster_view import cluster
 from kubescheduler.lab.scene.viewing.decision_view import decision
+from kubescheduler.lab.scene.viewing.extender_request_view import extender_request
 from kubescheduler.lab.scene.viewing.object_view import node, pod
 from kubescheduler.lab.scene.viewing.pending_view import pending
 from kubescheduler.lab.scene.viewing.rule_view import rule
@@ -44,6 +45,7 @@ VIEWING: Mapping[str, Verb] = {
     "pod": pod,
     "node": node,
     "rule": rule,
+    "extenderRequest": extender_request,
 }
 SIDELESS = ("state", "pod", "node")
 """Of these, what is said whatever decides."""

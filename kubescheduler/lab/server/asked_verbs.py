@@ -38,11 +38,21 @@ class Opens(Protocol):
 
 
 class RefusedError(Exception):
-    """A request that is answered with a status and problems."""
+    """A request that is answered with a status and problems: one that the page does not send, or that found no time."""
 
     def __init__(self, status: int, *problems: str) -> None:
         self.status, self.problems = status, problems
         super().__init__(status, *problems)
+
+
+class GoneError(Exception):
+    """A question of a tab whose scene is not here."""
+
+
+def refused_answer(kind: str, *problems: str) -> Response:
+    """The scene's no to a question that was in order: an answer like others, since browsers write every other status on
+    their console. kind: ``asked`` (the scene refuses it), ``tab`` (no such scene), ``superseded`` (by a newer one)."""
+    return _json(answer_bytes({"refused": kind, "problems": problems}))
 
 
 def problems_answer(status: int, *problems: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -84,19 +94,20 @@ class AskedVerbs:
         return _json(body)
 
     def _refusal(self, error: Exception) -> Response:
-        """The status and problems that say why there is no answer."""
+        """What says why there is no answer."""
         match error:
-            case RefusedError():
-                status, problems = error.status, error.problems
-            case Superseded():
-                status, problems = 409, ("superseded",)
-            case Busy():
-                status, problems = 503, (CROWDED,)
             case InputError():
-                status, problems = 400, error.problems
+                return refused_answer("asked", *error.problems)
+            case GoneError():
+                return refused_answer("tab", GONE)
+            case Superseded():
+                return refused_answer("superseded", "superseded")
+            case RefusedError():
+                return problems_answer(error.status, *error.problems)
+            case Busy():
+                return problems_answer(503, CROWDED)
             case _:
-                status, problems = 500, (self.unexpected(error),)
-        return problems_answer(status, *problems)
+                return problems_answer(500, self.unexpected(error))
 
     async def look_at_files(self, session: LabSession) -> None:
         """Has the scene read again what changed on disk since it was last looked at, and tells the page."""
@@ -133,12 +144,15 @@ class AskedVerbs:
                         raise RefusedError(413, f"a question has at most {most:,} bytes")
         except TimeoutError:
             raise RefusedError(408, "the question did not arrive in time") from None
-        return await asyncio.to_thread(read_request, bytes(body))
+        try:
+            return await asyncio.to_thread(read_request, bytes(body))
+        except InputError as error:
+            raise RefusedError(400, *error.problems) from error
 
     async def _ask(self, request: Request, verb: str, asked: PageRequest) -> bytes:
         session = self.sessions.find(asked.tab)
         if session is None:
-            raise RefusedError(404, GONE)
+            raise GoneError
 
         def act() -> bytes:
             answer = self.verbs[verb](session.scene, asked.asked)

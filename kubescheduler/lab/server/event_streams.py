@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from kubescheduler.lab.server.lab_sessions import Event, LabSession
+from kubescheduler.lab.server.lab_sessions import GONE, Event, LabSession
 
 MOST_UNREAD = 100
 """Events that wait for a reader; a browser that sleeps does not fill the memory."""
@@ -21,6 +21,9 @@ async def event_stream(session: LabSession, heartbeat: float) -> AsyncIterator[b
     queue: asyncio.Queue[Event | None] = asyncio.Queue(MOST_UNREAD)
     session.listeners.append(queue)
     try:
+        if session.gone:  # dropped after the stream was asked for, and before it began
+            yield _written(GONE)
+            return
         yield RETRY
         yield _written({"version": 0 if session.scene is None else session.scene.version, "what": "hello"})
         while True:
@@ -34,6 +37,11 @@ async def event_stream(session: LabSession, heartbeat: float) -> AsyncIterator[b
             yield _written(event)
     finally:
         session.listeners.remove(queue)
+
+
+async def gone_stream() -> AsyncIterator[bytes]:
+    """What a tab hears whose session the server does not have: that it is gone."""
+    yield _written(GONE)
 
 
 def _written(event: Event) -> bytes:

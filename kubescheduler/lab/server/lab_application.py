@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from kubescheduler.lab.server.asked_verbs import AskedVerbs, Opens, problems_answer
-from kubescheduler.lab.server.event_streams import event_stream
+from kubescheduler.lab.server.event_streams import event_stream, gone_stream
 from kubescheduler.lab.server.lab_sessions import Sessions
 from kubescheduler.lab.server.page_files import PageFile, PageFiles
 from kubescheduler.lab.server.request_guard import AllowedHosts, RequestGuard
@@ -88,12 +88,15 @@ class LabApplication:
 
     async def _events(self, request: Request) -> Response:
         session = self.sessions.find(request.query_params.get("tab", ""))
-        if session is None:
-            return problems_answer(404, "this tab's scene is no longer here")
+        if session is None:  # not a status of an error, after which the page could not tell why it hears nothing
+            return _stream(gone_stream())
         if len(session.listeners) >= self._parts.limits.streams:
             return problems_answer(429, "too many event streams of one tab")
-        events = event_stream(session, self._parts.limits.heartbeat)
-        return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": NOT_KEPT})
+        return _stream(event_stream(session, self._parts.limits.heartbeat))
+
+
+def _stream(events: AsyncIterator[bytes]) -> StreamingResponse:
+    return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": NOT_KEPT})
 
 
 def _file_answer(request: Request, found: PageFile) -> Response:

@@ -16,6 +16,9 @@ from kubescheduler.lab.server.verb_worker import VerbWorker
 Event = Mapping[str, Any]
 """What an event stream tells; its keys are those of the message."""
 
+GONE: Event = {"what": "gone"}
+"""The last event of a session that was dropped."""
+
 
 class ShownScene(Protocol):
     """What the server asks of a scene; everything else is asked through verbs."""
@@ -47,6 +50,8 @@ class LabSession:
         """When it was last asked something, in seconds of the monotonic clock."""
         self.listeners: list[asyncio.Queue[Event | None]] = []
         """Open event streams."""
+        self.gone = False
+        """Whether it was dropped."""
         self.seen: Mapping[Path, object] = {}
         """The watched files as they were last seen."""
 
@@ -113,7 +118,8 @@ class Sessions:
         """Ends it: its streams say that it is gone."""
         self._by_tab.pop(session.tab, None)
         session.worker.close()
-        session.tell({"what": "gone"})
+        session.gone = True
+        session.tell(GONE)
         session.tell(None)
 
     def close(self) -> None:

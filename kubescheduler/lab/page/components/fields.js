@@ -1,17 +1,19 @@
 // Fields of toolbars: a search, one of a few.
 
-import { html, useRef } from "../ui.js";
+import { soon } from "../store.js";
+import { html, useEffect, useRef } from "../ui.js";
 import { Icon } from "./icons.js";
 
 const PAUSE = 150;
 
 // A field to search in; what is typed counts after a short pause.
 export function Find({ find, onFind, label }) {
-  const timer = useRef(0);
+  const callOff = useRef(null);
+  useEffect(() => () => callOff.current?.(), []);
   const typed = (event) => {
     const text = event.target.value.trim();
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => onFind(text), PAUSE);
+    callOff.current?.();
+    callOff.current = soon(() => onFind(text), PAUSE);
   };
   return html`<label class="find">
     <${Icon} name="search" />

@@ -1,6 +1,6 @@
 // Notes of what was done or went wrong, and the region that says them to screen readers.
 
-import { announcement, dismiss, toasts } from "../store.js";
+import { announcement, dismiss, goOn, stay, toasts } from "../store.js";
 import { html } from "../ui.js";
 import { Icon } from "./icons.js";
 
@@ -17,7 +17,9 @@ function Note({ id, text, kind, action }) {
     dismiss(id);
     action.run();
   };
-  return html`<li class=${`toast ${kind}`}>
+  const on = () => stay(id);
+  const off = () => goOn(id);
+  return html`<li class=${`toast ${kind}`} onPointerEnter=${on} onPointerLeave=${off} onFocusIn=${on} onFocusOut=${off}>
     <span class="sign" aria-hidden="true">${kind === "fault" ? "!" : "✓"}</span>
     <span class="text">${text}</span>
     ${action && html`<button type="button" class="plain" onClick=${act}>${action.text}</button>`}

@@ -1,12 +1,15 @@
 // What was asked of each extender over HTTP, and what it answered.
 
+import { useAnswer } from "../api.js";
 import { DataTable } from "../components/data_table.js";
-import { html } from "../ui.js";
+import { Answered } from "../components/states.js";
+import { side } from "../store.js";
+import { html, useState } from "../ui.js";
 
 // part: "filter" | "score". error: what ended the attempt, if an error did.
 export function Extenders({ extenders, part, error }) {
   const verb = part === "filter" ? "filter" : "prioritize";
-  const shown = extenders.filter((each) => each.request.verbs[verb]);
+  const shown = extenders.map((each, at) => ({ ...each, at })).filter((each) => each.request.verbs[verb]);
   if (!shown.length) return null;
   return html`<section class="extenders">
     <h4>Extenders</h4>
@@ -25,7 +28,7 @@ function Extender({ extender, part, verb, ended }) {
     ${part === "filter" && failed && !refused.length && html`<p>It gives no reason against any node.</p>`}
     ${part === "filter" && refused.length > 0 && html`<${DataTable} caption=${`Nodes that ${name} refuses`} columns=${REFUSED} rows=${refused} />`}
     ${part === "score" && scores && html`<${DataTable} caption=${`Scores of ${name}`} columns=${SCORES} rows=${scores} />`}
-    <${Call} name=${name} verb=${request.verbs[verb]} request=${request} />
+    <${Call} key=${`${extender.at} ${verb}`} extender=${extender} verb=${verb} />
   </article>`;
 }
 
@@ -34,13 +37,29 @@ function unanswered({ interested }, ended) {
   return ended ? `! It gave no answer that counts; the attempt ended in: ${ended}` : "It was not asked.";
 }
 
-// How it is called, as the configuration says; the bytes that were sent are not kept.
-function Call({ name, verb, request }) {
-  return html`<details>
-    <summary>How it is asked</summary>
-    <p class="mono">POST ${name}/${verb}</p>
-    <p>With the pod and the nodes that are left when its turn comes. ${request.ignorable ? "When it fails, it is passed over." : "When it fails, the attempt fails."}</p>
+// What was posted to it, asked for when it is opened.
+function Call({ extender, verb }) {
+  const [open, setOpen] = useState(false);
+  return html`<details open=${open} onToggle=${(event) => setOpen(event.target.open)}>
+    <summary>What it is sent</summary>
+    ${open && html`<${Request} at=${extender.at} verb=${verb} />`}
+    <p>${extender.request.ignorable ? "When it fails, it is passed over." : verb === "filter" ? "When it fails, the attempt fails." : "When it fails, it gives no points."}</p>
   </details>`;
+}
+
+function Request({ at, verb }) {
+  const known = useAnswer("extenderRequest", { side: side.value.id, extender: at, verb }, { slot: `request ${at} ${verb}` });
+  return html`<${Answered} known=${known} text="Writing the request again">
+    ${({ why, request }) => (request ? html`<${Posted} request=${request} />` : html`<p class="quiet">Nothing: ${why}.</p>`)}
+  </${Answered}>`;
+}
+
+function Posted({ request }) {
+  const { method, url, headers, nodes, bytes, body, cut } = request;
+  return html`<p class="mono">${method} ${url}</p>
+    ${headers.map((each) => html`<p class="mono quiet">${each}</p>`)}
+    <p>The pod and ${nodes} ${nodes === 1 ? "node" : "nodes"}, ${bytes.toLocaleString("en")} bytes${cut ? "; this is its beginning" : ""}, here in lines:</p>
+    <pre class="sent" tabindex="0" role="region" aria-label=${`Body of ${method} ${url}`}>${body}${cut ? "\n…" : ""}</pre>`;
 }
 
 const REFUSED = [

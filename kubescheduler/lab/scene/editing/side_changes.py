@@ -12,15 +12,12 @@ from clusterstate.errors import ConfigError
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.extender.access import LIVE
+from kubescheduler.extender.access import LIVE, PASS
 from kubescheduler.lab.scene.editing.edit_contract import Change, Edit
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import SIDE_IDS, Kind, Side, default_name
 from kubescheduler.lab.scene.verb_parameters import Parameters, parameters
-
-PASS = "pass"
-"""Extenders are not asked: every node fits, and none has a score."""
 
 
 class OfSide(Parameters, frozen=True):

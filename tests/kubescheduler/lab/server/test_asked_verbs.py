@@ -94,8 +94,6 @@ WRONG = {
     "too large": (b'{"a": "' + b"x" * 2000 + b'"}', 413),
     "a tab that is no text": (b'{"tab": 1}', 400),
     "a serial that is no number": (b'{"tab": "", "serial": "1"}', 400),
-    "an unknown tab": (b'{"tab": "none"}', 404),
-    "no tab": (b"{}", 404),
 }
 
 
@@ -105,6 +103,14 @@ def test_what_is_wrong_is_said(server: LabServer, body: bytes, status: int) -> N
     answer = server.send("POST", "/api/echo", body)
     assert answer.status == status
     assert all(isinstance(problem, str) for problem in answer.json["problems"])
+
+
+@pytest.mark.parametrize("body", [b'{"tab": "none"}', b"{}"], ids=["an unknown tab", "no tab"])
+def test_a_scene_that_is_not_there_is_an_answer(server: LabServer, body: bytes) -> None:
+    """Not a status, which a browser would write on its console."""
+    answer = server.send("POST", "/api/echo", body)
+    assert (answer.status, answer.json["refused"]) == (200, "tab")
+    assert "open it again" in answer.json["problems"][0]
 
 
 def test_brackets_in_texts_are_not_depth(server: LabServer) -> None:
@@ -131,7 +137,7 @@ def test_faults_of_scenes(server: LabServer) -> None:
     """Every problem of wrong input; of a fault in the program nothing but that there is one."""
     tab = server.opened()
     answer = server.ask("faulty", tab=tab, how="input")
-    assert (answer.status, answer.json) == (400, {"problems": ["one", "two"]})
+    assert (answer.status, answer.json) == (200, {"refused": "asked", "problems": ["one", "two"]})
     answer = server.ask("faulty", tab=tab, how="else")
     assert (answer.status, answer.json) == (500, {"problems": ["a fault"]})
 
@@ -147,10 +153,10 @@ def test_stale_questions_are_dropped(server: LabServer) -> None:
         other = pool.submit(server.ask, "echo", tab=tab, ask="why", serial=1)
         until_waiting(server, tab, 2)
         new = pool.submit(server.ask, "echo", tab=tab, ask="cluster", serial=3)
-        assert (old.result().status, old.result().json) == (409, {"problems": ["superseded"]})
-        assert server.ask("echo", tab=tab, ask="cluster", serial=2).status == 409
+        assert (old.result().status, old.result().json["refused"]) == (200, "superseded")
+        assert server.ask("echo", tab=tab, ask="cluster", serial=2).json["refused"] == "superseded"
         HELD.set()
-        assert [one.result().status for one in (first, other, new)] == [200, 200, 200]
+        assert ["refused" in one.result().json for one in (first, other, new)] == [False] * 3
 
 
 def test_other_tabs_are_answered_meanwhile(server: LabServer) -> None:
@@ -172,7 +178,7 @@ def test_a_question_that_is_superseded_while_it_works_is_stopped(server: LabServ
         assert BEGUN.acquire(timeout=10)
         until_old(server, tab)
         assert server.ask("echo", tab=tab, ask="hints", serial=2).status == 200
-        assert long.result().status == 409
+        assert long.result().json["refused"] == "superseded"
     assert server.ask("echo", tab=tab).json["version"] == 2
 
 
@@ -191,7 +197,8 @@ def test_the_tab_that_was_idle_longest_makes_room(server: LabServer) -> None:
     first, second, third = (server.opened() for _ in range(3))
     assert server.ask("echo", tab=first).status == 200
     fourth = server.opened()
-    assert [server.ask("echo", tab=tab).status for tab in (first, second, third, fourth)] == [200, 404, 200, 200]
+    kept = ["refused" not in server.ask("echo", tab=tab).json for tab in (first, second, third, fourth)]
+    assert kept == [True, False, True, True]
 
 
 def test_a_scene_that_cannot_be_opened_is_no_session() -> None:
@@ -202,7 +209,7 @@ def test_a_scene_that_cannot_be_opened_is_no_session() -> None:
 
     with lab_server({}, fail) as server:
         answer = server.ask("open", **{"from": "start"})
-        assert (answer.status, answer.json) == (400, {"problems": ["there is no such scene"]})
+        assert (answer.status, answer.json) == (200, {"refused": "asked", "problems": ["there is no such scene"]})
         assert len(server.application.sessions) == 0
 
 

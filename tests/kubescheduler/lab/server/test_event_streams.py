@@ -75,13 +75,21 @@ def test_a_dropped_session_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("query", "status"),
-    [("tab=none&token={token}", 404), ("tab=none", 403), ("tab=none&token=x", 403), ("token={token}&token=x", 403)],
+    [("tab=none", 403), ("tab=none&token=x", 403), ("token={token}&token=x", 403)],
 )
 def test_streams_that_are_refused(query: str, status: int) -> None:
-    """Of unknown tabs, and without the token."""
+    """Without the token, for a known tab or an unknown one."""
     with lab_server({}) as server:
         path = f"/api/events?{query.format(token=TOKEN)}"
         assert server.send("GET", path, headers={"X-Lab-Token": None}).status == status
+
+
+def test_the_stream_of_an_unknown_tab_says_that_it_is_gone() -> None:
+    """And ends: a browser that connects after its scene was dropped hears why it hears no more."""
+    with lab_server({}) as server, stream(server, "none") as events:
+        assert events.status == 200
+        assert next_event(events) == {"what": "gone"}
+        assert list(lines(events)) == []
 
 
 def test_streams_of_a_tab_are_bounded() -> None:

@@ -51,7 +51,7 @@ function Field({ rule, field }) {
     try {
       const value = read(field, next);
       setProblem(null);
-      editInSlot({ do: "args", side: side.value.id, rule, args: { [field.path]: value } }, { slot: "args" }).then(
+      editInSlot({ do: "args", side: side.value.id, rule, args: { [field.path]: value } }, { slot: `args ${rule} ${field.path}` }).then(
         (answer) => answer || setText(shown(field)),
       );
     } catch (fault) {

@@ -2,6 +2,7 @@
 
 import { ask, editInSlot, live } from "../../api.js";
 import { Editor } from "../../components/editor.js";
+import { soon } from "../../store.js";
 import { html, useEffect, useRef, useState } from "../../ui.js";
 
 const PAUSE = 300;
@@ -17,30 +18,33 @@ function useDraft(side, form, hold) {
   const [draft, setDraft] = useState(form.text);
   const [problems, setProblems] = useState(records(form.problems ?? []));
   const unkept = useRef(false);
-  const timer = useRef(null);
+  const typed = useRef(0);
+  const callOff = useRef(null);
   useEffect(() => {
     if (unkept.current) return;
     setDraft(form.text);
     setProblems(records(form.problems ?? []));
   }, [form.text, JSON.stringify(form.problems)]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => () => callOff.current?.(), []);
   const tried = async (text) => {
+    const mine = typed.current;
     const found = await ask("tuneText", { side: side.id, text }, { slot: "text" }).catch((fault) => fault);
     if (!found) return;
     setProblems(records(found.problems ?? []));
     if (found.problems?.length) return;
     hold();
     await editInSlot({ do: "configure", side: side.id, kind: form.writes ?? form.kind, text }, { slot: "configure", join: `text ${side.id}` });
-    unkept.current = false;
+    if (typed.current === mine) unkept.current = false;
   };
   const type = (text) => {
     unkept.current = true;
+    typed.current += 1;
     setDraft(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => tried(text), PAUSE);
+    callOff.current?.();
+    callOff.current = soon(() => tried(text), PAUSE);
   };
   const drop = () => {
-    clearTimeout(timer.current);
+    callOff.current?.();
     unkept.current = false;
     setDraft(form.text);
     setProblems(records(form.problems ?? []));

@@ -1,19 +1,13 @@
 // A box to tick for each check or plugin; what cannot be changed says why.
 
-import { editInSlot, live } from "../../api.js";
-import { side } from "../../store.js";
 import { html } from "../../ui.js";
+import { RuleBox } from "./rule_box.js";
 
 function Toggle({ row, hold }) {
-  const change = (event) => {
-    hold();
-    const point = row.points?.includes("filter") ? "filter" : undefined;
-    const wanted = { do: "toggle", side: side.value.id, rule: row.id, point, on: event.target.checked };
-    editInSlot(wanted, { slot: "toggle" }).then((answer) => answer || (event.target.checked = row.on));
-  };
+  const point = row.points?.includes("filter") ? "filter" : undefined;
   return html`<li>
     <label title=${row.text}>
-      <input type="checkbox" checked=${row.on} disabled=${!live() || Boolean(row.fixed)} onChange=${change} />
+      <${RuleBox} row=${row} point=${point} hold=${hold} />
       <span>${row.title}${row.fixed ? html` <small class="quiet">${row.fixed}</small>` : null}</span>
     </label>
   </li>`;

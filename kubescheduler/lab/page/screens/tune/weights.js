@@ -3,6 +3,7 @@
 import { editInSlot, live } from "../../api.js";
 import { side } from "../../store.js";
 import { html, useEffect, useId, useRef, useState } from "../../ui.js";
+import { RuleBox } from "./rule_box.js";
 
 const LEAST_RANGE = 10;
 
@@ -54,18 +55,25 @@ function Weight({ rule, thresholds, hold }) {
   const dragged = useRef(false);
   const range = useRef(0);
   const grip = useRef(0);
+  const sent = useRef(rule.weight);
   const id = useId();
   const max = (range.current = dragged.current ? Math.max(range.current, rule.weight ?? 1) : reach(rule, thresholds));
   useEffect(() => {
-    if (!dragged.current) setValue(rule.weight);
+    if (dragged.current) return;
+    setValue(rule.weight);
+    sent.current = rule.weight;
   }, [rule.weight]);
   const set = (next) => {
     const weight = Math.round(next);
     setValue(Number.isFinite(weight) ? weight : "");
     if (!Number.isFinite(weight)) return;
-    if (weight < (rule.min ?? 1) || weight === rule.weight) return;
+    if (weight < (rule.min ?? 1) || weight === sent.current) return;
+    sent.current = weight;
     const wanted = { do: "weights", side: side.value.id, weights: { [rule.id]: weight } };
-    editInSlot(wanted, { slot: "weights", join: `weight ${side.value.id} ${rule.id} ${grip.current}` });
+    const join = `weight ${side.value.id} ${rule.id} ${grip.current}`;
+    editInSlot(wanted, { slot: `weight ${rule.id}`, join }).then((answer) => {
+      if (answer === null) sent.current = rule.weight;
+    });
   };
   const take = () => {
     if (dragged.current) return;
@@ -108,18 +116,12 @@ function Weight({ rule, thresholds, hold }) {
 }
 
 function WeightToggle({ rule, hold }) {
-  const toggle = (event) => {
-    hold();
-    const point = rule.points?.length ? "score" : undefined;
-    editInSlot({ do: "toggle", side: side.value.id, rule: rule.id, point, on: event.target.checked }, { slot: "toggle" });
-  };
-  return html`<input
-    type="checkbox"
+  return html`<${RuleBox}
+    row=${rule}
+    point=${rule.points?.length ? "score" : undefined}
+    hold=${hold}
     aria-label=${`${rule.title} scores`}
     title=${rule.fixed || (rule.on ? "Scores; clear it to leave it out" : "Does not score")}
-    checked=${rule.on}
-    disabled=${!live() || Boolean(rule.fixed)}
-    onChange=${toggle}
   />`;
 }
 
