@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from clusterstate.objects import Node
 
@@ -62,6 +62,14 @@ class NodeTree:
         if not self._zones[zone]:
             del self._zones[zone]
             self._positions.pop(zone, None)
+
+    def relist(self, nodes: Iterable[Node]) -> None:
+        """Puts the nodes into the order that they have where they are added to an empty tree one after the other; a
+        pass over them begins anew."""
+        self.version += 1
+        self._zones, self._zone_of, self._positions, self._next_zone = {}, {}, {}, 0
+        for node in nodes:
+            self.put(node)
 
     def listed(self) -> list[str]:
         """All nodes: the first of every zone, then the second of every zone, and so on. Upstream: 1.20 nodeTree."""

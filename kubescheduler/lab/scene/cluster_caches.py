@@ -1,22 +1,21 @@
-"""The caches of a scene's clusters: filled anew only where schedulers would see more than some nodes otherwise."""
+"""The caches of a scene's clusters: changed where a cluster differs in some nodes and pods, filled anew otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from clusterstate.cache import ClusterCache
+from clusterstate.cache import TERMINATED, ClusterCache
 from clusterstate.objects import ClusterObject, Node, Pod
-from clusterstate.release_view import ReleaseView
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.engine_contract import Engine, cache_for
 
-MOST_CACHES = 8
-"""Caches that are kept: for each release that decides, one with the asked pod on its node and one without."""
+MOST_CACHES = 4
+"""Caches that are kept: one for each release that decides."""
 
-MOST_UPDATED = 64
-"""Nodes that are updated in a cache; a cache with more changes is filled anew."""
+MOST_CHANGED = 1000
+"""Nodes and pods that are changed in a cache; one with more changes is filled anew."""
 
 
 @attrs.define(eq=False)
@@ -26,7 +25,21 @@ class FilledCache:
     cluster: Cluster
     cache: ClusterCache
     turn: int = 0
-    """How often nodes were updated; what was decided before says nothing of its scores any more."""
+    """How often it was changed; what was decided before says nothing of its scores any more."""
+
+
+@attrs.frozen(eq=False)
+class CacheChange:
+    """What makes the cache of one cluster that of another."""
+
+    gone: Sequence[str]
+    """Names of nodes that are no longer there."""
+    nodes: Sequence[Node]
+    """Nodes that are new, or otherwise than before."""
+    taken: Sequence[Pod]
+    """Pods that leave the nodes whose pods differ: all of these nodes, since a cache has the pods of a node in order."""
+    placed: Sequence[Pod]
+    """Pods that these nodes have then, in order."""
 
 
 class ClusterCaches:
@@ -38,46 +51,81 @@ class ClusterCaches:
 
     def filled(self, engine: Engine, cluster: Cluster) -> FilledCache:
         """The cache of a cluster as an engine sees it."""
-        alike = [each for each in self._filled if each.cache.view == engine.view]
-        for each in alike:
-            if each.cluster is cluster:
+        for each in self._filled:
+            if each.cache.view != engine.view:
+                continue
+            change = cache_change(cluster, each.cluster)
+            if change is not None:
+                _changed(each, cluster, change)
                 return each
-        for each in alike:
-            nodes = other_nodes(cluster, each.cluster, engine.view)
-            if nodes is not None:
-                return _updated(each, cluster, nodes)
         fresh = FilledCache(cluster, cache_for(engine, cluster.objects))
-        self._filled = [fresh, *self._filled[: MOST_CACHES - 1]]
+        others = [each for each in self._filled if each.cache.view != engine.view]
+        self._filled = [fresh, *others[: MOST_CACHES - 1]]
         return fresh
 
 
-def _updated(filled: FilledCache, cluster: Cluster, nodes: list[Node]) -> FilledCache:
-    filled.cluster = cluster
-    for node in nodes:
-        filled.cache.update_node(node)
-    if nodes:
-        filled.cache.columns.images.refresh()
-        filled.turn += 1
-    return filled
+def _changed(filled: FilledCache, cluster: Cluster, change: CacheChange) -> None:
+    """The order in which nodes are visited, and that of the pods of a node, is that of a cache that is filled anew."""
+    filled.cluster, cache = cluster, filled.cache
+    if not (change.gone or change.nodes or change.taken or change.placed):
+        return
+    for pod in change.taken:
+        cache.remove_pod(pod)
+    for name in change.gone:
+        cache.remove_node(name)
+    for node in change.nodes:
+        cache.update_node(node)
+    for pod in change.placed:
+        cache.add_pod(pod)
+    if change.gone or change.nodes:
+        cache.tree.relist(cluster.nodes)
+        cache.columns.images.refresh()
+    filled.turn += 1
 
 
-def other_nodes(cluster: Cluster, before: Cluster, view: ReleaseView) -> list[Node] | None:
-    """The nodes of a cluster that are otherwise than before; None where more is, beside pods that wait and that no node
-    is held for, which caches do not have. Nodes stay in their zone, and so in the order in which they are visited."""
+def cache_change(cluster: Cluster, before: Cluster) -> CacheChange | None:
+    """What differs between the caches of two clusters; None where more does than some nodes and the pods on them."""
+    if cluster is before:
+        return CacheChange((), (), (), ())
     now, then = _seen(cluster.objects), _seen(before.objects)
-    if len(now) != len(then):
+    new, old = _without(now, then), _without(then, now)
+    if len(new) + len(old) > MOST_CHANGED or not all(map(_changeable, (*new, *old))):
         return None
-    out: list[Node] = []
-    for obj, old in zip(now, then, strict=True):
-        if obj is old:
-            continue
-        if not (isinstance(obj, Node) and isinstance(old, Node) and obj.name == old.name):
-            return None
-        if view.zone_key(obj) != view.zone_key(old) or len(out) == MOST_UPDATED:
-            return None
-        out.append(obj)
-    return out
+    left, kept = set(map(id, old)), set(map(id, new))
+    if not _same((each for each in then if id(each) not in left), (each for each in now if id(each) not in kept)):
+        return None
+    nodes = [each for each in new if isinstance(each, Node)]
+    names = {node.name for node in nodes}
+    touched = {each.node_name for each in (*new, *old) if isinstance(each, Pod)}
+    return CacheChange(
+        [each.name for each in old if isinstance(each, Node) and each.name not in names],
+        nodes,
+        _pods_on(then, touched),
+        _pods_on(now, touched),
+    )
 
 
 def _seen(objects: Iterable[ClusterObject]) -> list[ClusterObject]:
-    return [obj for obj in objects if not isinstance(obj, Pod) or obj.node_name or obj.nominated_node_name]
+    """What caches have of a cluster: not the pods that wait and that no node is held for, nor those that have ended."""
+    return [
+        obj
+        for obj in objects
+        if not isinstance(obj, Pod) or ((obj.node_name or obj.nominated_node_name) and obj.phase not in TERMINATED)
+    ]
+
+
+def _without(objects: Sequence[ClusterObject], others: Iterable[ClusterObject]) -> list[ClusterObject]:
+    known = set(map(id, others))
+    return [each for each in objects if id(each) not in known]
+
+
+def _changeable(obj: ClusterObject) -> bool:
+    return isinstance(obj, Node) or (isinstance(obj, Pod) and bool(obj.node_name))
+
+
+def _same(some: Iterator[ClusterObject], others: Iterator[ClusterObject]) -> bool:
+    return all(one is other for one, other in zip(some, others, strict=True))
+
+
+def _pods_on(objects: Iterable[ClusterObject], names: set[str]) -> list[Pod]:
+    return [each for each in objects if isinstance(each, Pod) and each.node_name in names] if names else []

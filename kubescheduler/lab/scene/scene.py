@@ -179,6 +179,12 @@ class Scene:
         """What decides; its cache is not to be changed. Raises SceneFault."""
         return self._sides.scheduler(self._state.cluster, self.side(side))
 
+    def decider(self, side: str, pod: str | None = None) -> PodScheduler:
+        """What decides a pod, over the cluster in which it waits: rows of its decisions are those of this one's cache.
+        Raises SceneFault."""
+        cluster = self._where_it_waits(self.pod_key(pod))
+        return self._sides.scheduler(cluster, self.side(side), aside=cluster is not self._state.cluster)
+
     def decision(self, side: str, pod: str | None = None, *, thorough: bool = False) -> Decision:
         """Where a pod goes, by default the one that is asked about, with what preemption would do.
 
@@ -202,9 +208,11 @@ class Scene:
         def decide() -> Decision:
             pod = own.find_pod(key)
             assert pod is not None
-            return self._sides.scheduler(cluster, described).decide(pod, preempt=True, thorough=thorough)
+            scheduler = self._sides.scheduler(cluster, described, aside=aside)
+            return scheduler.decide(pod, preempt=True, thorough=thorough)
 
-        filled = self._sides.filled(cluster, described)
+        aside = cluster is not self._state.cluster
+        filled = self._sides.filled(cluster, described, aside=aside)
         return self._decisions.value((own, described), decide, key, thorough, filled.turn)
 
     def pod_key(self, pod: str | None = None) -> str:

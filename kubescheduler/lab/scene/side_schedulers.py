@@ -61,6 +61,8 @@ class SideSchedulers:
         self._engines = KeptValues(8)
         self._clusters = KeptValues(8)
         self._caches = ClusterCaches()
+        self._caches_aside = ClusterCaches()
+        """Of the clusters in which a pod that runs waits: apart, so that the others are not changed forth and back."""
         self._schedulers = KeptValues(8)
         self._latest: dict[Hashable, tuple[Cluster, Cluster]] = {}
         """Release and gates → the cluster that was last read for them, and as what."""
@@ -99,17 +101,20 @@ class SideSchedulers:
         found = self.read(cluster, side)
         return (*self.made(side).problems, *(found.problems if isinstance(found, SceneFault) else ()))
 
-    def filled(self, cluster: Cluster, side: Side) -> FilledCache:
-        """The cluster as the side's engine sees it, its cache not to be changed. Raises SceneFault."""
-        return self._caches.filled(self.engine(side), self.cluster(cluster, side))
+    def filled(self, cluster: Cluster, side: Side, *, aside: bool = False) -> FilledCache:
+        """The cluster as the side's engine sees it, its cache not to be changed. aside: it is not the scene's cluster,
+        but that with a pod that runs taken off its node. Raises SceneFault."""
+        caches = self._caches_aside if aside else self._caches
+        return caches.filled(self.engine(side), self.cluster(cluster, side))
 
-    def scheduler(self, cluster: Cluster, side: Side) -> PodScheduler:
-        """The side's scheduler over the cluster; not to be used for placing pods. Raises SceneFault.
+    def scheduler(self, cluster: Cluster, side: Side, *, aside: bool = False) -> PodScheduler:
+        """The side's scheduler over the cluster; not to be used for placing pods. aside: see ``filled``. Raises
+        SceneFault.
 
         One that chooses by chance, by turns or among a sample of the nodes is new each time, so that a question has the
         same answer whatever was asked before.
         """
-        cache, engine = self.filled(cluster, side).cache, self.engine(side)
+        cache, engine = self.filled(cluster, side, aside=aside).cache, self.engine(side)
 
         def make() -> PodScheduler:
             return engine.scheduler(cache, tie_break_of(engine, side.tie_break, side.seed))

@@ -36,7 +36,7 @@ def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     want = parameters(DecisionParameters, asked)
     found = shown_decision(scene, want.side, want.pod)
     thorough = shown_decision(scene, want.side, want.pod, thorough=True) if want.all and not found.extenders else found
-    scheduler = scene.scheduler(want.side)
+    scheduler = scene.decider(want.side, want.pod)
     scored = found.thorough()
     checks = CheckRows(found, thorough, scheduler, every=want.all)
     scores = ScoreRows(found, scored, scheduler)

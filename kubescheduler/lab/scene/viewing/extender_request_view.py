@@ -42,7 +42,7 @@ def extender_request(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     Raises SceneFault for an extender that the side does not have.
     """
     want = parameters(RequestParameters, asked)
-    found, scheduler = shown_decision(scene, want.side, want.pod), scene.scheduler(want.side)
+    found, scheduler = shown_decision(scene, want.side, want.pod), scene.decider(want.side, want.pod)
     extenders = scheduler.algorithm.extenders
     if not 0 <= want.extender < len(extenders):
         raise SceneFault(f"extender: there is no extender {want.extender}; the side has {len(extenders)}")

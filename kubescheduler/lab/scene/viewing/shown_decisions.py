@@ -19,7 +19,7 @@ def shown_decision(scene: Scene, side: str, pod: str | None = None, *, thorough:
 
 
 def _given_up(scene: Scene, side: str, key: str, error: CustomCodeError) -> Decision:
-    scheduler, pod = scene.scheduler(side), scene.cluster(side).find_pod(key)
+    scheduler, pod = scene.decider(side, key), scene.cluster(side).find_pod(key)
     assert pod is not None
     names, listed = scheduler.cache.columns.published
     framework = scene.side(side).spec.record.framework is not None

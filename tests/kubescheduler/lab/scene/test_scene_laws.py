@@ -27,7 +27,12 @@ EDITS = st.one_of(
         {"do": st.just("taint"), "node": NODES, "taint": st.sampled_from(["k:NoSchedule", "k=v:PreferNoSchedule"])}
     ),
     st.fixed_dictionaries(
-        {"do": st.just("label"), "node": NODES, "key": st.just("disk"), "value": st.sampled_from(["ssd", None])}
+        {
+            "do": st.just("label"),
+            "node": NODES,
+            "key": st.sampled_from(["disk", "topology.kubernetes.io/zone"]),
+            "value": st.sampled_from(["ssd", "z", None]),
+        }
     ),
     st.fixed_dictionaries(
         {"do": st.just("resize"), "node": NODES, "resources": st.fixed_dictionaries({"cpu": st.integers(1, 9)})}
