@@ -172,6 +172,19 @@ def test_a_node_is_killed_and_comes_back(lab: RunningLab, lab_pages: LabPages) -
     assert pods_of(page, "worker-3") == before
 
 
+def test_a_refused_edit_is_said_in_its_form(lab: RunningLab, lab_pages: LabPages) -> None:
+    """And nowhere else: nothing is written on the console, and the form keeps what was typed."""
+    page = opened(lab, lab_pages)
+    page.get_by_role("button", name="Add to the cluster").click()
+    page.get_by_role("menuitem", name="Node …").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill(ROOMY)
+    dialog.get_by_role("button", name="Add the node").click()
+    dialog.locator(".problems", has_text=ROOMY).wait_for()
+    assert dialog.get_by_label("Name").input_value() == ROOMY
+    assert violations(page) == []
+
+
 def test_names_are_text(lab: RunningLab, lab_pages: LabPages) -> None:
     """Markup in what a cluster says is shown as it is."""
     page = opened(lab, lab_pages)

@@ -37,7 +37,7 @@ class CacheChange:
     nodes: Sequence[Node]
     """Nodes that are new, or otherwise than before."""
     taken: Sequence[Pod]
-    """Pods that leave the nodes whose pods differ: all of these nodes, since a cache has the pods of a node in order."""
+    """All pods of the nodes whose pods differ, which leave them, since a cache has the pods of a node in order."""
     placed: Sequence[Pod]
     """Pods that these nodes have then, in order."""
 

@@ -11,7 +11,7 @@ from clusterstate.objects import Node
 from kubescheduler.core.answer_rows import nodes_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.extender import HTTPExtender
+from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import attrs
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import kubescheduler as ks
+from clusterstate.objects import Pod
 from kubescheduler import Cluster
+from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.lab.scene.cluster_caches import ClusterCaches
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.rich_worlds import World, incoming, told, worlds
 
 IMAGES = [{"names": ["web:1"], "sizeBytes": 90_000_000}]
 START = (
@@ -67,3 +73,50 @@ def test_a_cache_is_filled_anew_only_where_more_than_nodes_and_their_pods_differ
         )
         assert VERBS["why"](scene, {"node": "b", "pod": asked})["node"] == "b"
     assert answer == before
+
+
+def states(world: World, drawn: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Cluster]:
+    """Clusters of a world's objects: of each the nodes that are there, and for each pod its node by number, one past
+    the last for a pod that waits. What two of them have in common are the same objects, as in a scene."""
+    placed = {
+        (pod.key, at): attrs.evolve(pod, node_name="" if at == len(world.nodes) else world.nodes[at].name)
+        for pod in world.pods
+        for at in range(len(world.nodes) + 1)
+    }
+    out = []
+    for there, places in drawn:
+        nodes = [world.nodes[at] for at in sorted(set(there))]
+        names = {"", *(node.name for node in nodes)}
+        pods = [placed[pod.key, at] for pod, at in zip(world.pods, places, strict=True)]
+        kept = [pod if pod.node_name in names else placed[pod.key, len(world.nodes)] for pod in pods]
+        out.append(Cluster(*world.others, *nodes, *kept, release="1.36"))
+    return out
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Cluster]:
+    """A world whose nodes come and go, and whose pods move."""
+    world = draw(worlds(most_pods=8))
+    numbers = st.lists(st.integers(0, len(world.nodes) - 1), min_size=1)
+    places = st.lists(st.integers(0, len(world.nodes)), min_size=len(world.pods), max_size=len(world.pods))
+    return states(world, draw(st.lists(st.tuples(numbers, places), min_size=2, max_size=4)))
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+@settings(max_examples=40, deadline=None)
+@given(history=histories(), pod=incoming)
+def test_a_changed_cache_is_as_one_that_is_filled_anew(release: str, history: list[Cluster], pod: Pod) -> None:
+    """Whatever nodes and pods came and went, each pod that waits is decided alike, preemption included, and nodes are
+    visited in the same order."""
+    engine, caches = EngineSpec(release).engine(no_notice), ClusterCaches()
+    first = caches.filled(engine, history[0])
+    for cluster in (*history, *history[-2::-1]):
+        found = caches.filled(engine, cluster)
+        assert found is first
+        fresh = cache_for(engine, cluster.objects)
+        assert found.cache.tree.listed() == fresh.tree.listed()
+        for waiting in (pod, *cluster.pending()):
+            decisions = [engine.scheduler(cache).decide(waiting, preempt=True) for cache in (found.cache, fresh)]
+            assert told(decisions[0]) == told(decisions[1])
+            assert decisions[0].nominated == decisions[1].nominated
+            assert decisions[0].message == decisions[1].message
