@@ -150,6 +150,34 @@ class ClusterCache:
             raise ClusterStateError(f"pod {uid} wasn't assumed so cannot be forgotten")
         self._take(uid)
 
+    def assume_pods(self, pods: Sequence[Pod], rows: Sequence[int], infos: Sequence[PodInfo]) -> None:
+        """As ``assume_pod`` of each, one after the other. rows: (k,) those of their nodes. infos: (k,) their classes.
+
+        Raises ClusterStateError when one of them cannot be assumed; then none is.
+        """
+        names, places = self.columns.names, self._places
+        uids = [self._uid(pod) for pod in pods]
+        if len(set(uids)) < len(uids) or not places.keys().isdisjoint(uids):
+            raise ClusterStateError("a pod is in the cache, so can't be assumed")
+        placed = [pod.on(names[row]) for pod, row in zip(pods, rows, strict=True)]
+        self.columns.put_pods(rows, placed, uids, infos)
+        places.update(zip(uids, zip(rows, placed, strict=True), strict=True))
+        self._assumed.update(uids)
+        if self._nominated:
+            for uid in uids:
+                self._forget_nomination(uid)
+
+    def forget_pods(self, pods: Sequence[Pod]) -> None:
+        """As ``forget_pod`` of each, one after the other.
+
+        Raises ClusterStateError when one of them is not assumed; then none is forgotten.
+        """
+        uids = [self._uid(pod) for pod in pods]
+        if not self._assumed.issuperset(uids) or len(set(uids)) < len(uids):
+            raise ClusterStateError("a pod wasn't assumed so cannot be forgotten")
+        self.columns.take_pods([self._places.pop(uid)[0] for uid in uids], uids)
+        self._assumed.difference_update(uids)
+
     def is_assumed(self, pod: Pod) -> bool:
         """Whether the pod is assumed: placed by the scheduler and not yet confirmed."""
         return self.view.identity(pod) in self._assumed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from functools import lru_cache
 
 import attrs
@@ -80,11 +81,26 @@ class ChangeLog:
 
     def _row(self, row: int, what: int) -> None:
         if len(self.entries) >= LONGEST:
-            half = LONGEST // 2
-            del self.entries[:half]
-            self.start += half
+            self._drop_half()
         self.entries.append((row, what))
         self.versions[what] += 1
+
+    def _drop_half(self) -> None:
+        half = LONGEST // 2
+        del self.entries[:half]
+        self.start += half
+
+    def pods_in_order(self, rows: Sequence[int]) -> None:
+        """The pods on rows changed, one after the other: as ``pods`` of each."""
+        entries, done = [(row, 2) for row in rows], 0
+        while done < len(entries):
+            if len(self.entries) >= LONGEST:
+                self._drop_half()
+            now = entries[done : done + LONGEST - len(self.entries)]
+            self.entries += now
+            done += len(now)
+        self.versions[2] += done
+        self.versions[8] += done
 
     def whole(self, what: Reads) -> None:
         """Something that is not bound to a row changed."""

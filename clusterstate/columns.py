@@ -7,7 +7,7 @@ a node object (``has_node`` False) that lives on while pods are there and is the
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -221,17 +221,87 @@ class Columns:
         info = self.info(pod)
         self.pods[row][uid] = pod
         if not info.rows:
-            self.infos[info.key] = info
-            self._placings += 1
-            info.serial = self._placings
-            self.affinity_uses.update(self.view.affinity_uses(info))
-            if info.stirs and not info.term_keys <= self.term_keys:
-                self.term_keys |= info.term_keys
-            self._reached.add_class(info)
-            self.claim_users.add(info)
-            info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
+            self._first_placed(info)
         info.rows[row] = info.rows.get(row, 0) + 1
         self._count(row, info, 1)
+
+    def _first_placed(self, info: PodInfo) -> None:
+        """Notes a class of which no pod was placed until now."""
+        self.infos[info.key] = info
+        self._placings += 1
+        info.serial = self._placings
+        self.affinity_uses.update(self.view.affinity_uses(info))
+        if info.stirs and not info.term_keys <= self.term_keys:
+            self.term_keys |= info.term_keys
+        self._reached.add_class(info)
+        self.claim_users.add(info)
+        info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
+
+    def put_pods(self, rows: Sequence[int], pods: Sequence[Pod], uids: Sequence[str], infos: Sequence[PodInfo]) -> None:
+        """As ``put_pod`` of each, one after the other. infos: the class of each."""
+        by_class: dict[PodInfo, dict[int, int]] = {}
+        for row, pod, uid, info in zip(rows, pods, uids, infos, strict=True):
+            self.pods[row][uid] = pod
+            counts = by_class.get(info)
+            if counts is None:
+                counts = by_class[info] = {}
+                if not info.rows:
+                    self._first_placed(info)
+            counts[row] = counts.get(row, 0) + 1
+        for info, counts in by_class.items():
+            for row, count in counts.items():
+                info.rows[row] = info.rows.get(row, 0) + count
+            self._count_many(counts, info, 1)
+        self._note_many(rows, infos)
+
+    def take_pods(self, rows: Sequence[int], uids: Sequence[str]) -> None:
+        """As ``take_pod`` of each, one after the other."""
+        by_class: dict[PodInfo, dict[int, int]] = {}
+        infos = []
+        for row, uid in zip(rows, uids, strict=True):
+            info = self.infos[self.view.pod_key(self.pods[row].pop(uid))]
+            infos.append(info)
+            counts = by_class.setdefault(info, {})
+            counts[row] = counts.get(row, 0) + 1
+        for info, counts in by_class.items():
+            self._count_many(counts, info, -1)
+            for row, count in counts.items():
+                info.rows[row] -= count
+                if not info.rows[row]:
+                    del info.rows[row]
+            if not info.rows:
+                self._none_placed(info)
+        self._note_many(rows, infos)
+        for row in dict.fromkeys(rows):
+            if self.nodes[row] is None:
+                self._release(row)
+
+    def _count_many(self, counts: Mapping[int, int], info: PodInfo, sign: int) -> None:
+        """Adds pods of a class to their nodes or takes them away, as ``_count`` does. counts: row → pods."""
+        at = np.fromiter(counts.keys(), np.int64, len(counts))
+        many = sign * np.fromiter(counts.values(), np.int64, len(counts))
+        cpu, memory = info.usage.nonzero
+        with np.errstate(over="ignore"):
+            for index, value in info.used:
+                self.requested.data[index, at] += many * value
+            self.nonzero.data[0, at] += many * cpu
+            self.nonzero.data[1, at] += many * memory
+        self.pod_count.data[at] += many
+        counters = [(tally, weight) for tally, weight in info.tallies]
+        for row, count in counts.items() if counters or self._distinct else ():
+            for tally, weight in counters:
+                tally.add(row, sign * count * weight)
+            for distinct in self._distinct.values():
+                distinct.add(info, row, sign * count)
+
+    def _note_many(self, rows: Sequence[int], infos: Sequence[PodInfo]) -> None:
+        """Logs that a pod of a class came to a row or left it, for each."""
+        self.log.pods_in_order(rows)
+        for row in dict.fromkeys(rows):
+            self.images.touched(row)
+        for row, info in zip(rows, infos, strict=True):
+            if info.stirs or self.nodes[row] is None:
+                self.log.whole(Reads.AFFINITY_PODS)
 
     def take_pod(self, row: int, uid: str) -> Pod:
         """Removes the pod of a uid from a row and from every count; the pod."""
@@ -242,15 +312,19 @@ class Columns:
         if not info.rows[row]:
             del info.rows[row]
         if not info.rows:
-            del self.infos[info.key]
-            self._reached.drop_class(info)
-            self.claim_users.drop(info)
-            self.affinity_uses -= Counter(self.view.affinity_uses(info))
-            for distinct in self._distinct.values():
-                distinct.drop(info)
+            self._none_placed(info)
         if self.nodes[row] is None:
             self._release(row)
         return pod
+
+    def _none_placed(self, info: PodInfo) -> None:
+        """Forgets a class of which the last pod has left."""
+        del self.infos[info.key]
+        self._reached.drop_class(info)
+        self.claim_users.drop(info)
+        self.affinity_uses -= Counter(self.view.affinity_uses(info))
+        for distinct in self._distinct.values():
+            distinct.drop(info)
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Adds a pod to its node or takes it away. Sums past 64 bits go round, as Go's do."""

@@ -50,6 +50,10 @@ class ImageStates:
         """Notes that the cluster is looked at for a pod; the rows whose numbers changed by that: here none."""
         return []
 
+    def stands(self) -> bool:
+        """Whether no number changes when rows are copied because pods came or left."""
+        return True
+
     def _forget(self, name: str, row: int) -> None:
         self._columns.pop(name, None)
         nodes = self._nodes[name]
@@ -80,6 +84,8 @@ class SnapshotImageStates(ImageStates):
         """How often the nodes that have an image have changed."""
         self._copied: dict[int, int] = {}
         """Row → the version when it was last copied."""
+        self._stood = -1
+        """The version as of which every remembered number was up to date."""
 
     def put(self, row: int, node: Node | None) -> None:
         """Notes the images of a row's node; None: the node is gone."""
@@ -99,6 +105,15 @@ class SnapshotImageStates(ImageStates):
         rows = [row for row in self._dirty if self._copied.get(row) != self._version and self._copy(row)]
         self._dirty.clear()
         return rows
+
+    def stands(self) -> bool:
+        """Whether no number changes when rows are copied because pods came or left."""
+        if self._stood != self._version:
+            for summaries in self._summaries.values():
+                if any(numbers != (self._sizes[name], len(self._nodes[name])) for name, numbers in summaries.items()):
+                    return False
+            self._stood = self._version
+        return True
 
     def _copy(self, row: int) -> bool:
         """Whether a number of the row is another than before."""

@@ -186,6 +186,10 @@ class _Rule:
         constraints = self.constraints(pod, snapshot)
         return self.plans.of(pod, snapshot.whole(), constraints, self.rules.requires_all(pod)) if constraints else None
 
+    def alone(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        """Without soft constraints no pods are counted."""
+        return not self.constraints(pod, snapshot)
+
     def settle(self, pod: PodInfo, snapshot: Snapshot, mapped: IntArray) -> IntArray:
         plan = self.plan(pod, snapshot)
         return mapped if plan is None else spread_raw(pod, snapshot, plan, self.rounding)
@@ -237,6 +241,7 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
         settle=rule.settle,
         evidence=rule.evidence(),
         traits=rules.traits,
+        alone=rule.alone,
     )
 
 
@@ -257,4 +262,5 @@ def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
         settle=rule.settle,
         evidence=rule.evidence(),
         traits=rules.traits,
+        alone=rule.alone,
     )

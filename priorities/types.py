@@ -89,8 +89,17 @@ class PriorityConfig:
     """What it reads of a pod besides its spec; pods for which that is equal share what is remembered of them."""
     storage: StorageTraits | None = None
     """What it reads of claims and volumes for a pod, when that is less than all of them."""
+    alone: Callable[[PodInfo, Snapshot], bool] | None = None
+    """Whether pods on other nodes have no say in a pod's scores, though ``reads`` allows for it; by default what
+    ``reads`` says. May raise PriorityError."""
     fine: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
+
+    def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        """Whether each row's number depends on no pods but those of that row. May raise PriorityError."""
+        if self.alone is not None:
+            return self.alone(pod, snapshot)
+        return not (self.reads if self.narrow is None else self.narrow(pod)) & Reads.ALL_PODS
 
 
 @attrs.frozen

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -30,6 +31,9 @@ from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
 from predicates.types import Verdict
 from priorities.types import PriorityError
+
+if TYPE_CHECKING:
+    from kubescheduler.core.bulk_run import PlacedRun
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -113,6 +117,26 @@ class GenericScheduler:
             return self._with_preemption(pod, decision)
         except CustomCodeError as error:
             raise error.of_pod(pod.key) from error
+
+    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:  # noqa: ARG002
+        """Decides and assumes the first of the pods that no rule can tell apart, one after another as ``decide`` and
+        ``assume_pod`` do; None, or fewer than there are: from there on pods have to be decided one by one.
+
+        in_sequence: without meaning here.
+        """
+        if self.steps is not no_steps:
+            return None
+        from kubescheduler.core.bulk_run import placed_in_bulk
+
+        snapshot, log = self.cache.snapshot(), self.cache.columns.log
+        return placed_in_bulk(
+            pods,
+            self.cache,
+            self.algorithm,
+            self.tie_break,
+            lambda info: self._memory.state(info, snapshot, log, self._new_state),
+            lambda pod: bool(self.foreign(pod)),
+        )
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """What it would say if the nodes of these rows, and no others, had passed every check.

@@ -42,6 +42,12 @@ def raw_and_final(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> R
     return raw, raw if config.reduce is None else config.reduce(pod, feasible, raw)
 
 
+def final_scores(config: PriorityConfig, pod: PodInfo, feasible: Snapshot, mapped: IntArray) -> IntArray:
+    """(n,) the scores of exactly the feasible rows, from what ``map`` gave for them. Raises PriorityError."""
+    raw = mapped if config.settle is None else config.settle(pod, feasible, mapped)
+    return raw if config.reduce is None else config.reduce(pod, feasible, raw)
+
+
 def rule_evidence(
     config: PriorityConfig,
     release: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clusterstate.cache import ClusterCache
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject, Pod
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm, Extender
+    from kubescheduler.core.bulk_run import PlacedRun
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.selection import TieBreak
 
@@ -49,6 +50,10 @@ class PodScheduler(Protocol):
         in_sequence: bool = False,
     ) -> Decision:
         """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
+
+    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
+        """Decides and assumes the first pods in one go, if no rule can tell them apart: see
+        GenericScheduler.place_run."""
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """What it would say if the nodes of these rows, and no others, had passed every check."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
-from itertools import count
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,7 +21,7 @@ from kubescheduler.extender.goformat import format_without_operands
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
-from kubescheduler.framework.deciding.opportunistic_batch import Turn
+from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
 from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.profiles.plugin_registration import registry_with
 from kubescheduler.framework.profiles.profile_map import build_profiles
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm, Extender
+    from kubescheduler.core.bulk_run import PlacedRun
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.engine.framework_rules import FrameworkRules
@@ -124,7 +124,7 @@ class ProfiledScheduler:
     profiles: Profiles
     schedulers: Mapping[str, FrameworkScheduler]
     tie_break: TieBreak | None = None
-    _numbers: Iterator[int] = attrs.field(factory=lambda: count(1), init=False)
+    _numbers: TurnNumbers = attrs.field(factory=TurnNumbers, init=False)
     """Of the pods that are decided in sequence."""
 
     @classmethod
@@ -224,11 +224,24 @@ class ProfiledScheduler:
             return attrs.evolve(self._given_up(pod, text), tried=False)
         scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
         reports = scheduler.rules.reports_post_filter and not thorough
-        turn = Turn(next(self._numbers), 0.0) if in_sequence else None
+        turn = Turn(self._numbers.take(), 0.0) if in_sequence else None
         decision = scheduler.schedule(pod, preempt=preempt or reports, thorough=thorough, turn=turn)
         if preempt or (decision.preemption is None and decision.nominated is None):
             return decision
         return attrs.evolve(decision, preemption=None, nominated=None)
+
+    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
+        """See ``GenericScheduler.place_run``."""
+        name = pods[0].spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+        scheduler = self.schedulers.get(name)
+        if scheduler is None or self.has_custom_plugins:
+            return None
+        holding: tuple[Any, ...] = self.profiles[name].at(Point.PRE_ENQUEUE)
+
+        def is_held(pod: Pod) -> bool:
+            return any(plugin.pre_enqueue(pod) is not None for plugin in holding)
+
+        return scheduler.place_run(pods, is_held, self._numbers if in_sequence else None)
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """See ``GenericScheduler.scores_on``; by the profile that the pod names."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from clusterstate.cache import ClusterCache
 from clusterstate.growable import IntArray
@@ -20,8 +22,11 @@ from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.deciding.node_sampling import Sampler
-from kubescheduler.framework.deciding.opportunistic_batch import Turn
+from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
 from kubescheduler.framework.deciding.schedule_pod import Deciding
+
+if TYPE_CHECKING:
+    from kubescheduler.core.bulk_run import PlacedRun
 
 
 class FrameworkScheduler:
@@ -80,6 +85,16 @@ class FrameworkScheduler:
         if not preempt or decision.host is not None or decision.error is not None:
             return decision
         return attempt.post_filter(decision)
+
+    def place_run(
+        self, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers | None
+    ) -> PlacedRun | None:
+        """See ``GenericScheduler.place_run``. is_held: whether a PreEnqueue plugin holds a pod back.
+        numbers: of the attempts of a scheduler that places one pod after the other; None: each is a question on its
+        own."""
+        from kubescheduler.framework.deciding.bulk_profile import placed_in_bulk
+
+        return placed_in_bulk(self, pods, is_held, numbers)
 
     def again(self, pod: Pod) -> Decision:
         """A thorough decision that has no say in the choice among equal totals, nor in what is sampled next."""

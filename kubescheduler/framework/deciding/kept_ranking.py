@@ -43,6 +43,11 @@ class KeptRanking:
         row = self._next_of_heap() if isinstance(self.tie_break, HeapTie) else self._next_by_tie_break()
         return self.names[row]
 
+    def take(self, rows: IntArray) -> None:
+        """Takes rows away that were found to be the next ones, one after the other, without asking the tie rule."""
+        self.left -= len(rows)
+        self._there = (self.feasible != self.chosen) & ~np.isin(self.feasible, rows)
+
     def _next_of_heap(self) -> int:
         totals = self.totals.tolist()
         if self._heap is None:

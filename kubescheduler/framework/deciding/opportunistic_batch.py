@@ -7,7 +7,7 @@ node does not refuse the pod, the ranking is of no use, as nobody knows how that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import attrs
@@ -40,6 +40,19 @@ class Turn:
     """Of the scheduling cycle: one more with every pod that leaves the queue."""
     now: float
     """Seconds."""
+
+
+@attrs.define
+class TurnNumbers:
+    """Numbers the attempts of a scheduler that places one pod after the other."""
+
+    last: int = 0
+    """The number of the last attempt; 0: there was none."""
+
+    def take(self, count: int = 1) -> int:
+        """The number of the last of the next attempts."""
+        self.last += count
+        return self.last
 
 
 @attrs.frozen(eq=False)
@@ -178,6 +191,16 @@ class OpportunisticBatch:
             return
         self.observer.batch_flushed("pod_not_batchable" if others else "empty_list", self.profile)
         self._kept = None
+
+    def may_hint(self, number: int, fitting: Container[str]) -> bool:
+        """Whether the attempt of a number may get a node of what is kept. fitting: the nodes that fit its pod."""
+        last, node = self._last
+        return self._kept is not None and bool(self._kept.ranking.left) and number == last + 1 and node not in fitting
+
+    def resume(self, turn: Turn, host: str, kept: Kept | None) -> None:
+        """As it is after attempts that were made in bulk. turn, host: of the last of them. kept: what it left."""
+        self._last = turn.number, host
+        self._kept = kept
 
 
 def no_batching(_: Frame, __: bool) -> None:

@@ -1,0 +1,207 @@
+"""Runs of pods that no plugin of a profile can tell apart, placed in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import WeightedPriority
+from kubescheduler.core.bulk_choice import Placings
+from kubescheduler.core.bulk_run import Alike, PlacedRun, ReadyRun, can_run
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.observer import NoObserver
+from kubescheduler.framework.contract.pod_signature import SignedPod
+from kubescheduler.framework.deciding.adapters import column_score
+from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState
+from kubescheduler.framework.deciding.find_nodes import Host
+from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root
+from kubescheduler.framework.deciding.kept_ranking import KeptRanking
+from kubescheduler.framework.deciding.opportunistic_batch import (
+    Kept,
+    OpportunisticBatch,
+    Signature,
+    Turn,
+    TurnNumbers,
+)
+from kubescheduler.framework.deciding.pre_filter_plugins import answers
+from kubescheduler.framework.deciding.score_plugins import EVERY_NODE
+
+OF_PODS = Reads.PODS | Reads.ALL_PODS
+
+
+def placed_in_bulk(  # noqa: PLR0911
+    host: Host, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers | None
+) -> PlacedRun | None:
+    """Decides and assumes the first of the pods that no plugin can tell apart; see ``FrameworkScheduler.place_run``."""
+    batch = host.batch if numbers is not None else None
+    if not _can_run(host, batch):
+        return None
+    snapshot = host.cache.snapshot()
+    try:
+        alike = Alike.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
+        if alike is None:
+            return None
+        assert isinstance(alike.state, ProfileState)
+        priorities = _scoring(host, pods[0], alike.state, snapshot)
+        if priorities is None:
+            return None
+        ready = ReadyRun.of(host.cache, alike.state, priorities, 0 if host.compiled.scores else EVERY_NODE)
+    except SchedulingError:
+        return None
+    if ready is None:
+        return None
+    ready = ready.over(alike)
+    if batch is None:
+        placings = _choose(host, ready)
+        if numbers is not None:
+            numbers.take(len(placings.rows))
+        return ready.assume(pods, placings)
+    assert numbers is not None
+    return _with_rankings(host, batch, ready, pods, numbers, snapshot)
+
+
+def _can_run(host: Host, batch: OpportunisticBatch | None) -> bool:
+    """Whether pods may be placed in bulk at all: by plugins that are known, with nobody who measures."""
+    compiled = host.compiled
+    custom = compiled.own_pre_filters or compiled.own_filters or compiled.own_scores
+    if custom or type(host.frame.observer) is not NoObserver:
+        return False
+    if batch is not None and batch.signers is not None and isinstance(host.tie_break, HeapTie):
+        return False
+    columns = host.cache.columns
+    return can_run(compiled.algorithm) and bool(columns.listed_count) and columns.listed_count == columns.node_count
+
+
+def _scoring(host: Host, pod: Pod, state: ProfileState, snapshot: Snapshot) -> list[WeightedPriority] | None:
+    """The plugins that score pods of a class, once PreFilter and PreScore were asked; None: one by one.
+
+    Raises SchedulingError.
+    """
+    compiled, log = host.compiled, host.cache.columns.log
+    if any(compiled.pre_checks[name].pre_reads & OF_PODS for name in state.asked):
+        return None
+    cycle = CycleState()
+    if state.asked:
+        outcome = host.rules.narrow(answers(pod, state, compiled, cycle, snapshot, log), cycle)
+        if outcome.status is not None or outcome.nodes is not None:
+            return None
+    skipped = set()
+    prepared = {config.name: config for config in map(column_score, compiled.pre_scores) if config is not None}
+    for asked in state.pre_scores:
+        if not isinstance(asked, PreScoreState):
+            return None
+        if not asked.ask(state.info, snapshot, log):
+            if not prepared[asked.name].by_row(state.info, snapshot):
+                return None
+            skipped.add(asked.name)
+    return [one for one in compiled.algorithm.priorities if one.config.name not in skipped]
+
+
+def _choose(host: Host, ready: ReadyRun) -> Placings:
+    """Where the pods go."""
+    if not isinstance(host.tie_break, HeapTie):
+        return ready.choose(host.tie_break)
+    fits = np.zeros(len(host.cache.columns), np.bool_)
+    fits[ready.feasible] = True
+    order = host.cache.listed_rows()
+    shown, _ = host.sampler.sample(order, fits, len(order))
+
+    def root(_: IntArray, totals: IntArray) -> int:
+        return heap_root(totals)
+
+    return ready.choose(host.tie_break, root, shown)
+
+
+# --- rankings that are kept ------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class Rankings:
+    """The attempts of a run as opportunistic batching sees them: the pod after one that filled its node takes the next
+    node of the ranking kept from before, if both have the same signature. As no other total has changed since, that is
+    the node that scoring would find.
+    """
+
+    placings: Placings
+    signatures: Sequence[Signature | None]
+    """(k,) of each pod."""
+    by_ranking: Mask
+    """(k,) bool: the pods that take the next node of a ranking."""
+    scored: int
+    """The position of the last pod that did not."""
+
+    @classmethod
+    def of(cls, placings: Placings, signatures: Sequence[Signature | None]) -> Rankings:
+        """From where the pods go."""
+        count = len(signatures)
+        by_ranking = np.zeros(count, np.bool_)
+        scored = 0
+        for filled in placings.filled:
+            scored = scored if by_ranking[filled] else filled
+            signature = signatures[scored]
+            if filled + 1 < count and signature is not None:
+                by_ranking[filled + 1] = signatures[filled + 1] == signature
+        return cls(placings, signatures, by_ranking, scored if by_ranking[-1] else count - 1)
+
+    def kept(self, host: Host) -> Kept | None:
+        """What is kept for the pod after the run."""
+        signature, placings, scored = self.signatures[self.scored], self.placings, self.scored
+        if signature is None:
+            return None
+        columns = host.cache.columns
+        rows, totals = placings.rows[scored:], np.zeros(len(columns), np.int64)
+        totals[placings.left] = placings.left_totals
+        totals[rows[::-1]] = placings.totals[scored:][::-1]
+        feasible = np.union1d(placings.left, rows)
+        names, _ = columns.published
+        ranks, chosen = columns.ranks.copy(), int(rows[0])
+        ranking = KeptRanking(names, feasible, totals[feasible], ranks, host.tie_break, chosen)
+        ranking.take(rows[1:])
+        return Kept(signature, ranking, 0.0)
+
+
+def _with_rankings(
+    host: Host,
+    batch: OpportunisticBatch,
+    ready: ReadyRun,
+    pods: Sequence[Pod],
+    numbers: TurnNumbers,
+    snapshot: Snapshot,
+) -> PlacedRun | None:
+    """Decides and assumes the pods where rankings are kept from pod to pod."""
+    fitting = {ready.cache.columns.names[row] for row in ready.feasible.tolist()}
+    if batch.may_hint(numbers.last + 1, fitting):
+        return None
+    placings = _choose(host, ready)
+    count = len(placings.rows)
+    if not count:
+        return None
+    signatures = _signatures(batch, pods[:count], ready.infos, snapshot)
+    rankings = Rankings.of(placings, signatures)
+    kept = rankings.kept(host)
+    run = ready.assume(pods, placings, rankings.by_ranking)
+    batch.resume(Turn(numbers.take(count), 0.0), run.hosts[-1], kept)
+    return run
+
+
+def _signatures(
+    batch: OpportunisticBatch, pods: Sequence[Pod], infos: Sequence[PodInfo], snapshot: Snapshot
+) -> list[Signature | None]:
+    """(k,) the signature of each pod. Pods of one class whose manifests were not kept have the same."""
+    found: list[Signature | None] = []
+    known: tuple[PodInfo | None, bool] = None, False
+    for pod, info in zip(pods, infos, strict=False):
+        if known == (info, True) and pod.manifest is None:
+            found.append(found[-1])
+        else:
+            found.append(batch.signature(SignedPod(pod, info, snapshot)))
+        known = info, pod.manifest is None
+    return found

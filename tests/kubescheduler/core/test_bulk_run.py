@@ -1,0 +1,37 @@
+"""Pods placed in bulk go where they would go one by one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.rich_worlds import World
+from tests.support.runs_of_pods import ENGINES, TIES, Runs, in_bulk, line, one, one_by_one, runs, sized, small, state_of
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=30)
+@given(given=runs(), tie=st.sampled_from(list(TIES)))
+def test_in_bulk_is_one_by_one(engine: str, given: Runs, tie: str) -> None:
+    """Hosts, totals, ties, notes and messages are the same, and so is the cluster afterwards, also for pods to come."""
+    plain, bulk = given.scheduler(engine, tie), given.scheduler(engine, tie)
+    expected = one_by_one(plain, given.pods)
+    found, _ = in_bulk(bulk, given.pods)
+    assert found == expected
+    assert state_of(bulk) == state_of(plain)
+    for name in ("later-1", "later-2"):
+        assert line(one(bulk, small(name))) == line(one(plain, small(name)))
+
+
+@pytest.mark.parametrize("tie", TIES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_runs_are_taken_in_bulk(engine: str, tie: str) -> None:
+    """Where nothing but the nodes' own pods has a say, all but a few go in bulk."""
+    nodes = [sized(f"n{at}", 1000 + 300 * at, pods=9 + at) for at in range(6)]
+    world = Runs(World(tuple(nodes), (), ()), tuple(small(f"p{at}") for at in range(50)))
+    scheduler = world.scheduler(engine, tie)
+    found, bulk = in_bulk(scheduler, world.pods)
+    assert found == one_by_one(world.scheduler(engine, tie), world.pods)
+    alone = engine.endswith("rankings kept") and tie == "heap"
+    assert bulk == (0 if alone else 50)

@@ -1,0 +1,205 @@
+"""Random clusters and runs of pods that are alike, placed one by one and in bulk; for laws about placing in bulk."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from hypothesis import strategies as st
+
+from clusterstate.objects import Affinity, FrozenMap, Node, Pod
+from kubescheduler.core.bulk_run import PlacedRun
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.placing_in_order import placed_in_order
+from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
+from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
+from kubescheduler.engine.engines import engine_for
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.framework.deciding.heap_tie import HeapTie
+from tests.support.batching import document
+from tests.support.build import labels, resources
+from tests.support.rich_worlds import NODE_PARTS, POD_PARTS, World, node_affinities, node_of, others, pod_of
+
+PACKING: dict[str, Any] = {
+    "name": "NodeResourcesFit",
+    "args": {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 3}]}},
+}
+POLICY: dict[str, Any] = {
+    "kind": "Policy",
+    "apiVersion": "v1",
+    "predicates": [{"name": "PodFitsResources"}, {"name": "PodToleratesNodeTaints"}],
+    "priorities": [{"name": "MostRequestedPriority", "weight": 2}, {"name": "NodeAffinityPriority", "weight": 1}],
+}
+OLD_POLICY: dict[str, Any] = {**POLICY, "priorities": [{"name": "LeastRequestedPriority", "weight": 3}]}
+NO_SCORES: dict[str, Any] = {**POLICY, "priorities": []}
+
+ENGINES: dict[str, Engine] = {
+    "1.4": engine_for(EngineSpec("1.4"), None, None, None),
+    "1.4 policy": engine_for(EngineSpec("1.4"), None, OLD_POLICY, None),
+    "1.16": engine_for(EngineSpec("1.16"), None, None, None),
+    "1.16 packing": engine_for(EngineSpec("1.16"), None, POLICY, None),
+    "1.16 without priorities": engine_for(EngineSpec("1.16"), None, NO_SCORES, None),
+    "1.20": engine_for(EngineSpec("1.20"), None, None, None),
+    "1.20 policy": engine_for(EngineSpec("1.20"), None, POLICY, None),
+    "1.36": engine_for(EngineSpec("1.36"), None, None, None),
+    "1.36 rankings kept": engine_for(EngineSpec("1.36"), None, None, document()),
+    "1.36 packing, rankings kept": engine_for(EngineSpec("1.36"), None, None, document(PACKING)),
+    "1.36 packing": engine_for(
+        EngineSpec("1.36", feature_gates="OpportunisticBatching=false"), None, None, document(PACKING)
+    ),
+}
+
+TIES: dict[str, Callable[[], TieBreak]] = {
+    "by name": FirstByName,
+    "random": lambda: RandomTie(random.Random(7)),
+    "reservoir": lambda: ReservoirTie(random.Random(7)),
+    "round robin": RoundRobinTie,
+    "heap": lambda: HeapTie(random.Random(7)),
+}
+
+# --- worlds ------------------------------------------------------------------------------------
+
+ROOM = st.fixed_dictionaries({"pods": st.integers(1, 14), "cpu": st.sampled_from([0, 2000, 4000, 16000])})
+PLAIN: dict[str, Any] = {
+    "affinity": None,
+    "node_selector": labels(),
+    "topology_spread_constraints": (),
+    "volumes": (),
+    "devices": "",
+    "ports": (),
+    "owned": False,
+    "deleting": False,
+}
+LIGHT = st.builds(
+    lambda parts, affinity: {**parts, **PLAIN, "affinity": affinity and Affinity(affinity)},
+    POD_PARTS,
+    node_affinities,
+)
+"""Pods that need no more than a node."""
+TEMPLATES = st.one_of(LIGHT, LIGHT, LIGHT, POD_PARTS.map(lambda parts: {**parts, "deleting": False}))
+
+
+@attrs.frozen
+class Runs:
+    """A cluster, and pods in the order in which they are placed."""
+
+    world: World
+    pods: tuple[Pod, ...]
+
+    def scheduler(self, engine: str, tie: str) -> PodScheduler:
+        """A scheduler over a fresh cache of the cluster."""
+        world = self.world
+        chosen = ENGINES[engine]
+        cache = cache_for(chosen, [*world.others, *world.nodes, *world.pods])
+        return chosen.scheduler(cache, TIES[tie]())
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> tuple[Node, ...]:
+    """Nodes n0, n1 … with room for a few of the pods, or for many."""
+    parts = draw(st.lists(st.tuples(NODE_PARTS, ROOM), min_size=2, max_size=6))
+    return tuple(node_of(f"n{at}", {**one, **room}) for at, (one, room) in enumerate(parts))
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Runs:
+    """Up to four runs, each of pods of one shape, some with labels of their own."""
+    there = draw(nodes())
+    places = st.sampled_from([node.name for node in there])
+    running = draw(st.lists(st.tuples(POD_PARTS, places), max_size=3))
+    pods = []
+    for run, (parts, count, own) in enumerate(
+        draw(st.lists(st.tuples(TEMPLATES, st.integers(1, 30), st.booleans()), min_size=1, max_size=4))
+    ):
+        for at in range(count):
+            label = {**parts["label"], **({"job": str(at)} if own else {})}
+            pods.append(pod_of(f"r{run}-{at}", {**parts, "label": label}, scheduler_name="default-scheduler"))
+    world = World(there, tuple(pod_of(f"p{at}", one, place) for at, (one, place) in enumerate(running)), draw(others))
+    return Runs(world, tuple(pods))
+
+
+# --- the two ways ------------------------------------------------------------------------------
+
+Line = tuple[str, str | None, int, int | None, int, tuple[str, ...], str]
+"""Pod, host, on how many nodes it fits, the best total, how many have that, notes and message."""
+
+
+def one(scheduler: PodScheduler, pod: Pod) -> Decision:
+    """Decides on a pod in a sequence, and assumes it."""
+    decision = scheduler.decide(pod, in_sequence=True)
+    if decision.host is not None:
+        scheduler.cache.assume_pod(pod, decision.host)
+    return decision
+
+
+def line(decision: Decision) -> Line:
+    """What a line shows of a decision."""
+    total = int(decision.totals.max()) if len(decision.totals) else None
+    notes = (decision.notes[0],) if decision.from_kept_ranking else ()
+    tied = len(decision.best()) or int(decision.host is not None)
+    return decision.pod.key, decision.host, len(decision.feasible), total, tied, notes, decision.message
+
+
+def one_by_one(scheduler: PodScheduler, pods: tuple[Pod, ...]) -> list[Line]:
+    """Every pod decided by itself."""
+    return [line(one(scheduler, pod)) for pod in pods]
+
+
+def in_bulk(scheduler: PodScheduler, pods: tuple[Pod, ...]) -> tuple[list[Line], int]:
+    """The same by runs, and how many of the pods went that way."""
+    found: list[Line] = []
+    bulk = 0
+    for part in placed_in_order(scheduler, pods, lambda pod: one(scheduler, pod)):
+        if isinstance(part, PlacedRun):
+            bulk += len(part)
+            found += [(p.pod.key, p.host, p.fits, p.total, p.tied, p.notes, "") for p in part.placements()]
+        else:
+            found.append(line(part))
+    return found, bulk
+
+
+def state_of(scheduler: PodScheduler) -> dict[str, Any]:
+    """Everything that the cluster's cache holds of pods."""
+    cache = scheduler.cache
+    columns = cache.columns
+    return {
+        "requested": columns.requested.view.tolist(),
+        "nonzero": columns.nonzero.view.tolist(),
+        "pod_count": columns.pod_count.view.tolist(),
+        "log": columns.log,
+        "pods": [list(pods.items()) for pods in columns.pods],
+        "places": list(cache._places.items()),
+        "assumed": cache._assumed,
+        "classes": [(key, info.serial, list(info.rows.items())) for key, info in columns.infos.items()],
+        "tallies": {key: tally.sums.tolist() for key, tally in columns._tallies.items() if tally.column is None},
+        "uses": columns.affinity_uses,
+    }
+
+
+def sized(name: str, cpu: int, pods: int = 110, **fields: Any) -> Node:
+    """A node of so many millicores."""
+    found = node_of(
+        name,
+        {
+            "zone": None,
+            "more": {},
+            "taints": (),
+            "unschedulable": False,
+            "cpu": cpu,
+            "pods": pods,
+            "images": (),
+            "avoids": False,
+        },
+    )
+    return attrs.evolve(found, **fields)
+
+
+def small(name: str, cpu: int = 100, **fields: Any) -> Pod:
+    """A pod that asks for so many millicores."""
+    from clusterstate.objects import Container
+    from tests.support.build import make_pod
+
+    requests = FrozenMap(resources(cpu=cpu, memory=64 << 20))
+    return make_pod(name, containers=(Container("c", "app", requests),), scheduler_name="default-scheduler", **fields)
