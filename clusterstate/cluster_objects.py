@@ -63,6 +63,8 @@ class ClusterObjects:
     device_classes: dict[str, DeviceClass] = attrs.field(factory=dict)
     pending_allocations: dict[Name, PendingAllocation] = attrs.field(factory=dict)
     pod_groups: dict[Name, PodGroup] = attrs.field(factory=dict)
+    deleted_claims: set[str] = attrs.field(factory=set)
+    """Uids of ResourceClaims that the scheduler deletes at the API, until an event says that they are gone."""
     volume_log: VolumeLog = attrs.field(factory=VolumeLog, eq=False, repr=False)
     """Which volumes changed."""
     _attachments_of: Counter[str] = attrs.field(factory=Counter, eq=False, repr=False)

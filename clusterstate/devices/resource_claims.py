@@ -105,10 +105,13 @@ def without_consumer(claim: ResourceClaim, pod_uid: str) -> ResourceClaim:
 
 
 def is_outdated(claim: ResourceClaim, objects: ClusterObjects) -> bool:
-    """Whether a newer version of the claim is known already: an event may come after the answer to a later write.
+    """Whether a newer version of the claim is known already, or that it is being deleted: an event may come after the
+    answer to a later write.
 
     Versions that are no numbers say nothing. Upstream: 1.36 AssumeCache.
     """
+    if claim.metadata.uid in objects.deleted_claims:
+        return True
     known = objects.resource_claims.get((claim.metadata.namespace, claim.metadata.name))
     if known is None:
         return False

@@ -93,13 +93,15 @@ class EventHandlers:
     def _object_changed(self, old: Any, new: Any) -> None:
         """Kinds that the scheduler does not read are passed over.
 
-        What the scheduler wrote into a claim stays when an event tells of the claim as it was before.
+        What the scheduler wrote into a claim stays when an event tells of the claim as it was before, and a claim that
+        it deleted stays away.
         """
         cache = self.cycles.services.cache
         if type(old if new is None else new) not in KEPT:
             return
         if new is None:
             cache.remove(old)
+            cache.objects.deleted_claims.discard(old.metadata.uid)
         elif not isinstance(new, ResourceClaim) or not is_outdated(new, cache.objects):
             cache.add(new)
         self.cycles.queue.object_changed(old, new)

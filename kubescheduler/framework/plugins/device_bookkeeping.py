@@ -166,10 +166,21 @@ class DeviceBooks:
         self._written(without_consumer(claim, uid) if client is None else client.take_back_claim(claim, pod))
 
     def remove(self, claim: ResourceClaim) -> None:
-        """Deletes a claim for extended resources. Raises SchedulingError with the API's text."""
-        if self.handle.client is not None:
-            self.handle.client.delete_claim(claim)
-        with self.handle.lock:
+        """Deletes a claim for extended resources. Raises SchedulingError with the API's text.
+
+        Events of the claim as it was before do not bring it back.
+        """
+        client, lock, deleted = self.handle.client, self.handle.lock, self.handle.cache.objects.deleted_claims
+        if client is not None:
+            with lock:
+                deleted.add(claim.metadata.uid)
+            try:
+                client.delete_claim(claim)
+            except SchedulingError:
+                with lock:
+                    deleted.discard(claim.metadata.uid)
+                raise
+        with lock:
             self.handle.cache.remove(claim)
 
     def are_ready(self, state: CycleState, timeout: float) -> bool:

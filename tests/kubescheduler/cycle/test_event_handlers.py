@@ -98,3 +98,17 @@ def test_a_claim_that_the_scheduler_wrote(before: str, after: str, stays: bool) 
     handled.changed(None, make_claim(resource_version=before))
     (known,) = handled.cache.objects.resource_claims.values()
     assert (known == written) is stays
+
+
+def test_a_claim_that_the_scheduler_deleted() -> None:
+    """Events from before the deletion do not bring it back; once it is gone nothing is kept of it."""
+    handled = Handled("1.36")
+    objects, claim = handled.cache.objects, make_claim(resource_version="7")
+    objects.deleted_claims.add(claim.metadata.uid)
+    handled.changed(None, claim)
+    handled.changed(claim, attrs.evolve(claim, resource_version="9"))
+    assert not objects.resource_claims
+    handled.changed(claim, None)
+    assert not objects.deleted_claims
+    handled.changed(None, claim)
+    assert list(objects.resource_claims.values()) == [claim]

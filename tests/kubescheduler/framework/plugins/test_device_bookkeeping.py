@@ -134,6 +134,18 @@ def test_extended_resources_are_claimed() -> None:
     here.plugin.unreserve(here.state, pod, "a")
     assert here.api.asked[-1] == ("delete", claim.metadata.name)
     assert not here.cache.objects.resource_claims
+    assert here.cache.objects.deleted_claims == {claim.metadata.uid}
+
+
+def test_extended_resources_whose_claim_cannot_be_deleted() -> None:
+    """It stays, and events go on to tell of it."""
+    here, pod = world(), pod_with(requests=resources(**{"example.com/gpu": 1}))
+    here.plugin.reserve(here.state, pod, "a")
+    here.plugin.pre_bind(here.state, pod, "a")
+    here.api.fault = "no"
+    here.plugin.unreserve(here.state, pod, "a")
+    assert here.claim("p-extended-resources-x7").allocation is not None
+    assert not here.cache.objects.deleted_claims
 
 
 def test_a_claim_that_cannot_be_created() -> None:

@@ -177,6 +177,33 @@ def test_a_claim_is_taken_back(server: FrontServer) -> None:
     assert written(server) == ["PUT claim", "PUT status", "bind", "PATCH status", "PUT status", "bind"]
 
 
+def test_devices_that_are_in_the_way(server: FrontServer) -> None:
+    """A claim that nobody uses, with a device of a node that the pod cannot have, loses it, and the pod is bound."""
+    here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}
+    result = {"request": "r", "driver": "gpu.example.com", "pool": "n2", "device": "g"}
+    allocation = {"devices": {"results": [result]}, "nodeSelector": {"nodeSelectorTerms": [here]}}
+    claim = a_claim()
+    claim["metadata"]["finalizers"] = [FINALIZER]
+    server.storage.create(CLAIMS, "default", {**claim, "status": {"allocation": allocation}})
+    messages: list[str] = []
+
+    async def look(request: web.Request) -> Any:
+        if request.method == "PATCH" and request.path.endswith("/pods/p/status"):
+            messages.extend(one["message"] for one in (await request.json())["status"].get("conditions", ()))
+        return None
+
+    server.faults.append(look)
+    with running(server, "1.36") as cluster:
+        cluster.make(PODS, sharing("p"))
+        cluster.until(lambda: cluster.is_bound("p"))
+        (claim,) = claims(server)
+    assert claim["status"]["allocation"]["devices"]["results"][0]["pool"] == "n1"
+    assert [entry["name"] for entry in claim["status"]["reservedFor"]] == ["p"]
+    assert written(server) == ["PUT status", "PUT status", "bind"]
+    assert messages[0].startswith("0/1 nodes are available: 1 resourceclaim not available on the node.")
+    assert "deallocation of ResourceClaim completed" in messages[0]
+
+
 def test_the_expected_node(server: FrontServer) -> None:
     """It is announced before PreBind, taken back with the condition when binding fails, and announced again."""
     seen: list[Document] = []
