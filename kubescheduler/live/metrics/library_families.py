@@ -28,6 +28,12 @@ EXEC_CERTIFICATE = gauge(
     "is in seconds until certificate expiry (negative if already expired). If auth exec plugins are unused or manage "
     "no TLS certificates, the value will be +INF.",
 )
+EXEC_ROTATION = histogram(
+    "rest_client_exec_plugin_certificate_rotation_age",
+    "Histogram of the number of seconds the last auth exec plugin client certificate lived before being rotated. If "
+    "auth exec plugin client certificates are unused, histogram will contain no data.",
+    buckets=(600, 1800, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000),
+)
 REST_1_16 = (
     REQUESTS,
     REQUEST_SECONDS_BY_URL,
@@ -43,6 +49,7 @@ REST_1_16 = (
 REST_1_20 = (
     REQUESTS,
     EXEC_CERTIFICATE,
+    EXEC_ROTATION,
     REQUEST_SECONDS_BY_URL,
     histogram(
         "rest_client_rate_limiter_duration_seconds",
@@ -54,6 +61,7 @@ REST_1_20 = (
 REST_1_36 = (
     REQUESTS,
     EXEC_CERTIFICATE,
+    EXEC_ROTATION,
     histogram(
         "rest_client_request_duration_seconds",
         "Request latency in seconds. Broken down by verb, and host.",

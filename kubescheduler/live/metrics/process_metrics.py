@@ -64,6 +64,10 @@ class ProcessMetrics:
         gauge = self.registry.instrument("rest_client_exec_plugin_ttl_seconds")
         self.registry.refresh_with(lambda: gauge.set(seconds()))
 
+    def certificate_rotated(self, seconds: float) -> None:
+        """Another certificate of an exec plugin took the place of one; seconds: for which that had been valid."""
+        self.registry.instrument("rest_client_exec_plugin_certificate_rotation_age").observe(seconds)
+
     def watch(self, loop: SchedulerLoop, parts: LoopParts, profiles: Profiles | None = None) -> Callable[[], None]:
         """Listens to a loop's queue, and reads gauges from it; what its own thread is to call once a second.
 

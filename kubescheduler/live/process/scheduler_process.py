@@ -136,6 +136,7 @@ class SchedulerProcess:
             checked_timing(settings.election)
         access = self._wait(context.clients.find_server())
         context.clients.observer = context.metrics.rest(access.base_url)
+        access.rotated = context.metrics.certificate_rotated
         context.metrics.credentials(lambda: access.certificate_seconds(context.clock.now()))
         self.parts = parts = set_up(context, self.stop)
         if settings.serving is not None:

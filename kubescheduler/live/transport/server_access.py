@@ -7,8 +7,8 @@ import math
 import os
 import ssl
 import time
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from clusterstate.errors import ConfigError
+from kubescheduler.live.transport.exec_certificates import ExecCertificate
 
 TOKEN_AGE = 60.0
 """Seconds after which a token in a file is read anew. Upstream: client-go's cachingTokenSource."""
@@ -35,6 +36,10 @@ MISSING = "File does not exists: "
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
+def nobody_asks(seconds: float) -> None:
+    """Nobody wants to know how old certificates get."""
+
+
 class ServerAccess:
     """The address of an API server with the credentials for it. ``headers`` and ``renew`` are for the I/O thread."""
 
@@ -44,7 +49,9 @@ class ServerAccess:
         """Without a slash at the end."""
         self._ssl = ssl_context
         self._token = token
-        self._certificate_until: datetime | None = None
+        self._certificate: ExecCertificate | None = None
+        self.rotated: Callable[[float], None] = nobody_asks
+        """Told for how many seconds a certificate of an exec plugin had been valid when another one took its place."""
 
     @property
     def host(self) -> str:
@@ -64,8 +71,7 @@ class ServerAccess:
 
     def certificate_seconds(self, now: datetime) -> float:
         """Seconds for which the certificate is valid that an exec plugin gave us, below 0 after that; else infinite."""
-        until = self._certificate_until
-        return math.inf if until is None else (until - now).total_seconds()
+        return math.inf if self._certificate is None else (self._certificate.until - now).total_seconds()
 
     async def headers(self) -> dict[str, str]:
         """The headers that say who we are."""
@@ -200,12 +206,21 @@ class KubeconfigAccess(ServerAccess):
             context = ssl.create_default_context(cafile=settings.ssl_ca_cert or None)
             if settings.cert_file:
                 context.load_cert_chain(settings.cert_file, settings.key_file)
-                self._certificate_until = _valid_until(settings.cert_file) if "exec" in self._user else None
+            self._take_certificate(settings.cert_file if "exec" in self._user else None)
         except (OSError, ssl.SSLError) as error:
             raise ConfigError(f"invalid configuration: {self._path}: unable to load certificates: {error}") from None
         if not settings.verify_ssl:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return context
+
+    def _take_certificate(self, path: str | None) -> None:
+        """Notes the certificate that an exec plugin gave (None: it gave none), and the age of the one before.
+
+        Raises OSError, and ValueError for what is none. Upstream: client-go's refreshCredsLocked.
+        """
+        before, self._certificate = self._certificate, ExecCertificate.read(path) if path else None
+        if before is not None and before != self._certificate:
+            self.rotated((datetime.now(UTC) - before.since).total_seconds())
 
 
 def _check_contexts(paths: str, context: str | None) -> None:
@@ -233,10 +248,3 @@ def _reason(error: Exception) -> str:
     if text.startswith(MISSING):
         return f"open {text.removeprefix(MISSING)}: no such file or directory"
     return " ".join(text.split())
-
-
-def _valid_until(path: str) -> datetime:
-    """When a certificate in a file expires. Raises OSError, and ValueError for what is none."""
-    from cryptography import x509
-
-    return x509.load_pem_x509_certificates(Path(path).read_bytes())[0].not_valid_after_utc

@@ -27,7 +27,6 @@ ABSENT = {
     "apiserver_validation_": LINKED,
     "apiserver_webhooks_": LINKED,
     "cardinality_enforcement_": "there are no lists of allowed labels",
-    "rest_client_exec_plugin_certificate_rotation_age": "the library that runs exec plugins does not say when it did",
     "rest_client_transport_": CACHED,
     "workqueue_": "what the ConfigMap of clients' authorities says counts as it arrives: there are no work queues",
 }

@@ -7,7 +7,7 @@ import math
 import os
 import ssl
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,35 @@ def test_a_certificate_of_an_exec_plugin(tmp_path: Path, authority: trustme.CA) 
     assert access.certificate_seconds(datetime(2031, 1, 3, tzinfo=UTC)) == -86400
     plain = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"})))
     assert plain.certificate_seconds(datetime(2031, 1, 1, tzinfo=UTC)) == math.inf
+
+
+def test_a_certificate_that_is_rotated(tmp_path: Path, authority: trustme.CA) -> None:
+    """The age of the certificate before is told once another one takes its place, and only then."""
+    since = datetime.now(UTC) - timedelta(hours=2)
+    counts, status = tmp_path / "runs", []
+    for until in (2031, 2032):
+        made = authority.issue_cert("me@here", not_before=since, not_after=datetime(until, 1, 2, tzinfo=UTC))
+        chain, key = made.cert_chain_pems[0].bytes().decode(), made.private_key_pem.bytes().decode()
+        status.append({"clientCertificateData": chain, "clientKeyData": key})
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
+    script = (
+        f"import json, pathlib; p = pathlib.Path({str(counts)!r}); n = len(p.read_text()) if p.exists() else 0;"
+        f"p.write_text('x' * (n + 1)); print(json.dumps({{**{answer!r}, 'status': {status!r}[n > 1]}}))"
+    )
+    user = {"exec": {"apiVersion": answer["apiVersion"], "command": sys.executable, "args": ["-c", script]}}
+    ages: list[list[float]] = []
+
+    async def renewals() -> None:
+        access, told = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)), list[float]()
+        access.rotated = told.append
+        for _ in range(3):
+            await access.renew()
+            ages.append(list(told))
+
+    own_loop.run(renewals())
+    none, (age,), still = ages
+    assert (none, still) == ([], [age])
+    assert 7200 <= age < 7500
 
 
 def test_a_client_certificate(tmp_path: Path, authority: trustme.CA) -> None:
