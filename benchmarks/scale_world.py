@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,16 @@ GROUP = 4
 """Running pods of every app whose pods have terms."""
 APPS = 5_000
 """Apps that services select by."""
+IMAGES = json.dumps(
+    [
+        {
+            "names": [f"registry.example.com/team/app-{at}@sha256:{at:064x}", f"registry.example.com/team/app-{at}:v1"],
+            "sizeBytes": 10_000_000 + at,
+        }
+        for at in range(20)
+    ]
+)
+"""The images that every node lists."""
 
 
 @attrs.frozen
@@ -33,10 +44,11 @@ class World:
 
 
 def node(index: int) -> Manifest:
-    """Node ``index``: cpu 64, memory 256Gi, 250 pods."""
+    """Node ``index``: cpu 64, memory 256Gi, 250 pods, 20 images; no part of it is another node's."""
     name = node_name(index)
     room = {"cpu": "64", "memory": "256Gi", "pods": "250"}
     status = {"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}
+    status["images"] = json.loads(IMAGES)
     labels = {HOSTNAME: name, ZONE: ZONES[index % len(ZONES)]}
     return {"kind": "Node", "metadata": {"name": name, "uid": name, "labels": labels}, "spec": {}, "status": status}
 

@@ -16,6 +16,7 @@ from clusterstate.changes import ChangeLog, Reads
 from clusterstate.claim_users import ClaimName, ClaimUsers
 from clusterstate.distinct import DistinctIds, Ids
 from clusterstate.growable import Growable, IntArray, Mask
+from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, PodKey, Reach
@@ -66,7 +67,8 @@ class Columns:
         self._placings = 0
         self._distinct: dict[Hashable, DistinctIds] = {}
         self._free: list[int] = []
-        self._ranks: IntArray | None = None
+        self._order = NameOrder()
+        self._all_names: tuple[str, ...] | None = None
         self._published: tuple[tuple[str, ...], Mask] | None = None
         self._known: Mask | None = None
         self._listed_count = 0
@@ -83,7 +85,8 @@ class Columns:
             row = self._free.pop() if self._free else self._append()
             self.row_of[name] = row
             self.names[row] = name
-            self._ranks = self._published = None
+            self._order.put(row, name)
+            self._all_names = self._published = None
         return row
 
     def _append(self) -> int:
@@ -133,9 +136,10 @@ class Columns:
         """Gives back a row that has neither a node object nor pods."""
         if self.nodes[row] is None and not self.pods[row]:
             del self.row_of[self.names[row]]
+            self._order.drop(row, self.names[row])
             self.names[row] = ""
             self._free.append(row)
-            self._ranks = self._published = None
+            self._all_names = self._published = None
 
     def resource(self, name: str) -> int:
         """A resource's index on the resource axis; a new one if it is new."""
@@ -176,7 +180,9 @@ class Columns:
             if self.view.unlisted is not None:
                 listed = known & (self.node_property(self.view.unlisted).codes == ABSENT)
                 listed.flags.writeable = False
-            self._published = tuple(self.names), listed
+            if self._all_names is None:
+                self._all_names = tuple(self.names)
+            self._published = self._all_names, listed
             self._known = None if listed is known else known
             self._listed_count = int(listed.sum())
         return self._published
@@ -195,12 +201,8 @@ class Columns:
 
     @property
     def ranks(self) -> IntArray:
-        """(N,) int64: each row's place when the names are sorted bytewise."""
-        if self._ranks is None or len(self._ranks) != len(self.names):
-            order = sorted(range(len(self.names)), key=lambda row: self.names[row].encode())
-            self._ranks = np.empty(len(order), np.int64)
-            self._ranks[order] = np.arange(len(order))
-        return self._ranks
+        """(N,) int64: each row's place when the names are sorted bytewise, -1 for a row without a name."""
+        return self._order.ranks(len(self.names))
 
     # --- pods ------------------------------------------------------------------------------
 

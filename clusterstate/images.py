@@ -2,10 +2,93 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+
 import numpy as np
 
-from clusterstate.growable import IntArray
-from clusterstate.objects import Node
+from clusterstate.growable import Growable, IntArray, constant_row
+from clusterstate.objects import ContainerImage, Node
+
+MOST_COLUMNS = 64
+"""Images of which the numbers of every row are kept."""
+
+
+class ImageHolders:
+    """The nodes that have one image name, and how many these were at each time that a row may remember."""
+
+    __slots__ = ("_counts", "_rows", "_times", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        """Bytes, as the first node that introduced the name reported them."""
+        self._rows = array("q")
+        self._times = array("q")
+        self._counts = array("q")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def rows(self) -> IntArray:
+        """(k,) the rows of the nodes, ascending."""
+        return np.array(self._rows, np.int64)
+
+    def add(self, row: int) -> None:
+        """A row's node has the image; it may be known."""
+        rows = self._rows
+        if not rows or row > rows[-1]:
+            rows.append(row)
+            return
+        at = bisect_left(rows, row)
+        if rows[at] != row:
+            rows.insert(at, row)
+
+    def drop(self, row: int) -> None:
+        """A row's node has the image no longer."""
+        del self._rows[bisect_left(self._rows, row)]
+
+    def note(self, time: int) -> None:
+        """Remembers how many rows there are since ``time``, the latest so far."""
+        count = len(self._rows)
+        if self._times and self._times[-1] == time:
+            self._counts[-1] = count
+        elif not self._counts or self._counts[-1] != count:
+            self._times.append(time)
+            self._counts.append(count)
+
+    def forget_before(self, time: int) -> None:
+        """Every row remembers the number of now."""
+        self._times, self._counts = array("q", [time]), array("q", [len(self)])
+
+    def at(self, time: int) -> int:
+        """How many rows there were."""
+        return self._counts[bisect_right(self._times, time) - 1]
+
+    def at_times(self, times: IntArray) -> IntArray:
+        """(n,) how many rows there were at each of (n,) times."""
+        found: IntArray = np.array(self._counts, np.int64)[self._places(times)]
+        return found
+
+    def _places(self, times: IntArray) -> IntArray:
+        places: IntArray = np.searchsorted(np.array(self._times, np.int64), times, side="right") - 1
+        return places
+
+    def is_worn(self) -> bool:
+        """Whether there is more to look up than rows that remember it."""
+        return len(self._times) > 2 * len(self._rows) + 16
+
+    def is_same_since(self, times: IntArray) -> bool:
+        """Whether there were as many rows at each of some times as there are now."""
+        return len(self._times) == 1 or bool((self.at_times(times) == len(self)).all())
+
+    def keep(self, times: IntArray) -> None:
+        """Keeps what was the case at some times, and what is now."""
+        places = np.unique([*self._places(times), len(self._times) - 1])
+        self._times = array("q", [self._times[at] for at in places])
+        self._counts = array("q", [self._counts[at] for at in places])
 
 
 class ImageStates:
@@ -16,31 +99,67 @@ class ImageStates:
     """
 
     def __init__(self) -> None:
-        self._sizes: dict[str, int] = {}
-        self._nodes: dict[str, set[int]] = {}
-        self._summaries: dict[int, dict[str, tuple[int, int]]] = {}
-        self._columns: dict[str, tuple[IntArray, IntArray]] = {}
+        self._holders: dict[str, ImageHolders] = {}
+        self._images: dict[int, tuple[ContainerImage, ...]] = {}
+        self._time = 0
+        """How often the nodes that have an image have changed."""
+        self._seen = Growable((0,))
+        """Row → the time of the numbers that are remembered with it."""
+        self._columns: OrderedDict[str, tuple[IntArray, IntArray]] = OrderedDict()
 
     def put(self, row: int, node: Node | None) -> None:
         """Notes the images of a row's node; None: the node is gone."""
-        for name in self._summaries.pop(row, ()):
-            self._forget(name, row)
-        if node is None or not node.images:
+        before, now = self._images.pop(row, ()), () if node is None else node.images
+        if not before and not now:
             return
-        summaries: dict[str, tuple[int, int]] = {}
-        for image in node.images:
+        self._time += 1
+        if row >= self._seen.shape[0]:
+            self._seen.resize(row + 1)
+        if now:
+            self._images[row] = now
+        if before == now and all(len(self._holders[name]) > 1 for name in _names(now)):
+            self._remember(row)
+            return
+        for name in dict.fromkeys(_names(before)):
+            self._drop(name, row)
+        for image in now:
             for name in image.names:
-                self._sizes.setdefault(name, image.size_bytes)
-                self._nodes.setdefault(name, set()).add(row)
-                summaries[name] = (self._sizes[name], len(self._nodes[name]))
-                self._columns.pop(name, None)
-        self._summaries[row] = summaries
+                holders = self._holders.get(name)
+                if holders is None:
+                    holders = self._holders[name] = ImageHolders(image.size_bytes)
+                holders.add(row)
+        self._seen.data[row] = self._time
+        for name in dict.fromkeys((*_names(before), *_names(now))):
+            self._columns.pop(name, None)
+            holders = self._holders.get(name)
+            if holders is not None:
+                holders.note(self._time)
+                if holders.is_worn():
+                    holders.keep(self._seen.view[holders.rows])
+
+    def _drop(self, name: str, row: int) -> None:
+        holders = self._holders[name]
+        holders.drop(row)
+        if not len(holders):
+            del self._holders[name]
+
+    def _remember(self, row: int) -> bool:
+        """Remembers with a row the numbers of now; whether one is another than before."""
+        seen = int(self._seen.data[row])
+        self._seen.data[row] = self._time
+        changed = [name for name in _names(self._images[row]) if self._holders[name].at(seen) != self._now(name)]
+        for name in changed:
+            self._columns.pop(name, None)
+        return bool(changed)
+
+    def _now(self, name: str) -> int:
+        return len(self._holders[name])
 
     def refresh(self) -> None:
         """Brings every node's remembered numbers up to date, as an update of each node would."""
-        for summaries in self._summaries.values():
-            for name in summaries:
-                summaries[name] = (self._sizes[name], len(self._nodes[name]))
+        self._seen.data[:] = self._time
+        for holders in self._holders.values():
+            holders.forget_before(self._time)
         self._columns.clear()
 
     def touched(self, row: int) -> None:
@@ -54,21 +173,22 @@ class ImageStates:
         """Whether no number changes when rows are copied because pods came or left."""
         return True
 
-    def _forget(self, name: str, row: int) -> None:
-        self._columns.pop(name, None)
-        nodes = self._nodes[name]
-        nodes.discard(row)
-        if not nodes:
-            del self._nodes[name], self._sizes[name]
-
     def column(self, name: str, size: int) -> tuple[IntArray, IntArray]:
         """(size in bytes, number of nodes) of one image name, each (N,) int64; 0 on nodes without it."""
+        holders = self._holders.get(name)
+        if holders is None:
+            return constant_row(0, size), constant_row(0, size)
         column = self._columns.get(name)
         if column is None or len(column[0]) != size:
+            rows = holders.rows
             sizes, counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
-            for row in self._nodes.get(name, ()):
-                sizes[row], counts[row] = self._summaries[row][name]
+            sizes[rows] = holders.size
+            counts[rows] = holders.at_times(self._seen.view[rows])
             column = self._columns[name] = (sizes, counts)
+            if len(self._columns) > MOST_COLUMNS:
+                self._columns.popitem(last=False)
+        else:
+            self._columns.move_to_end(name)
         return column
 
 
@@ -80,17 +200,11 @@ class SnapshotImageStates(ImageStates):
     def __init__(self) -> None:
         super().__init__()
         self._dirty: set[int] = set()
-        self._version = 0
-        """How often the nodes that have an image have changed."""
-        self._copied: dict[int, int] = {}
-        """Row → the version when it was last copied."""
         self._stood = -1
-        """The version as of which every remembered number was up to date."""
+        """The time as of which every remembered number was up to date."""
 
     def put(self, row: int, node: Node | None) -> None:
         """Notes the images of a row's node; None: the node is gone."""
-        if row in self._summaries or (node is not None and node.images):
-            self._version += 1
         super().put(row, node)
         self.touched(row)
 
@@ -102,27 +216,19 @@ class SnapshotImageStates(ImageStates):
         """Copies the rows that have changed; those whose numbers changed by that."""
         if not self._dirty:
             return []
-        rows = [row for row in self._dirty if self._copied.get(row) != self._version and self._copy(row)]
+        seen, time = self._seen.data, self._time
+        rows = [row for row in self._dirty if row in self._images and seen[row] != time and self._remember(row)]
         self._dirty.clear()
         return rows
 
     def stands(self) -> bool:
         """Whether no number changes when rows are copied because pods came or left."""
-        if self._stood != self._version:
-            for summaries in self._summaries.values():
-                if any(numbers != (self._sizes[name], len(self._nodes[name])) for name, numbers in summaries.items()):
-                    return False
-            self._stood = self._version
-        return True
+        if self._stood != self._time and all(
+            holders.is_same_since(self._seen.view[holders.rows]) for holders in self._holders.values()
+        ):
+            self._stood = self._time
+        return self._stood == self._time
 
-    def _copy(self, row: int) -> bool:
-        """Whether a number of the row is another than before."""
-        self._copied[row] = self._version
-        summaries = self._summaries.get(row, {})
-        fresh = {name: (self._sizes[name], len(self._nodes[name])) for name in summaries}
-        changed = [name for name, summary in fresh.items() if summary != summaries[name]]
-        if changed:
-            self._summaries[row] = fresh
-            for name in changed:
-                self._columns.pop(name, None)
-        return bool(changed)
+
+def _names(images: tuple[ContainerImage, ...]) -> Iterator[str]:
+    return (name for image in images for name in image.names)

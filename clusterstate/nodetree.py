@@ -32,7 +32,9 @@ class NodeTree:
 
     def __init__(self, zone_key: Callable[[Node], str | None] = zone_key) -> None:
         self._zone_key = zone_key
-        self._zones: dict[str, list[str]] = {}
+        self._zones: dict[str, dict[str, None]] = {}
+        self._lists: dict[str, list[str]] = {}
+        """The names of zones that were asked for one by one since they changed."""
         self._zone_of: dict[str, str] = {}
         self._next_zone = 0
         self._positions: dict[str, int] = {}
@@ -49,7 +51,8 @@ class NodeTree:
             return
         self.remove(node.name)
         self.version += 1
-        self._zones.setdefault(zone, []).append(node.name)
+        self._zones.setdefault(zone, {})[node.name] = None
+        self._lists.pop(zone, None)
         self._zone_of[node.name] = zone
 
     def remove(self, name: str) -> None:
@@ -58,7 +61,8 @@ class NodeTree:
         if zone is None:
             return
         self.version += 1
-        self._zones[zone].remove(name)
+        del self._zones[zone][name]
+        self._lists.pop(zone, None)
         if not self._zones[zone]:
             del self._zones[zone]
             self._positions.pop(zone, None)
@@ -73,7 +77,7 @@ class NodeTree:
 
     def listed(self) -> list[str]:
         """All nodes: the first of every zone, then the second of every zone, and so on. Upstream: 1.20 nodeTree."""
-        columns = list(self._zones.values())
+        columns = [list(names) for names in self._zones.values()]
         longest = max(map(len, columns), default=0)
         return [names[at] for at in range(longest) for names in columns if at < len(names)]
 
@@ -89,9 +93,15 @@ class NodeTree:
             position = self._positions.get(zone, 0)
             if position < len(self._zones[zone]):
                 self._positions[zone] = position + 1
-                return self._zones[zone][position]
+                return self._list(zone)[position]
             exhausted.add(zone)
             if len(exhausted) == len(zones):
                 self._positions.clear()
                 self._next_zone = 0
                 exhausted.clear()
+
+    def _list(self, zone: str) -> list[str]:
+        found = self._lists.get(zone)
+        if found is None:
+            found = self._lists[zone] = list(self._zones[zone])
+        return found

@@ -27,6 +27,7 @@ from clusterstate.manifests.projection import (
     granted,
     reports_grants,
 )
+from clusterstate.manifests.shared_images import SharedImages
 from clusterstate.objects import (
     NO_LABELS,
     FrozenMap,
@@ -63,6 +64,7 @@ class PodDecoder:
         self._conditions: dict[tuple[ConditionProjection, ...], tuple[PodCondition, ...]] = {}
         self._grants: dict[tuple[Granted, ...], PodGrants] = {}
         self._shared: dict[Any, Any] = {}
+        self._images = SharedImages()
         self._namespaces: set[str] = {""}
 
     def decode(
@@ -219,7 +221,7 @@ class PodDecoder:
             capacity=self.share(node.capacity),
             conditions=self.share(node.conditions),
             images=self.share(tuple(map(self.share, node.images))),
-            manifest=manifest,
+            manifest=self._images.manifest(manifest),
         )
 
 
