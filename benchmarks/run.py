@@ -16,9 +16,11 @@ import gc
 import json
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
+import attrs
 import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -56,21 +58,29 @@ def build(workload: Workload, release: str, nodes: int, init_pods: int) -> PodSc
 def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: int) -> tuple[float, int]:
     """(seconds, how many pods were scheduled) of ``pods`` decisions."""
     decoder = Decoder()
-    waiting: list[Any] = [
-        decoder.decode_object(workload.measured(f"pod-{index}", workload.measured_namespace)) for index in range(pods)
-    ]
+    waiting: list[Any] = [_pod(decoder, workload, f"pod-{index}") for index in range(pods)]
     seconds, scheduled = 0.0, 0
     while waiting:
         room = max(1, nodes * MOST_PODS_A_NODE - init_pods)
         batch, waiting = waiting[:room], waiting[room:]
         scheduler = build(workload, release, nodes, init_pods)
+        waiting_for_room = deque[tuple[Pod, str]]()
+        early = [_pod(decoder, workload, f"early-{index}") for index in range(workload.nominated)]
+        _preempt(scheduler, early, waiting_for_room, workload.nominated)
         gc.collect()
         gc.freeze()
         started = time.perf_counter()
-        scheduled += (_preempt if workload.preempts else _schedule)(scheduler, batch)
+        if workload.preempts:
+            scheduled += _preempt(scheduler, batch, waiting_for_room, workload.nominated)
+        else:
+            scheduled += _schedule(scheduler, batch)
         seconds += time.perf_counter() - started
         gc.unfreeze()
     return seconds, scheduled
+
+
+def _pod(decoder: Decoder, workload: Workload, name: str) -> Any:
+    return decoder.decode_object(workload.measured(name, workload.measured_namespace))
 
 
 def measure_comparison(
@@ -100,8 +110,9 @@ def _schedule(scheduler: PodScheduler, pods: list[Pod]) -> int:
     return scheduled
 
 
-def _preempt(scheduler: PodScheduler, pods: list[Pod]) -> int:
-    """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod."""
+def _preempt(scheduler: PodScheduler, pods: list[Pod], waiting: deque[tuple[Pod, str]], most: int) -> int:
+    """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod, until ``most``
+    others do after it; then it is placed. waiting: those that wait from before, the first of them first."""
     preempted = 0
     for pod in pods:
         found = scheduler.decide(pod, preempt=True).preemption
@@ -109,8 +120,12 @@ def _preempt(scheduler: PodScheduler, pods: list[Pod]) -> int:
             node = found.chosen[0]
             for victim in found.candidates[node].pods:
                 scheduler.cache.forget_pod(victim)
-            scheduler.cache.assume_pod(pod, node)
             preempted += 1
+            if most:
+                scheduler.cache.nominate(pod, node)
+            waiting.append((pod, node))
+            if len(waiting) > most:
+                scheduler.cache.assume_pod(*waiting.popleft())
     return preempted
 
 
@@ -120,6 +135,7 @@ def _preempt(scheduler: PodScheduler, pods: list[Pod]) -> int:
 @click.option("--nodes", type=int, default=(5000,), multiple=True)
 @click.option("--init-pods", type=int, help="By default as many as upstream's workload begins with.")
 @click.option("--pods", type=int, default=5000)
+@click.option("--nominated", type=int, help="Pods that wait nominated while others preempt; by default the workload's.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per run instead of a table.")
 @click.option("--against", type=click.Choice(RELEASE_NAMES), help="Compare with this release, in a sequence, instead.")
 @click.option("--evidence", is_flag=True, help="With --against: also what scores were made of.")
@@ -129,6 +145,7 @@ def main(
     nodes: tuple[int, ...],
     init_pods: int | None,
     pods: int,
+    nominated: int | None,
     as_json: bool,
     against: str | None,
     evidence: bool,
@@ -143,9 +160,11 @@ def main(
     if not as_json:
         click.echo(f"{'workload':48}{'nodes':>7}{'init':>8}{'pods':>7}{'seconds':>9}{'pods/s':>9}{'scheduled':>11}")
     for name in names or [name for name, workload in WORKLOADS.items() if workload.runs_on(release)]:
+        workload = WORKLOADS[name]
+        workload = workload if nominated is None else attrs.evolve(workload, nominated=nominated)
         for count in nodes:
-            initial = WORKLOADS[name].begins_with(count) if init_pods is None else init_pods
-            seconds, scheduled = measure(WORKLOADS[name], release, count, initial, pods)
+            initial = workload.begins_with(count) if init_pods is None else init_pods
+            seconds, scheduled = measure(workload, release, count, initial, pods)
             rate = pods / seconds
             if as_json:
                 row = {"release": release, "workload": name, "nodes": count, "init_pods": initial, "pods": pods}

@@ -128,6 +128,7 @@ def namespace(name: str, labels: dict[str, str]) -> Manifest:
 @attrs.frozen
 class Workload:
     """initial, measured: name and namespace of a pod → its manifest. preempts: pods that fit nowhere preempt.
+    nominated: so many of them wait for the room of their victims at any time.
 
     initial_namespace: ``{}`` stands for a number that goes up every 40 pods. namespace_labels: of all namespaces, which
     are not made when there are none. releases: those it can be run on; empty: all. initial_pods: how many upstream
@@ -144,6 +145,7 @@ class Workload:
     namespace_labels: dict[str, str] = attrs.field(factory=dict)
     releases: tuple[str, ...] = ()
     initial_pods: tuple[int, int] = (500, 1000)
+    nominated: int = 0
 
     def runs_on(self, release: str) -> bool:
         return not self.releases or release in self.releases
@@ -197,6 +199,15 @@ WORKLOADS: dict[str, Workload] = {
     "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2", initial_pods=(10, 100)),
     "PreemptionBasic": Workload(
         _small, "namespace-1", _important, "namespace-2", preempts=True, initial_pods=(2000, 20_000)
+    ),
+    "PreemptionNominated": Workload(
+        _small,
+        "namespace-1",
+        _important,
+        "namespace-2",
+        preempts=True,
+        initial_pods=(2000, 20_000),
+        nominated=500,
     ),
     "MixedSchedulingBasePod": Workload(
         _mixed, "sched-0", _plain, "namespace-7", ("zone1",), initial_pods=(1000, 10_000)

@@ -13,6 +13,7 @@ from clusterstate.devices.extended_resources import with_left_over
 from clusterstate.errors import ClusterStateError
 from clusterstate.growable import IntArray
 from clusterstate.nodetree import NodeTree
+from clusterstate.nominated_pods import NominatedPods
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.release_view import ReleaseView
@@ -37,8 +38,7 @@ class ClusterCache:
         self.tree = NodeTree(view.zone_key)
         self._places: dict[str, tuple[int, Pod]] = {}
         self._assumed: set[str] = set()
-        self._nominated: dict[str, tuple[str, Pod]] = {}
-        self._by_node: dict[str, list[Pod]] | None = {}
+        self.nominations = NominatedPods()
         self._listed_rows: tuple[int, IntArray] = (-1, np.zeros(0, np.int64))
 
     @classmethod
@@ -127,7 +127,7 @@ class ClusterCache:
     def remove_pod(self, pod: Pod) -> None:
         """Removes an added pod, and its nomination."""
         uid = self._uid(pod)
-        self._forget_nomination(uid)
+        self.nominations.drop(uid)
         if uid not in self._places or uid in self._assumed:
             raise ClusterStateError(f"pod {uid} is not found in scheduler cache, so cannot be removed from it")
         self._take(uid)
@@ -140,7 +140,7 @@ class ClusterCache:
         placed = pod.on(node_name)
         self._place(uid, placed)
         self._assumed.add(uid)
-        self._forget_nomination(uid)
+        self.nominations.drop(uid)
         return placed
 
     def forget_pod(self, pod: Pod) -> None:
@@ -220,22 +220,14 @@ class ClusterCache:
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Notes that a pending pod waits for room on a node; an empty name takes the note back."""
         uid = self._uid(pod)
-        self._forget_nomination(uid)
         if node_name:
-            self._nominated[uid] = (node_name, pod)
-            self._by_node = None
+            self.nominations.put(uid, node_name, pod)
+        else:
+            self.nominations.drop(uid)
 
     def nominated(self) -> Mapping[str, Sequence[Pod]]:
-        """Node name → the pods nominated to it, in order of nomination."""
-        if self._by_node is None:
-            self._by_node = {}
-            for node_name, pod in self._nominated.values():
-                self._by_node.setdefault(node_name, []).append(pod)
-        return self._by_node
-
-    def _forget_nomination(self, uid: str) -> None:
-        if self._nominated.pop(uid, None) is not None:
-            self._by_node = None
+        """Node name → the pods nominated to it, in order of nomination; current until the next change."""
+        return self.nominations.by_node()
 
     # --- reading ---------------------------------------------------------------------------
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
+from typing import overload
 
 import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.columns import Columns
 from clusterstate.errors import DecodeError
-from clusterstate.growable import Growable, IntArray
+from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 
@@ -18,6 +19,9 @@ NOW = float("inf")
 """The start of a pod that does not say: later than any other."""
 NOBODY = 0
 """The class code of an empty place."""
+
+CHUNK = 128
+"""Rows whose pods are copied together when one of them changes."""
 
 
 def started(pod: Pod) -> float:
@@ -40,6 +44,54 @@ def by_importance(pods: Sequence[Pod]) -> list[Pod]:
     return [pods[at] for at in sorted(range(len(pods)), key=order.__getitem__)]
 
 
+class PodLists(Sequence[Sequence[Pod]]):
+    """Row → its pods. Copies share what neither of the two changes, and cost next to nothing."""
+
+    __slots__ = ("_chunks", "_owned", "_size")
+
+    def __init__(self) -> None:
+        self._chunks: list[list[Sequence[Pod]]] = []
+        self._owned: set[int] = set()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, row: int) -> Sequence[Pod]: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Sequence[Pod]]: ...
+    def __getitem__(self, row: int | slice) -> Sequence[Pod] | list[Sequence[Pod]]:
+        if isinstance(row, slice):
+            return [self[at] for at in range(self._size)[row]]
+        if not -self._size <= row < self._size:
+            raise IndexError(row)
+        chunk, at = divmod(row % self._size, CHUNK)
+        return self._chunks[chunk][at]
+
+    def grow(self, size: int) -> None:
+        """Makes room for rows without pods."""
+        while self._size < size:
+            if self._size % CHUNK == 0:
+                self._chunks.append([()] * CHUNK)
+            self._size = min(size, len(self._chunks) * CHUNK)
+
+    def put(self, row: int, pods: Sequence[Pod]) -> None:
+        """Replaces the pods of a row; copies made before keep what they had."""
+        chunk, at = divmod(row, CHUNK)
+        if chunk not in self._owned:
+            self._chunks[chunk] = self._chunks[chunk].copy()
+            self._owned.add(chunk)
+        self._chunks[chunk][at] = pods
+
+    def copy(self) -> PodLists:
+        """The same rows and pods, which later changes leave alone."""
+        out = PodLists()
+        out._chunks, out._size = self._chunks.copy(), self._size
+        self._owned.clear()
+        return out
+
+
 class Roster:
     """The pods of each row by importance: (K, N) arrays, place k of a row being its k-th most important pod."""
 
@@ -52,9 +104,12 @@ class Roster:
         self._likeness_of: dict[Hashable, int] = {}
         self._position = -1
         self._code_of: dict[PodInfo, int] = {}
+        self._used = Growable((3, 1))
         self.infos: list[PodInfo | None] = [None]
-        self.pods: list[list[Pod]] = []
-        """Row → its pods in that order; a row's list is replaced when the row changes, never written to."""
+        self.pods = PodLists()
+        """Row → its pods in that order; a row's pods are replaced when the row changes, never written to."""
+        self.generation = 0
+        """Grows when the numbers in ``codes`` and ``likeness`` have come to mean something else."""
 
     @property
     def codes(self) -> IntArray:
@@ -77,6 +132,23 @@ class Roster:
         """(N,) int64: equal for rows with pods of the same classes in the same order, and equal amounts."""
         return self._likeness.view
 
+    def used(self, resources: int) -> IntArray:
+        """(R, C) int64: what a pod of each class takes of the first ``resources`` resources; zero for NOBODY."""
+        self._used.resize(max(resources, self._used.shape[0]), len(self.infos))
+        out: IntArray = self._used.view[:resources]
+        return out
+
+    def select(self, rows: IntArray, test: Callable[[PodInfo], bool]) -> Mask:
+        """(K, n) bool: the pods of some rows whose class passes a test, which is asked of each class there once."""
+        codes = self.codes[:, rows]
+        passing = np.zeros(len(self.infos), np.bool_)
+        passing[codes] = True
+        for code in np.flatnonzero(passing).tolist():
+            info = self.infos[code]
+            passing[code] = info is not None and test(info)
+        out: Mask = passing[codes]
+        return out
+
     def alike(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """((k,) positions in ``rows`` that stand for all of them, (n,) for each row the index of the one like it)."""
         kinds = self.likeness[rows]
@@ -94,12 +166,13 @@ class Roster:
         worn = len(self.infos) > 2 * len(self._columns.infos) + 1024 or len(self._likeness_of) > 4 * size + 1024
         if changed is None or worn:
             self._code_of, self.infos, self._likeness_of = {}, [None], {}
+            self.generation += 1
             rows, moved = range(size), range(size)
         else:
             rows = dict.fromkeys(row for row, _ in changed)  # type: ignore[assignment]
             moved = dict.fromkeys(row for row, what in changed if what & Reads.PODS.value)  # type: ignore[assignment]
         self._position = log.position
-        self.pods += [[] for _ in range(size - len(self.pods))]
+        self.pods.grow(size)
         self._resize(self._codes.shape[0], size)
         self._likeness.resize(size)
         for row in moved:
@@ -115,7 +188,7 @@ class Roster:
     def _put(self, row: int, pods: list[Pod]) -> None:
         if len(pods) > self._codes.shape[0]:
             self._resize(len(pods), len(self._columns))
-        self.pods[row] = pods
+        self.pods.put(row, pods)
         self._codes.data[:, row] = NOBODY
         for place, pod in enumerate(pods):
             self._codes.data[place, row] = self._code(self._columns.info(pod))
@@ -134,4 +207,8 @@ class Roster:
         if code is None:
             code = self._code_of[info] = len(self.infos)
             self.infos.append(info)
+            self._used.resize(max(len(self._columns.resources), self._used.shape[0]), len(self.infos))
+            self._used.data[:, code] = 0
+            for index, value in info.used:
+                self._used.data[index, code] = value
         return code

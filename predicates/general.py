@@ -102,7 +102,14 @@ def make_general_predicates(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return general_predicates(pod, snapshot, args.ignored_resources)
 
-    return FitPredicate("GeneralPredicates", check, alone=wants_none, evidence=EVIDENCE, traits=spec_alone)
+    return FitPredicate(
+        "GeneralPredicates", check, alone=wants_none, amounts=_of_amounts, evidence=EVIDENCE, traits=spec_alone
+    )
+
+
+def _of_amounts(pod: PodInfo) -> bool:
+    """Whether nothing but resources is asked about."""
+    return not names_a_node(pod) and not wants_host_ports(pod) and not selects_nodes(pod)
 
 
 def make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:

@@ -213,7 +213,7 @@ def make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return pod_fits_resources(pod, snapshot, args.ignored_resources)
 
-    return FitPredicate("PodFitsResources", check, evidence=EVIDENCE, traits=spec_alone)
+    return FitPredicate("PodFitsResources", check, amounts=True, evidence=EVIDENCE, traits=spec_alone)
 
 
 def make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:

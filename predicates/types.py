@@ -88,8 +88,8 @@ class FitPredicate:
     applies: False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run.
     alone: whether each row's verdict would follow from that row alone if pods left it; by default what ``reads``
         says. Preemption then tries many rows at once.
-    amounts: of a node it reads nothing but what can be allocated there. Preemption then tries one of many rows that
-        are alike.
+    amounts: whether of a node it reads nothing but what can be allocated there. Preemption then tries one of many rows
+        that are alike.
     """
 
     name: str
@@ -102,7 +102,7 @@ class FitPredicate:
     pre_reads: Reads = NOTHING
     unresolvable: Callable[[str], bool] = never
     beyond: Callable[[PodInfo, Snapshot], Mask] | None = None
-    amounts: bool = False
+    amounts: bool | Callable[[PodInfo], bool] = False
     moment: Callable[[PodInfo, Snapshot], int] | None = None
     """A number that changes when time alone changes the verdict; None: it follows from what is read."""
     turns: Callable[[PodInfo, Snapshot], float | None] | None = None
@@ -117,6 +117,10 @@ class FitPredicate:
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         """Whether each row's verdict on this pod depends on that row only."""
         return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)
+
+    def by_amounts(self, pod: PodInfo) -> bool:
+        """Whether its verdict on this pod depends on a node's allocatable amounts and pods alone."""
+        return self.amounts if isinstance(self.amounts, bool) else self.amounts(pod)
 
 
 @attrs.frozen

@@ -91,6 +91,10 @@ class ClassState:
         self._moving_checks = [s for s in self.checks if s.predicate.pre_reads or not s.of_nodes]
         self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
 
+    def is_current(self, log: ChangeLog) -> bool:
+        """Whether nothing that is bound to a row has changed since the last ``check``."""
+        return self._checked == log.position
+
     def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
         """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
         refreshes = self._refreshes = Refreshes(snapshot, log)

@@ -12,15 +12,12 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.nominated_judging import Found, judge, nominated_beside
+from kubescheduler.core.nominated_memory import NominatedMemory
 from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
-
-Found = tuple[tuple[str, tuple[str, ...]], ...]
-"""(predicate, its reasons) of one node."""
 
 
 @attrs.define(eq=False)
@@ -35,15 +32,21 @@ class Filtered:
     with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
 
 
-def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> Filtered:
-    """Judges every node. Raises SchedulingError with the aggregated texts when a predicate erred on a node.
+def find_feasible(
+    pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm, memory: NominatedMemory
+) -> Filtered:
+    """Judges every node. memory: what is remembered of nominated pods.
+
+    Raises SchedulingError with the aggregated texts when a predicate erred on a node.
 
     Upstream: 1.16 findNodesThatFit and podFitsOnNode.
     """
     _, listed = cache.columns.published
     state.check(cache.snapshot(), cache.columns.log, listed)
     feasible, everywhere = state.feasible, state.everywhere
-    nominated = judge_with_nominated(pod, state, cache, algorithm) if algorithm.behaviour.nominates else {}
+    nominated: Mapping[int, Found] = {}
+    if algorithm.behaviour.nominates:
+        nominated = judge_with_nominated(pod, state, cache, algorithm, memory)
     if nominated:
         feasible, everywhere = np.setdiff1d(feasible, list(nominated)), False
     if algorithm.percentage_of_nodes_to_score < 100:
@@ -75,13 +78,30 @@ def _raise_errors(
         raise SchedulingError(algorithm.behaviour.predicate_errors(errors))
 
 
-def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> dict[int, Found]:
+def judge_with_nominated(
+    pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm, memory: NominatedMemory
+) -> Mapping[int, Found]:
     """The rows where the pod does not fit beside the pods that are nominated there, and why.
 
     Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
     """
-    out: dict[int, Found] = {}
+    if not cache.nominated():
+        return {}
     predicates = [check.predicate for check in state.checks]
+    every = algorithm.always_check_all_predicates
+    beside = memory.of(state).judge(pod, state.info, predicates, None, every=every)
+    if beside is None:
+        return _judge_row_by_row(pod, state, cache, predicates, every=every)
+    if beside.error is not None:
+        raise SchedulingError(beside.error[1].about(pod.key))
+    return beside.found
+
+
+def _judge_row_by_row(
+    pod: Pod, state: ClassState, cache: ClusterCache, predicates: Sequence[FitPredicate], *, every: bool
+) -> dict[int, Found]:
+    """The same where predicates look further than one row."""
+    out: dict[int, Found] = {}
     for name in cache.nominated():
         row = cache.columns.row_of.get(name)
         if row is None or cache.columns.nodes[row] is None:
@@ -89,40 +109,10 @@ def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algor
         changes = nominated_beside(pod, row, cache)
         if changes:
             there = cache.snapshot().take(np.array([row])).what_if(changes)
-            found = judge(pod, state.info, there, predicates, every=algorithm.always_check_all_predicates)
+            found = judge(pod, state.info, there, predicates, every=every)
             if found:
                 out[row] = found
     return out
-
-
-def nominated_beside(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange]:
-    """The pods nominated to a row that ``pod`` has to leave room for, as changes: those of at least its priority."""
-    waiting = cache.nominated().get(cache.columns.names[row], ())
-    return [
-        PodChange(row, cache.info(p), 1, nominated=True, pod=p)
-        for p in waiting
-        if p.priority >= pod.priority and p.metadata.uid != pod.metadata.uid
-    ]
-
-
-def judge(
-    pod: Pod, info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool = False
-) -> Found:
-    """The reasons on a snapshot of one row: the first failing predicate's, or all; () when the pod fits.
-
-    Raises SchedulingError when a predicate errs.
-    """
-    found: list[tuple[str, tuple[str, ...]]] = []
-    for predicate in predicates:
-        reasons = [reason for reason, mask in predicate.check(info, snapshot).items() if mask[0]]
-        for reason in reasons:
-            if isinstance(reason, NodeError):
-                raise SchedulingError(reason.about(pod.key))
-        if reasons:
-            found.append((predicate.name, tuple(reasons)))
-            if not every:
-                break
-    return tuple(found)
 
 
 def _sample(cache: ClusterCache, fitting: IntArray, percentage: int) -> tuple[IntArray, Mask]:

@@ -15,7 +15,6 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.class_states import ClassState, Memory, Sharing
@@ -23,8 +22,10 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.kept_victims import PreemptionMemory
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
+from kubescheduler.core.nominated_memory import NominatedMemory
 from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
@@ -72,7 +73,8 @@ class GenericScheduler:
         self.tie_break: TieBreak = tie_break or FirstByName()
         self._memory = Memory((*algorithm.predicates, *(p.config for p in algorithm.priorities)))
         self._checks = (*algorithm.predicates, *algorithm.idle)
-        self._roster = Roster(cache.columns)
+        self._preemption = PreemptionMemory(cache)
+        self._nominated = NominatedMemory(cache)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
         self.steps: Steps = no_steps
         """What is told when a part of the algorithm begins (an empty name) and ends."""
@@ -149,7 +151,8 @@ class GenericScheduler:
         """A decision that found no node, with what preemption would do."""
         self.steps("")
         try:
-            found = find_preemption(decision, self._ready(pod), self.cache, self.algorithm, self._roster)
+            state = self._state(self._ready(pod))
+            found = find_preemption(decision, state, self.cache, self.algorithm, self._preemption)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error), error_at="postFilter")
         self.steps("preemption_evaluation")
@@ -207,8 +210,8 @@ class GenericScheduler:
         names = columns.published[0]
         info = self._ready(pod)
         snapshot = self.cache.snapshot()
-        state = self._memory.state(info, snapshot, columns.log, self._new_state)
-        filtered = found.filtered = find_feasible(pod, state, self.cache, algorithm)
+        state = self._state(info)
+        filtered = found.filtered = find_feasible(pod, state, self.cache, algorithm, self._nominated)
         found.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if thorough)
         places = algorithm.behaviour.places(snapshot)
         if algorithm.extenders:
@@ -257,6 +260,10 @@ class GenericScheduler:
         if not self.cache.columns.listed_count:
             raise SchedulingError(NO_NODES)
         return info.naming(pod.node_name)
+
+    def _state(self, info: PodInfo) -> ClassState:
+        """What is remembered for pods like one of this class."""
+        return self._memory.state(info, self.cache.snapshot(), self.cache.columns.log, self._new_state)
 
     def _new_state(self, info: PodInfo, share: Sharing) -> ClassState:
         return ClassState(info, self.algorithm, share)

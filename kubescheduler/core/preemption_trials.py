@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import attrs
@@ -18,9 +18,10 @@ from clusterstate.overlay import RowOverlay
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.filtering import Found, judge, nominated_beside
+from kubescheduler.core.nominated_judging import Found, judge, nominated_beside
+from kubescheduler.core.row_watch import local_to_rows
 from kubescheduler.core.verdicts import failing
-from predicates.types import FitPredicate
+from predicates.types import FitPredicate, NodeError
 
 
 class Trial(Protocol):
@@ -71,10 +72,11 @@ class BatchTrial:
     Those that do not look at its pods either are asked once.
     """
 
-    def __init__(self, attempt: PreemptionAttempt, rows: IntArray) -> None:
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray, added: Sequence[PodChange] = ()) -> None:
+        """added: pods that are on the rows besides, whatever is taken away."""
         self._info = attempt.info
         self._all = attempt.predicates
-        self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster)
+        self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster, added)
         self.take_away = self._overlay.take_away
         self.put_back = self._overlay.put_back
         self._moving = list(filter(reads_pods, attempt.predicates))
@@ -95,14 +97,57 @@ class BatchTrial:
     def refusals(self) -> Counter[str]:
         """See Trial."""
         counts: Counter[str] = Counter()
-        left = np.ones(len(self._overlay), np.bool_)
+        for reason, mask in self.first_refusals(np.ones(len(self._overlay), np.bool_)):
+            counts[reason] += int(mask.sum())
+        return +counts
+
+    def first_refusals(self, left: Mask) -> Iterator[tuple[str, Mask]]:
+        """(reason, (n,) bool the rows) of the first predicate that refuses the pod on a row; only of rows in ``left``,
+        which loses those that are refused."""
         for predicate in self._all:
             verdict = predicate.check(self._info, self._overlay)
             for reason, mask in verdict.items():
-                counts[reason] += int((mask & left).sum())
+                yield reason, mask & left
             refused = failing(verdict)
             if refused is not None:
                 left &= ~refused
+
+
+class BesideTrial:
+    """All rows in one go, beside the pods that are nominated there, and without them; both have to do."""
+
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray, added: Sequence[PodChange]) -> None:
+        self._pod = attempt.pod
+        self._size = len(rows)
+        self._both = BatchTrial(attempt, rows, added), BatchTrial(attempt, rows)
+
+    def take_away(self, place: int, where: Mask) -> None:
+        """See Trial."""
+        for trial in self._both:
+            trial.take_away(place, where)
+
+    def put_back(self, place: int, where: Mask) -> None:
+        """See Trial."""
+        for trial in self._both:
+            trial.put_back(place, where)
+
+    def fits(self, where: Mask) -> Mask:
+        """See Trial."""
+        beside, without = self._both
+        return beside.fits(where) & without.fits(where)
+
+    def refusals(self) -> Counter[str]:
+        """See Trial. Raises SchedulingError for the first row where a predicate errs, as RowTrial does."""
+        counts: Counter[str] = Counter()
+        errors: list[tuple[int, str]] = []
+        left = np.ones(self._size, np.bool_)
+        for trial in self._both:
+            for reason, mask in trial.first_refusals(left):
+                if isinstance(reason, NodeError):
+                    errors += [(at, reason.about(self._pod.key)) for at in np.flatnonzero(mask).tolist()]
+                counts[reason] += int(mask.sum())
+        if errors:
+            raise SchedulingError(min(errors, key=lambda error: error[0])[1])
         return +counts
 
 
@@ -178,13 +223,24 @@ def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -
     waiting = [attempt.cache.columns.row_of.get(name) for name in attempt.cache.nominated()]
     alone = np.isin(rows, [row for row in waiting if row is not None]) if waiting else np.zeros(len(rows), np.bool_)
     together = rows[~alone]
-    if alike and all(p.amounts for p in predicates if reads_pods(p)):
+    if alike and all(p.by_amounts(attempt.info) for p in predicates if reads_pods(p)):
         parts = [_one_of_many(attempt, together)]
     else:
         parts = [Part(together, together, BatchTrial(attempt, together))]
     if alone.any():
-        parts.append(Part(rows[alone], rows[alone], RowTrial(attempt, rows[alone])))
+        parts.append(Part(rows[alone], rows[alone], _beside(attempt, rows[alone])))
     return parts
+
+
+def _beside(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
+    """Trials of rows to which pods are nominated."""
+    added = [change for row in rows.tolist() for change in nominated_beside(attempt.pod, row, attempt.cache)]
+    if not added:
+        return BatchTrial(attempt, rows)
+    snapshot = attempt.cache.snapshot().what_if(added)
+    if local_to_rows(attempt.info, snapshot, attempt.predicates):
+        return BesideTrial(attempt, rows, added)
+    return RowTrial(attempt, rows)
 
 
 def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError
 from clusterstate.objects import ObjectMeta, Pod
-from clusterstate.roster import NOBODY, NOW, Roster, by_importance, started
+from clusterstate.podinfo import PodInfo
+from clusterstate.roster import CHUNK, NOBODY, NOW, PodLists, Roster, by_importance, started
 from tests.support.build import cache_of, make_node, make_pod, resources
 
 
@@ -156,6 +157,41 @@ def test_law_of_refreshing(steps: list[tuple[str, int, int, bool]]) -> None:
         assert (made.codes[places:] == NOBODY).all()
         kinds = [tuple((likeness == row).tolist()) for likeness in (made.likeness,) for row in likeness]
         assert kinds == [tuple((fresh.likeness == row).tolist()) for row in fresh.likeness]
+
+
+def test_copies_of_pod_lists() -> None:
+    """They keep what they had, and share the rest."""
+    lists, first, then = PodLists(), [pod("a", "n")], [pod("b", "n")]
+    lists.grow(CHUNK + 2)
+    lists.put(0, first)
+    lists.put(CHUNK + 1, first)
+    copy = lists.copy()
+    lists.put(0, then)
+    later = lists.copy()
+    lists.put(0, ())
+    lists.grow(2 * CHUNK + 1)
+    assert (len(copy), len(lists)) == (CHUNK + 2, 2 * CHUNK + 1)
+    assert (copy[0], later[0], lists[0]) == (first, then, ())
+    assert (copy[-1], lists[CHUNK + 1], lists[1:3]) == (first, first, [(), ()])
+    for row in (CHUNK + 2, -CHUNK - 3):
+        with pytest.raises(IndexError):
+            copy[row]
+
+
+def test_amounts_and_tests_by_class() -> None:
+    """What a pod of each class takes, and the places where a class passes a test, asked once of each that is there."""
+    cache = cache_of([*ALIKE, pod("p", "a", cpu=100), pod("q", "b", cpu=300), pod("r", "b", cpu=100)])
+    made, asked = roster(cache), []
+    assert sorted(made.used(1)[0].tolist()) == [0, 100, 300]
+    row = cache.columns.row_of["b"]
+
+    def is_large(info: PodInfo) -> bool:
+        asked.append(info)
+        return info.usage.used["cpu"] > 200
+
+    there = [name.metadata.name for name in made.pods[row]]
+    assert made.select(np.array([row]), is_large)[:, 0].tolist() == [name == "q" for name in there]
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("text", ["1e400", "", "yesterday", "2020-13-01T00:00:00Z"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -22,27 +22,22 @@ class CandidateSampling:
     start: Callable[[int], int]
     """Of n nodes the place of the first that is tried, such as ``random.Random.randrange``."""
 
-    def sample(self, found: Candidates, rows: Sequence[int]) -> Candidates:
+    def sample(self, found: Candidates, rows: IntArray) -> Candidates:
         """The candidates among ``rows`` that are met before there are enough; those without violations come first.
 
-        rows: where preemption may help, in the order of the node list. The search ends once one candidate violates no
-        budget and there are enough of both sorts. Upstream: 1.20 and 1.36 dryRunPreemption.
+        rows: (n,) where preemption may help, in the order of the node list. The search ends once one candidate violates
+        no budget and there are enough of both sorts. Upstream: 1.20 and 1.36 dryRunPreemption.
         """
-        if not rows:
+        if not len(rows):
             return found
         wanted = min(len(rows), max(len(rows) * self.percentage // 100, self.absolute))
-        first = self.start(len(rows))
-        position = {row: at for at, row in enumerate(found.rows.tolist())}
-        of_kinds: Mask = np.asarray((found.victims & found.protected).any(axis=0))
-        violates = of_kinds[found.kinds]
-        free: list[int] = []
-        violating: list[int] = []
-        for row in (*rows[first:], *rows[:first]):
-            at = position.get(row)
-            if at is None:
-                continue
-            (violating if violates[at] else free).append(at)
-            if free and len(free) + len(violating) >= wanted:
-                break
-        kept: IntArray = np.array([*free[:wanted], *violating[:wanted]], np.int64)
-        return attrs.evolve(found, rows=found.rows[kept], kinds=found.kinds[kept])
+        positions = np.full(max(int(rows.max()), int(found.rows.max(initial=0))) + 1, -1)
+        positions[found.rows] = np.arange(len(found))
+        met = positions[np.roll(rows, -self.start(len(rows)))]
+        met = met[met >= 0]
+        violates: Mask = found.of_kinds.violations[found.kinds[met]] > 0
+        enough = np.flatnonzero((np.cumsum(~violates) > 0) & (np.arange(1, len(met) + 1) >= wanted))
+        if len(enough):
+            end = int(enough[0]) + 1
+            met, violates = met[:end], violates[:end]
+        return found.only(np.concatenate([met[~violates][:wanted], met[violates][:wanted]]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from clusterstate.cluster_objects import ClusterObjects
@@ -23,8 +25,7 @@ def violating(objects: ClusterObjects, roster: Roster, rows: IntArray, victims: 
         matcher = _matcher(budget)
         if matcher is None:
             continue
-        classes = np.fromiter((_selects(budget, matcher, info) for info in roster.infos), np.bool_, len(roster.infos))
-        taken = classes[roster.codes[:, rows]] & victims
+        taken = roster.select(rows, partial(_selects, budget, matcher)) & victims
         if taken.any():
             if budget.disrupted_pods:
                 _spare(taken, budget.disrupted_pods, roster, rows)
@@ -43,8 +44,8 @@ def _matcher(budget: PodDisruptionBudget) -> Matcher | None:
     return None if matcher.everything else matcher
 
 
-def _selects(budget: PodDisruptionBudget, matcher: Matcher, info: PodInfo | None) -> bool:
-    if info is None or not info.labels:
+def _selects(budget: PodDisruptionBudget, matcher: Matcher, info: PodInfo) -> bool:
+    if not info.labels:
         return False
     return info.namespace == budget.metadata.namespace and matcher(info.labels)
 

@@ -12,7 +12,8 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.filtering import Found, nominated_beside
+from kubescheduler.core.nominated_judging import Found, nominated_beside
+from kubescheduler.core.nominated_memory import Beside, NominatedMemory
 from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import failing, unresolvable
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -51,6 +52,8 @@ class Filtering:
     error_text: ErrorText
     own: Mapping[str, OwnFilter]
     """The custom Filter plugins that do not skip this pod."""
+    memory: NominatedMemory
+    """What is remembered of nominated pods."""
 
     @classmethod
     def of(
@@ -62,6 +65,7 @@ class Filtering:
         cache: ClusterCache,
         error_text: ErrorText,
         rejected: frozenset[Code],
+        memory: NominatedMemory,
     ) -> Filtering:
         """After PreFilter was run. rejected: the codes that refuse a node."""
         own = {
@@ -69,7 +73,7 @@ class Filtering:
             for name, plugin in compiled.own_filters.items()
             if name not in cycle.skip_filter
         }
-        return cls(pod, state, compiled, cycle, cache, error_text, own)
+        return cls(pod, state, compiled, cycle, cache, error_text, own, memory)
 
     def checks(self) -> list[FitPredicate]:
         """The Filter plugins that have something to say, in order, over columns."""
@@ -174,6 +178,20 @@ class Filtering:
 
     def _judge_nominated(self, passed: Passed, rows: Mask) -> None:
         """Rows where the pod does not fit beside the pods that are nominated there fail for that."""
+        kept = None if self.own else self.memory.of(self.state)
+        every = self.compiled.algorithm.always_check_all_predicates
+        beside = None if kept is None else kept.judge(self.pod, self.state.info, self.checks(), rows, every=every)
+        if beside is None:
+            beside = self._judge_row_by_row(rows)
+        elif beside.error is not None:
+            plugin, error = beside.error
+            self._raise_first(plugin, (error,))
+        if beside.found:
+            passed.with_nominated, passed.nominated_codes = beside.found, beside.codes
+            passed.feasible, passed.everywhere = np.setdiff1d(passed.feasible, list(beside.found)), False
+
+    def _judge_row_by_row(self, rows: Mask) -> Beside:
+        """The same where plugins look further than one row."""
         found: dict[int, Found] = {}
         codes: dict[int, Code] = {}
         for name in self.cache.nominated():
@@ -186,9 +204,7 @@ class Filtering:
                 reasons, code = self.judge(there, self.checks())
                 if reasons:
                     found[row], codes[row] = reasons, code
-        if found:
-            passed.with_nominated, passed.nominated_codes = found, codes
-            passed.feasible, passed.everywhere = np.setdiff1d(passed.feasible, list(found)), False
+        return Beside(found, codes)
 
     def beside(self, row: int) -> list[PodChange]:
         """The pods nominated to a row that the pod has to leave room for."""

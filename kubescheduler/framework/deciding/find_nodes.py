@@ -13,10 +13,11 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.kept_victims import PreemptionMemory
+from kubescheduler.core.nominated_memory import NominatedMemory
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -44,7 +45,8 @@ class Host(Protocol):
     tie_break: TieBreak
     compiled: Compiled
     rules: FrameworkDecisionRules
-    roster: Roster
+    preemption: PreemptionMemory
+    nominated: NominatedMemory
     sampler: Sampler
     batch: OpportunisticBatch | None
     watch: Watch | None
@@ -102,7 +104,7 @@ class Finding:
         if self.laps is not None:
             self.laps.end(self.narrowed.status, "" if self.narrowed.status is not None else "Filter")
         filtering = self.filtering = Filtering.of(
-            self.pod, state, host.compiled, self.cycle, host.cache, rules.filter_error, rules.rejected
+            self.pod, state, host.compiled, self.cycle, host.cache, rules.filter_error, rules.rejected, host.nominated
         )
         if self.narrowed.status is not None:
             return self._nowhere(filtering, state, snapshot, len(listed))

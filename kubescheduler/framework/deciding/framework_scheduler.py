@@ -10,11 +10,12 @@ from clusterstate.cache import ClusterCache
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.class_states import Memory, Sharing
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.kept_victims import PreemptionMemory
+from kubescheduler.core.nominated_memory import NominatedMemory
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Watch
@@ -53,7 +54,8 @@ class FrameworkScheduler:
         self.compiled = Compiled.of(frame, extenders, percentage)
         self.rules = rules
         self.watch = watch
-        self.roster = Roster(cache.columns)
+        self.preemption = PreemptionMemory(cache)
+        self.nominated = NominatedMemory(cache)
         self.sampler = Sampler()
         self.batch = rules.batching(frame, bool(extenders))
         self._memory = Memory(self.compiled.rules)

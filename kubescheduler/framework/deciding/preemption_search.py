@@ -17,11 +17,14 @@ from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
+from kubescheduler.core.kept_victims import PreemptionMemory
 from kubescheduler.core.legacy_behaviour import joined
-from kubescheduler.core.preemption import chosen_rows, find_candidates
-from kubescheduler.core.preemption_candidates import Candidates, Costs, NodePick, Note, choose, pick_steps, steps_of
+from kubescheduler.core.preemption import chosen_rows
+from kubescheduler.core.preemption_candidates import Candidates
+from kubescheduler.core.preemption_costs import Costs, NodePick, Note, choose, pick_steps, steps_of
 from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
 from kubescheduler.core.preemption_trials import trials
+from kubescheduler.core.preemption_victims import VictimRules
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.deciding.disruption_budgets import violating
@@ -50,14 +53,16 @@ class Search:
     decision: Decision
     filtering: Filtering
     cache: ClusterCache
-    roster: Roster
+    memory: PreemptionMemory
+    """What is remembered of preemption."""
     extenders: Sequence[Extender]
     samples: bool = False
     """Nodes are sampled as upstream does it, candidates too; otherwise every node is tried."""
 
     def trials(self) -> Trials:
         """The checks of a node with some of its pods taken away."""
-        return Trials(self.pod, self.filtering.state.info, self.filtering.checks(), self.cache, self.roster)
+        roster = self.memory.roster.refresh()
+        return Trials(self.pod, self.filtering.state.info, self.filtering.checks(), self.cache, roster)
 
 
 @attrs.frozen
@@ -116,15 +121,15 @@ def preempt(
     obstacle = _ineligible(search, rules, codes)
     if obstacle is not None:
         return Preemption(keeps_nomination=True), _refused(rules, lambda: obstacle)
-    rows = np.flatnonzero(cache.snapshot().has_node & rules.potential(codes))
-    if not len(rows):
+    rows: Mask = cache.snapshot().has_node & rules.potential(codes)
+    if not rows.any():
         nominated = (pod,) if pod.nominated_node_name else ()
         return Preemption(cleared=nominated), _refused(rules, functools.partial(_nobody, search, rows))
     found, faults = _search(search, rows, rules)
     if sampling is not None:
         order = cache.listed_rows()
-        found = sampling.sample(found, order[np.isin(order, rows)].tolist())
-    if not found:
+        found = sampling.sample(found, order[rows[order]])
+    if not len(found):
         if faults:
             raise SchedulingError(f"preemption: {joined(faults)}")
         fruitless = (pod,) if pod.nominated_node_name and rules.fruitless_clears else ()
@@ -135,7 +140,7 @@ def preempt(
         if not left:
             return Preemption(keeps_nomination=True), _refused(rules, lambda: NO_CANDIDATE)
         return _made(search, left, choose(left, rules.pick), functools.partial(steps_of, left, rules.pick)), Status()
-    costs = found.costs(search.roster.starts)
+    costs = found.costs()
     chosen = chosen_rows(found, rules.pick(costs), cache)
     return _made(search, found, chosen, functools.partial(pick_steps, rules.pick, costs, found.at)), Status()
 
@@ -166,28 +171,18 @@ def _ineligible(search: Search, rules: PreemptionRules, codes: IntArray) -> str 
     return TERMINATING if any(p.priority < pod.priority and rules.leaving(p) for p in there) else None
 
 
-def _has_lower(search: Search, rows: IntArray) -> Mask:
-    """(n,) bool: some pod there has a lower priority."""
-    roster = search.roster
-    lower = (roster.codes[:, rows] > 0) & (roster.priorities[:, rows] < search.pod.priority)
-    return np.asarray(lower.any(axis=0))
-
-
 # --- candidates --------------------------------------------------------------------------------
 
 
-def _search(search: Search, rows: IntArray, rules: PreemptionRules) -> tuple[Candidates, list[str]]:
-    """(node → victims, the errors of nodes that need none). Upstream: dryRunPreemption."""
+def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candidates, list[str]]:
+    """(node → victims, the errors of nodes that need none); rows: (N,) bool. Upstream: dryRunPreemption."""
     objects = search.cache.objects
     by_class = not any(budget.disrupted_pods for budget in objects.pod_disruption_budgets.values())
     protect = functools.partial(violating, objects)
-    found = find_candidates(search.trials(), rows, protect, alike=by_class, lower_only=True)
-    if not rules.needs_victims:
-        return found, []
-    some: Mask = np.asarray(np.logical_or.reduce(found.victims, axis=0, initial=False))
-    needless = found.rows[~some[found.kinds]]
-    names = sorted(found.names[row] for row in needless.tolist())
-    return attrs.evolve(found.where(some), by_importance=True), [NEEDS_NONE.format(name) for name in names]
+    needs = rules.needs_victims
+    victims = VictimRules(protect, alike=by_class, lower_only=True, by_importance=needs)
+    found = search.memory.candidates(search.trials(), search.filtering.state, rows, victims)
+    return (found.with_victims(), [NEEDS_NONE.format(name) for name in found.needless()]) if needs else (found, [])
 
 
 def pick_1_20(costs: Costs, note: Note | None = None) -> IntArray:
@@ -204,22 +199,29 @@ def pick_1_36(costs: Costs, note: Note | None = None) -> IntArray:
     return costs.least(costs.present(), note)
 
 
-def _nobody(search: Search, rows: IntArray) -> str:
-    """The text of 1.36 for a search without result: what stands in the way on each node."""
-    lower = _has_lower(search, rows)
+def _nobody(search: Search, rows: Mask) -> str:
+    """The text of 1.36 for a search without result: what stands in the way on each node. rows: (N,) bool, those that
+    were tried."""
+    attempt = search.trials()
+    tried, roster = np.flatnonzero(rows), attempt.roster
+    lower = _lower(search.pod, roster, tried).any(axis=0)
     counts: Counter[str] = Counter()
     total = search.decision.nodes_total
-    counts[NOT_HELPFUL] = total - len(rows)
+    counts[NOT_HELPFUL] = total - len(tried)
     counts[NO_VICTIMS] = int((~lower).sum())
-    attempt = search.trials()
-    for part in trials(attempt, rows[lower]) if lower.any() else ():
-        codes, priorities = search.roster.codes[:, part.rows], search.roster.priorities[:, part.rows]
-        leaving = (codes > 0) & (priorities < search.pod.priority)
+    for part in trials(attempt, tried[lower]) if lower.any() else ():
+        leaving = _lower(search.pod, roster, part.rows)
         for place in np.flatnonzero(leaving.any(axis=1)).tolist():
             part.trial.take_away(place, leaving[place])
         counts.update(part.trial.refusals())
     listed = sorted((f"{count} {reason}" for reason, count in (+counts).items()), key=str.encode)
     return f"0/{total} nodes are available: {', '.join(listed)}."
+
+
+def _lower(pod: Pod, roster: Roster, rows: IntArray) -> Mask:
+    """(K, n) bool, the places with a pod of lower priority."""
+    lower: Mask = (roster.codes[:, rows] > 0) & (roster.priorities[:, rows] < pod.priority)
+    return lower
 
 
 # --- extenders ---------------------------------------------------------------------------------

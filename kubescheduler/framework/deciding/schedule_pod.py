@@ -280,7 +280,7 @@ class Deciding:
             decision,
             self.found.filtering,
             scheduler.cache,
-            scheduler.roster.refresh(),
+            scheduler.preemption,
             extenders,
             samples=algorithm.percentage_of_nodes_to_score < 100 and not self.thorough,
         )

@@ -214,7 +214,7 @@ class FrameworkHandle:
 
     def nominated(self, node_name: str) -> Sequence[Pod]:
         """The pods that wait for room on a node."""
-        return self._services.cache.nominated().get(node_name, ())
+        return tuple(self._services.cache.nominated().get(node_name, ()))
 
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Notes that a pod waits for room on a node; an empty name takes the note back."""

@@ -26,9 +26,14 @@ from clusterstate.objects import (
 from clusterstate.roster import Roster, by_importance
 from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.preemption import exhausted_budgets, find_candidates, protected_classes
-from kubescheduler.core.preemption_candidates import choose, pick_1_16
+from kubescheduler.core.preemption_costs import choose, pick_1_16
 from kubescheduler.core.preemption_trials import PreemptionAttempt
+from kubescheduler.core.preemption_victims import (
+    VictimRules,
+    exhausted_budgets,
+    find_candidates,
+    protected_classes,
+)
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_algorithm import algorithm_from_provider
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
@@ -224,18 +229,14 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     pod = asking(cpu, priority)
     predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
     attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, Roster(cache.columns).refresh())
-    rows, budgets = np.arange(4), functools.partial(protected_classes, exhausted_budgets(cache.objects))
+    rows, budgets = np.arange(4), VictimRules(functools.partial(protected_classes, exhausted_budgets(cache.objects)))
     at_once = find_candidates(attempt, rows, budgets)
     alone = attrs.evolve(attempt, predicates=[attrs.evolve(p, alone=lambda *_: False) for p in predicates])
     one_by_one = find_candidates(alone, rows, budgets)
     assert {n: [p.key for p in v.pods] for n, v in at_once.items()} == {
         n: [p.key for p in v.pods] for n, v in one_by_one.items()
     }
-    starts = attempt.roster.starts
-    assert (
-        at_once.rows[pick_1_16(at_once.costs(starts))].tolist()
-        == one_by_one.rows[pick_1_16(one_by_one.costs(starts))].tolist()
-    )
+    assert at_once.rows[pick_1_16(at_once.costs())].tolist() == one_by_one.rows[pick_1_16(one_by_one.costs())].tolist()
     assert choose(at_once, pick_1_16) == choose(one_by_one, pick_1_16)
 
 

@@ -15,19 +15,20 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod, PodDisruptionBudget, Toleration
 from clusterstate.roster import Roster
 from kubescheduler.core.decision_records import PickStep, Victims
-from kubescheduler.core.preemption import find_candidates
-from kubescheduler.core.preemption_candidates import (
-    Candidates,
+from kubescheduler.core.preemption_candidates import Candidates, NodeNames
+from kubescheduler.core.preemption_costs import (
     Costs,
-    NodeNames,
     choose,
     costs_of,
+    costs_of_kinds,
     earliest_start,
+    earliest_starts,
     pick_1_16,
     pick_steps,
     steps_of,
 )
 from kubescheduler.core.preemption_trials import PreemptionAttempt
+from kubescheduler.core.preemption_victims import VictimRules, find_candidates
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.disruption_budgets import violating
 from tests.support.build import make_node, make_pod
@@ -59,7 +60,7 @@ def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False
     attempt = attempt_of(release, cache, asking, **changes)
     rows = np.flatnonzero(cache.snapshot().has_node)
     protect = functools.partial(violating, cache.objects)
-    candidates = find_candidates(attempt, rows, protect, alike=alike, lower_only=True)
+    candidates = find_candidates(attempt, rows, VictimRules(protect, alike=alike, lower_only=True))
     return {name: ([p.metadata.name for p in v.pods], v.violations) for name, v in candidates.items()}
 
 
@@ -105,7 +106,8 @@ def test_nodes_that_are_alike_are_tried_once() -> None:
     pods = [make_pod(f"p{at}", node=f"n{at}") for at in range(3)]
     cache = World(tuple(make_node(f"n{at}") for at in range(4)), tuple(pods), ()).cache("1.36")
     attempt = attempt_of("1.36", cache, make_pod("in", priority=5))
-    candidates = find_candidates(attempt, np.arange(4), functools.partial(violating, cache.objects), alike=True)
+    rules = VictimRules(functools.partial(violating, cache.objects), alike=True)
+    candidates = find_candidates(attempt, np.arange(4), rules)
     assert len(candidates.victims[0]) == 2
     assert candidates.kinds.tolist() == [0, 0, 0, 1]
 
@@ -115,15 +117,23 @@ def test_nodes_that_are_alike_are_tried_once() -> None:
 PODS = [make_pod(name, priority=priority) for name, priority in (("a", 5), ("b", 3), ("c", 1))]
 
 
+STARTS = np.array([[10.0, 20.0, 5.0], [11.0, 21.0, 6.0], [12.0, 22.0, 7.0]])
+"""Of the rows n0, n1 and n2."""
+
+
 def candidates(victims: list[list[bool]], protected: list[list[bool]], **fields: Any) -> Candidates:
     """Nodes n1 and n0 of one kind, and n2 of another; both have the pods a, b and c."""
+    leaving, kept = np.array(victims).T, np.array(protected).T
+    rows, kinds, priorities = np.array([1, 0, 2]), np.array([0, 0, 1]), np.array([[5, 5], [3, 3], [1, 1]])
+    important = fields.get("by_importance", False)
     given: dict[str, Any] = {
         "names": ("n0", "n1", "n2"),
-        "rows": np.array([1, 0, 2]),
-        "kinds": np.array([0, 0, 1]),
-        "victims": np.array(victims).T,
-        "protected": np.array(protected).T,
-        "priorities": np.array([[5, 5], [3, 3], [1, 1]]),
+        "rows": rows,
+        "kinds": kinds,
+        "victims": leaving,
+        "protected": kept,
+        "of_kinds": costs_of_kinds(leaving, kept, priorities, by_importance=important),
+        "starts": earliest_starts(leaving[:, kinds], priorities[:, kinds], STARTS[:, rows]),
         "pods": [PODS] * 3,
     }
     return Candidates(**given | fields)
@@ -165,35 +175,39 @@ def test_victims_of_equal_importance(starts: list[str | None], protected: list[b
     assert "".join(pod.metadata.name for pod in of_both["n0"].pods) == names
 
 
-def test_only_some_kinds() -> None:
-    """All or those that are wanted."""
-    assert SOME.where(np.array([True, True])) is SOME
-    assert list(SOME.where(np.array([False, True]))) == ["n2"]
-
-
-STARTS = np.array([[10.0, 20.0, 5.0], [11.0, 21.0, 6.0], [12.0, 22.0, 7.0]])
+def test_only_some() -> None:
+    """By position, in the order that is asked for."""
+    some = SOME.only(np.array([2, 0]))
+    assert list(some) == ["n2", "n1"]
+    assert some.costs().start(np.array([0, 1])).tolist() == [5.0, 20.0]
 
 
 def test_costs() -> None:
     """Violations, the first victim's priority, sums, counts; a protected victim is the first."""
-    costs = SOME.costs(STARTS)
+    costs = SOME.costs()
     assert costs.violations.tolist() == [0, 1]
     assert costs.first.tolist() == [5, 1]
     assert costs.total.tolist() == [6 + 2 * 2**31, 9 + 3 * 2**31]
     assert costs.count.tolist() == [2, 3]
     assert costs.start(np.array([0, 1, 2])).tolist() == [20.0, 10.0, 5.0]
-    assert attrs.evolve(SOME, by_importance=True).costs(STARTS).first.tolist() == [5, 5]
+    important = candidates(
+        [[True, False, True], [True] * 3], [[False, True, False], [False, False, True]], by_importance=True
+    )
+    assert important.costs().first.tolist() == [5, 5]
 
 
 def test_without_victims() -> None:
     """They cost nothing, and 1.16 takes such nodes before all others."""
     free = candidates([[False] * 3, [True, False, False]], [[False] * 3] * 2)
-    costs = free.costs(STARTS)
+    costs = free.costs()
     assert (costs.count.tolist(), costs.total.tolist()) == ([0, 1], [0, 5 + 2**31])
     assert pick_1_16(costs).tolist() == [0, 1]
-    nobody = np.zeros((0, 2), np.bool_)
-    empty = attrs.evolve(SOME, victims=nobody, protected=nobody, priorities=np.zeros((0, 2), np.int64))
-    assert empty.costs(np.zeros((0, 3))).count.tolist() == [0, 0]
+    assert free.needless() == ["n0", "n1"]
+    assert list(free.with_victims()) == ["n2"]
+    assert SOME.with_victims() is SOME
+    nobody, none = np.zeros((0, 2), np.bool_), np.zeros((0, 2), np.int64)
+    assert costs_of_kinds(nobody, nobody, none, by_importance=False).count.tolist() == [0, 0]
+    assert earliest_starts(nobody, none, np.zeros((0, 2))).tolist() == [np.inf, np.inf]
 
 
 def costs(**columns: list[int]) -> Costs:

@@ -10,10 +10,19 @@ import pytest
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
+from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.preemption_trials import BatchTrial, PreemptionAttempt, RowTrial, reads_pods, trials
+from kubescheduler.core.nominated_judging import nominated_beside
+from kubescheduler.core.preemption_trials import (
+    BatchTrial,
+    BesideTrial,
+    PreemptionAttempt,
+    RowTrial,
+    reads_pods,
+    trials,
+)
 from predicates.types import FitPredicate, NodeError, Verdict
 from tests.support.build import cache_of, make_node, make_pod, resources
 
@@ -46,6 +55,7 @@ def attempt(*predicates: FitPredicate, cluster: Any = (*NODES, *PODS)) -> Preemp
 
 
 ALL = np.arange(4)
+BESIDE_OTHERS = Affinity(None, PodAffinity((PodAffinityTerm("zone", LabelSelector()),)))
 
 
 def kinds(tried: PreemptionAttempt, **fields: Any) -> list[tuple[str, list[int], list[int]]]:
@@ -71,13 +81,22 @@ def test_rules_that_look_further_are_tried_row_by_row() -> None:
         assert kinds(attempt(ROOM, changed))[0][0] == "BatchTrial"
 
 
-def test_nodes_with_nominated_pods_are_tried_by_themselves() -> None:
-    """Both passes are needed there."""
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"priority": 9}, "BesideTrial"),
+        ({"priority": 4}, "BatchTrial"),
+        ({"priority": 9, "affinity": BESIDE_OTHERS}, "RowTrial"),
+    ],
+    ids=["important", "lower", "with terms of affinity"],
+)
+def test_nodes_with_nominated_pods_are_tried_apart(fields: Any, kind: str) -> None:
+    """With those that are important enough and without them; row by row where other rows may look at them."""
     tried = attempt(ROOM, NOT_A)
-    tried.cache.nominate(make_pod("waiting"), "b")
+    tried.cache.nominate(make_pod("waiting", **fields), "b")
     tried.cache.nominate(make_pod("other"), "ghost")
-    assert kinds(tried) == [("BatchTrial", [0, 2, 3], [0, 2, 3]), ("RowTrial", [1], [1])]
-    assert kinds(tried, alike=True) == [("BatchTrial", [0, 2, 3], [0, 3]), ("RowTrial", [1], [1])]
+    assert kinds(tried) == [("BatchTrial", [0, 2, 3], [0, 2, 3]), (kind, [1], [1])]
+    assert kinds(tried, alike=True) == [("BatchTrial", [0, 2, 3], [0, 3]), (kind, [1], [1])]
 
 
 def test_rows_that_stand_for_others() -> None:
@@ -130,11 +149,25 @@ def test_a_row_has_to_do_beside_nominated_pods_and_without() -> None:
     tried = attempt(two, cluster=(*nodes, *PODS))
     tried.cache.nominate(make_pod("equal", priority=5), "a")
     tried.cache.nominate(make_pod("lower", priority=4), "b")
-    trial = RowTrial(tried, ALL)
-    assert trial.fits(WHERE).tolist() == [False, True, True, True]
-    assert trial.refusals() == {"crowded": 1}
-    trial.take_away(0, np.array([True, False, False, False]))
-    assert trial.fits(WHERE).tolist() == [True, True, True, True]
+    added = nominated_beside(POD, 0, tried.cache)
+    for trial in (RowTrial(tried, ALL), BesideTrial(tried, ALL, added)):
+        assert trial.fits(WHERE).tolist() == [False, True, True, True]
+        assert trial.refusals() == {"crowded": 1}
+        trial.take_away(0, np.array([True, False, False, False]))
+        assert trial.fits(WHERE).tolist() == [True, True, True, True]
+        trial.put_back(0, np.array([True, False, False, False]))
+        assert trial.fits(WHERE).tolist() == [False, True, True, True]
+
+
+def test_errors_beside_nominated_pods() -> None:
+    """The pod does not fit there; where refusals are counted the first row's error is raised."""
+    broken = [FitPredicate(f"Broken {at}", named(at, reason=NodeError(f"broken {at}")), LOCAL) for at in "dc"]
+    tried = attempt(*broken)
+    tried.cache.nominate(make_pod("equal", priority=5), "a")
+    trial = BesideTrial(tried, ALL, nominated_beside(POD, 0, tried.cache))
+    assert trial.fits(WHERE).tolist() == [True, True, False, False]
+    with pytest.raises(SchedulingError, match="broken c"):
+        trial.refusals()
 
 
 def test_only_the_rows_asked_about_are_tried() -> None:

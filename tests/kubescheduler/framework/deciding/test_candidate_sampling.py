@@ -10,6 +10,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.core.preemption_candidates import Candidates
+from kubescheduler.core.preemption_costs import costs_of_kinds
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
@@ -24,13 +25,15 @@ def candidates(violating: str) -> Candidates:
     """Nodes 0, 1, …: ``-`` is no candidate, ``v`` violates a budget, ``f`` does not."""
     rows = [row for row, sort in enumerate(violating) if sort != "-"]
     protected = np.array([[violating[row] == "v" for row in rows]], np.bool_)
+    victims, priorities = np.ones((1, len(rows)), np.bool_), np.zeros((1, len(rows)), np.int64)
     return Candidates(
         names=tuple(f"n{row}" for row in range(len(violating))),
-        rows=np.array(rows),
+        rows=np.array(rows, np.int64),
         kinds=np.arange(len(rows)),
-        victims=np.ones((1, len(rows)), np.bool_),
+        victims=victims,
         protected=protected,
-        priorities=np.zeros((1, len(rows)), np.int64),
+        of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=False),
+        starts=np.zeros(len(rows)),
         pods=[[make_pod("p")] for _ in violating],
     )
 
@@ -53,7 +56,7 @@ CASES = {
 def test_sampled_candidates(sorts: str, percentage: int, absolute: int, start: int, expected: Sequence[int]) -> None:
     """Nodes are tried from a random one on until enough are found, one of them without violations."""
     sampling = CandidateSampling(percentage, absolute, lambda _: start)
-    found = sampling.sample(candidates(sorts), range(len(sorts)))
+    found = sampling.sample(candidates(sorts), np.arange(len(sorts)))
     assert found.rows.tolist() == expected
     assert [int(found.kinds[at]) for at in range(len(found))] == [
         [row for row, sort in enumerate(sorts) if sort != "-"].index(row) for row in expected
@@ -63,7 +66,7 @@ def test_sampled_candidates(sorts: str, percentage: int, absolute: int, start: i
 def test_nowhere_to_look() -> None:
     """Nothing is drawn then."""
     nothing = candidates("")
-    assert CandidateSampling(10, 100, lambda n: 1 // n).sample(nothing, ()) is nothing
+    assert CandidateSampling(10, 100, lambda n: 1 // n).sample(nothing, np.zeros(0, np.int64)) is nothing
 
 
 @pytest.mark.parametrize(("percentage", "candidates_found"), [(100, 3), (50, 1)])

@@ -1,0 +1,79 @@
+"""Which rows to look at again for what is remembered of pods of one class, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import LOCAL, Reads, flags_of
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.volumes.claims import has_claims
+from predicates.types import FitPredicate
+
+
+class RowWatch:
+    """Notices what has changed since the last time: rows, nominations to them, and what is bound to no row.
+
+    For predicates whose verdict on a row depends, within what is bound to rows, on that row alone.
+    """
+
+    __slots__ = ("_cache", "_far", "_nominations", "_position", "_predicates", "_stamp")
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self._predicates: tuple[FitPredicate, ...] | None = None
+        self._far: tuple[int, ...] = ()
+        self._stamp: Any = None
+        self._position = self._nominations = -1
+
+    def forget(self) -> None:
+        """The next time every row is looked at again."""
+        self._position = -1
+
+    def changed(self, info: PodInfo, predicates: Sequence[FitPredicate], also: Any = None) -> Collection[int] | None:
+        """The rows that changed since the last call; None: look at every row again.
+
+        also: anything else that what is remembered was worked out from; it is compared with that of the last call.
+        """
+        cache, log = self._cache, self._cache.columns.log
+        given = tuple(predicates)
+        if given != self._predicates:
+            self._predicates = given
+            self._far = flags_of(_far(info, given))
+        snapshot = cache.snapshot()
+        moments = [p.moment(info, snapshot) for p in given if p.moment is not None]
+        stamp = (given, log.version_of(self._far), moments, also)
+        position, nominations = self._position, self._nominations
+        self._position, self._nominations = log.position, cache.nominations.position
+        if stamp != self._stamp or position < 0:
+            self._stamp = stamp
+            return None
+        recent, names = log.since(position), cache.nominations.since(nominations)
+        if recent is None or names is None:
+            return None
+        rows = {row for row, _ in recent}
+        if names:
+            row_of = cache.columns.row_of
+            rows.update(row for name in names if (row := row_of.get(name)) is not None)
+        return rows
+
+
+def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
+    reads = Reads(0)
+    for predicate in predicates:
+        reads |= predicate.reads if predicate.narrow is None else predicate.narrow(info)
+    return reads & ~LOCAL
+
+
+def local_to_rows(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate]) -> bool:
+    """Whether every row's verdicts depend on that row only, also beside the pods that the snapshot adds."""
+    if any(not _stays(change.info) for change in snapshot.changes):
+        return False
+    return all(predicate.by_row(info, snapshot) for predicate in predicates)
+
+
+def _stays(info: PodInfo) -> bool:
+    """Whether no rule of another row would look at such a pod: it has no terms of affinity and claims nothing."""
+    return not info.stirs and not info.spec.resource_claims and not has_claims(info)

@@ -1,0 +1,162 @@
+"""Clusters that change step by step while pods preempt: for laws about what is remembered of preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import attrs
+from hypothesis import strategies as st
+
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    Node,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodDisruptionBudget,
+    Taint,
+)
+from kubescheduler.core.decision import Decision
+from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.engine.spec import EngineSpec
+from predicates.types import FitPredicate
+from tests.support.build import labels, make_node, make_pod, resources
+
+PREEMPTING = ("1.16", "1.20", "1.36")
+"""The releases that preempt."""
+HOST = "kubernetes.io/hostname"
+NODES = 5
+APPS = ("db", "web")
+TAINT = Taint("k", "v", "NoSchedule")
+
+ASKED = ((3000, 4, "db"), (1500, 3, "web"), (1500, 2, "db"))
+"""(cpu, priority, app) of the pods that are asked about after every step."""
+
+nodes = st.integers(0, NODES - 1)
+amounts = st.sampled_from([0, 500, 1500])
+apps = st.sampled_from(APPS)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("pod"), nodes, amounts, st.integers(0, 4), apps, st.sampled_from([None, 1, 2])),
+        st.tuples(st.just("gone"), st.integers(0, 30)),
+        st.tuples(st.just("nominate"), st.integers(-1, NODES), amounts, st.integers(1, 5), st.integers(0, 3)),
+        st.tuples(st.just("nominate"), st.integers(-1, NODES), amounts, st.integers(1, 5), st.integers(0, 3)),
+        st.tuples(st.just("budget"), apps, st.integers(-1, 2), st.sampled_from([(), ("p0", "p1")])),
+        st.tuples(st.just("node"), nodes, st.sampled_from([2000, 3000, None]), st.booleans()),
+        st.tuples(st.just("apart"), nodes, apps),
+        st.tuples(st.just("preempt"), st.sampled_from(ASKED)),
+        st.tuples(st.just("preempt"), st.sampled_from(ASKED)),
+    ),
+    min_size=1,
+    max_size=10,
+)
+"""What happens to the cluster."""
+
+
+def node(at: int, cpu: int = 3000, *, tainted: bool = False) -> Node:
+    room = resources(cpu=cpu, memory=8 << 30, pods=5)
+    return make_node(f"n{at}", {HOST: f"n{at}"}, allocatable=room, taints=(TAINT,) if tainted else ())
+
+
+def pod(name: str, cpu: int, priority: int, app: str = "db", **fields: Any) -> Pod:
+    return make_pod(name, {"app": app}, priority=priority, requests=resources(cpu=cpu), **fields)
+
+
+@attrs.define
+class ChangingCluster:
+    """A cluster with nodes n0, n1 … and pods p0, p1 …"""
+
+    engine: Engine
+    cache: ClusterCache
+    made: int = 0
+
+    @classmethod
+    def of(cls, release: str) -> ChangingCluster:
+        engine = EngineSpec.parse(f"release={release}").engine(lambda _: None)
+        cache = cache_for(engine, [node(at) for at in range(NODES)])
+        there = cls(engine, cache)
+        for at in range(2 * NODES):
+            there.run("pod", at % NODES, 1500, at % 3, APPS[at % 2], None)
+        return there
+
+    def run(self, what: str, *given: Any) -> None:
+        """One step that asks nothing."""
+        getattr(self, f"_{what}")(*given)
+
+    def _pod(self, at: int, cpu: int, priority: int, app: str, start: int | None) -> None:
+        made = pod(self._name(), cpu, priority, app, node=f"n{at}")
+        since = None if start is None else f"2020-01-01T00:00:0{start}Z"
+        self.cache.add_pod(attrs.evolve(made, start_time=since))
+
+    def _name(self) -> str:
+        self.made += 1
+        return f"p{self.made - 1}"
+
+    def _gone(self, at: int) -> None:
+        there = self.cache.pods()
+        if there:
+            leaving = there[at % len(there)]
+            (self.cache.forget_pod if self.cache.is_assumed(leaving) else self.cache.remove_pod)(leaving)
+
+    def _nominate(self, at: int, cpu: int, priority: int, who: int) -> None:
+        name = "" if at < 0 else f"n{at}"
+        self.cache.nominate(pod(f"waiting{who}", cpu, priority, nominated=name), name)
+
+    def _budget(self, app: str, allowed: int, disrupted: tuple[str, ...]) -> None:
+        meta = ObjectMeta(app, "default")
+        budget = PodDisruptionBudget(meta, LabelSelector(labels({"app": app})), max(allowed, 0), disrupted)
+        (self.cache.remove if allowed < 0 else self.cache.add)(budget)
+
+    def _node(self, at: int, cpu: int | None, tainted: bool) -> None:
+        row = self.cache.columns.row_of.get(f"n{at}")
+        if cpu is not None:
+            self.cache.add_node(node(at, cpu, tainted=tainted))
+        elif row is not None and self.cache.columns.nodes[row] is not None:
+            self.cache.remove_node(f"n{at}")
+
+    def _apart(self, at: int, app: str) -> None:
+        term = PodAffinityTerm(HOST, LabelSelector(labels({"app": app})))
+        affinity = Affinity(None, None, PodAffinity((term,)))
+        self.cache.add_pod(pod(self._name(), 0, 1, node=f"n{at}", affinity=affinity))
+
+    def carry_out(self, preemptor: Pod, decision: Decision) -> None:
+        """The victims leave, and the pod waits for the node, or runs where it fits."""
+        found = decision.preemption
+        if decision.host is not None:
+            self.cache.assume_pod(attrs.evolve(preemptor, metadata=self._meta()), decision.host)
+        elif found is not None and found.chosen:
+            for victim in found.candidates[found.chosen[0]].pods:
+                (self.cache.forget_pod if self.cache.is_assumed(victim) else self.cache.remove_pod)(victim)
+            self.cache.nominate(preemptor, found.chosen[0])
+
+    def _meta(self) -> ObjectMeta:
+        name = self._name()
+        return ObjectMeta(name, "default", uid=f"default/{name}")
+
+
+@contextmanager
+def one_by_one() -> Iterator[None]:
+    """Every node is tried, and judged beside nominated pods, by itself."""
+    with patch.object(FitPredicate, "by_row", lambda *_: False):
+        yield
+
+
+def said(decision: Decision) -> dict[str, Any]:
+    """All that is said of a pod that fits nowhere."""
+    found = decision.preemption
+    out: dict[str, Any] = {"host": decision.host, "message": decision.message, "nominated": decision.nominated}
+    out |= {"reasons": decision.reasons(), "codes": decision.codes(), "fits": decision.fits()}
+    if found is not None:
+        out["candidates"] = {
+            name: ([p.metadata.name for p in victims.pods], victims.violations)
+            for name, victims in found.candidates.items()
+        }
+        out["chosen"] = list(found.chosen)
+        out["cleared"] = [p.metadata.name for p in found.cleared]
+    return out
