@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import LOCAL, Reads, flags_of
+from clusterstate.changes import BY_ROW, Reads, flags_of
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
@@ -64,7 +64,7 @@ def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
     reads = Reads(0)
     for predicate in predicates:
         reads |= predicate.reads if predicate.narrow is None else predicate.narrow(info)
-    return reads & ~LOCAL
+    return reads & ~BY_ROW
 
 
 def local_to_rows(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate]) -> bool:
