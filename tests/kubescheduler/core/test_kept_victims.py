@@ -35,7 +35,7 @@ class Watched:
 
 
 @RELEASES
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(given_steps=steps)
 def test_a_scheduler_preempts_as_one_that_tries_every_node_by_itself(release: str, given_steps: list[Any]) -> None:
     """Candidates, victims, choice, texts and how it was picked; and a decision that is read late still says it."""
