@@ -163,9 +163,8 @@ class ClusterCache:
         self.columns.put_pods(rows, placed, uids, infos)
         places.update(zip(uids, zip(rows, placed, strict=True), strict=True))
         self._assumed.update(uids)
-        if self._nominated:
-            for uid in uids:
-                self._forget_nomination(uid)
+        for uid in uids:
+            self.nominations.drop(uid)
 
     def forget_pods(self, pods: Sequence[Pod]) -> None:
         """As ``forget_pod`` of each, one after the other.
