@@ -11,7 +11,7 @@ import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode_kinds import KINDS, ManifestKind
-from clusterstate.manifests.decode_pods import PodDecoder
+from clusterstate.manifests.decode_pods import PodDecoder, manifest_of_read
 from clusterstate.manifests.documents import Item, Manifest, parse_json, split
 from clusterstate.manifests.fields import Fields, describe
 from clusterstate.manifests.schema.known_fields import unknown_fields
@@ -77,6 +77,9 @@ class Decoder:
             self.warnings += item.notes
         kind = _kind(item)
         keep = keep_manifest or self._keep_manifests
+        if item.read is not None:
+            read = self._pods.finish(item.read)
+            return self._decode(item, kind, keep) if read is None else read
         if kind.name == "Pod":
             pod = self._pods.decode(item.content, self._pods_pass, every=self._judges_stored)
             if pod is not None:
@@ -191,7 +194,10 @@ def placed(item: Item, kind: str, manifest: Manifest, faults: Iterable[str]) -> 
 def _manifest(item: Item, kind: ManifestKind) -> dict[str, Any]:
     """The whole manifest, with apiVersion and kind."""
     raw = item.content
-    content = parse_json(_where(item), raw) if isinstance(raw, msgspec.Raw) else raw
+    if item.read is not None:
+        content: Manifest = manifest_of_read(item.read)
+    else:
+        content = parse_json(_where(item), raw) if isinstance(raw, msgspec.Raw) else raw
     given = {key: value for key, value in content.items() if value is not None or key not in ("apiVersion", "kind")}
     return {"apiVersion": item.api_version or kind.api_version, "kind": kind.name, **given}
 

@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable
 from sys import intern
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import attrs
 import msgspec
 
-from clusterstate.api_names import is_object_name
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode_pod import decode_pod_spec
-from clusterstate.manifests.decode_pod_status import decode_claim_statuses, decode_grants
 from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
-from clusterstate.manifests.projection import (
-    ConditionProjection,
-    Granted,
-    MetadataProjection,
-    OwnerProjection,
-    PodProjection,
-    SpecProjection,
-    StatusProjection,
-    drop_unread_volumes,
-    granted,
-    reports_grants,
-)
+from clusterstate.manifests.pod_reading import PodReader, remember
+from clusterstate.manifests.projection import SpecProjection, drop_unread_volumes
+from clusterstate.manifests.read_pod import ReadPod
 from clusterstate.manifests.shared_images import SharedImages
-from clusterstate.objects import (
-    NO_LABELS,
-    FrozenMap,
-    Labels,
-    Node,
-    ObjectMeta,
-    OwnerReference,
-    Pod,
-    PodCondition,
-    PodGrants,
-    PodSpec,
-    ResourceClaimStatus,
-)
-
-REMEMBERED = 16_384
-"""Entries of each table; a full one starts anew."""
-
-FAULTY = PodGrants(FrozenMap())
-"""Stands for grants that cannot be read."""
+from clusterstate.objects import Node, ObjectMeta, Pod, PodSpec
 
 T = TypeVar("T", bound=Hashable)
 
@@ -56,16 +27,9 @@ class PodDecoder:
 
     def __init__(self, prepare: Callable[[Manifest], Manifest] | None) -> None:
         self._prepare = prepare
-        self._parse = msgspec.json.Decoder(PodProjection)
-        self._encode = msgspec.json.Encoder().encode
+        self._reader = PodReader()
         self._specs: dict[bytes, PodSpec] = {}
-        self._labels: dict[tuple[tuple[str, str], ...], Labels] = {}
-        self._owners: dict[tuple[OwnerProjection, ...], tuple[OwnerReference, ...]] = {}
-        self._conditions: dict[tuple[ConditionProjection, ...], tuple[PodCondition, ...]] = {}
-        self._grants: dict[tuple[Granted, ...], PodGrants] = {}
-        self._shared: dict[Any, Any] = {}
         self._images = SharedImages()
-        self._namespaces: set[str] = {""}
 
     def decode(
         self,
@@ -78,43 +42,41 @@ class PodDecoder:
 
         passes: asked about a pod without a uid, which no server has stored, or about every pod; False is unusual.
         """
-        try:
-            if isinstance(content, msgspec.Raw):
-                seen = self._parse.decode(content)
-            else:
-                seen = msgspec.convert(content, PodProjection)
-            node_name, seen.spec.nodeName = seen.spec.nodeName, None
-            spec = self._spec(seen.spec)
-            status = seen.status
-            grants = self._pod_grants(status) if reports_grants(status) else None
-            claims = _claims(status) if status.resourceClaimStatuses else ()
-        except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
+        read = self._reader.read(content)
+        if read is None:
             return None
-        if spec is None or grants is FAULTY or claims is None or not self._is_named(seen.metadata):
+        pod = self.finish(read)
+        if pod is None or (passes is not None and (every or not read.pod.metadata.uid) and not passes(content)):
             return None
-        if passes is not None and (every or not seen.metadata.uid) and not passes(content):
+        return pod
+
+    def finish(self, read: ReadPod) -> Pod | None:
+        """A pod that was read, with its spec and what its API server fills in; None when that has a fault."""
+        spec = self._spec(read.spec)
+        if spec is None:
             return None
+        pod = read.pod
         return Pod(
-            metadata=self._metadata(seen.metadata),
+            metadata=self._metadata(pod.metadata),
             spec=spec,
-            node_name=intern(node_name) if node_name else "",
-            phase=intern(status.phase) if status.phase else "",
-            nominated_node_name=status.nominatedNodeName or "",
-            start_time=status.startTime,
-            conditions=self._pod_conditions(status.conditions) if status.conditions else (),
-            grants=grants,
-            resource_claim_statuses=claims,
+            node_name=pod.node_name,
+            phase=pod.phase,
+            nominated_node_name=pod.nominated_node_name,
+            start_time=pod.start_time,
+            conditions=pod.conditions,
+            grants=pod.grants,
+            resource_claim_statuses=pod.resource_claim_statuses,
         )
 
-    def _spec(self, spec: SpecProjection) -> PodSpec | None:
-        if spec.volumes:
-            spec.volumes = drop_unread_volumes(spec.volumes)
-        key = self._encode(spec)
-        found = self._specs.get(key)
+    def _spec(self, text: bytes) -> PodSpec | None:
+        found = self._specs.get(text)
         if found is None:
-            found = self._new_spec(msgspec.json.decode(key))
+            try:
+                found = self._new_spec(spec_of_text(text))
+            except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
+                return None
             if found is not None:
-                _remember(self._specs, key, found)
+                remember(self._specs, text, found)
         return found
 
     def _new_spec(self, spec: dict[str, Any]) -> PodSpec | None:
@@ -127,78 +89,16 @@ class PodDecoder:
         decoded = decode_pod_spec(Fields(spec, faults))
         return None if faults else self.share(decoded)
 
-    def _is_named(self, seen: MetadataProjection) -> bool:
-        """Whether name and namespace are such as an API server takes."""
-        namespace = seen.namespace
-        if namespace not in self._namespaces:
-            if not is_object_name(namespace):
-                return False
-            self._namespaces.add(namespace)
-        return is_object_name(seen.name)
-
-    def _metadata(self, seen: MetadataProjection) -> ObjectMeta:
-        namespace, uid = seen.namespace, seen.uid
-        if self._prepare is not None and not (namespace and uid):
-            given = {"name": seen.name, "namespace": namespace, "uid": uid}
-            meta = self._prepare({"apiVersion": "v1", "kind": "Pod", "metadata": given})["metadata"]
-            namespace, uid = meta["namespace"], meta["uid"]
-        return ObjectMeta(
-            name=seen.name,
-            namespace=intern(namespace),
-            uid=uid,
-            labels=self._label_set(seen.labels) if seen.labels else NO_LABELS,
-            annotations=FrozenMap(seen.annotations) if seen.annotations else NO_LABELS,
-            owner_references=self._owner_references(seen.ownerReferences) if seen.ownerReferences else (),
-            creation_timestamp=seen.creationTimestamp,
-            deletion_timestamp=seen.deletionTimestamp,
-        )
-
-    def _label_set(self, labels: dict[str, str]) -> Labels:
-        key = tuple(labels.items())
-        found = self._labels.get(key)
-        if found is None:
-            found = self.share(FrozenMap(labels))
-            _remember(self._labels, key, found)
-        return found
-
-    def _owner_references(self, owners: list[OwnerProjection]) -> tuple[OwnerReference, ...]:
-        key = tuple(owners)
-        found = self._owners.get(key)
-        if found is None:
-            found = tuple(OwnerReference(o.kind, o.name, o.uid, o.controller, o.apiVersion) for o in owners)
-            _remember(self._owners, key, found)
-        return found
-
-    def _pod_conditions(self, seen: tuple[ConditionProjection, ...]) -> tuple[PodCondition, ...]:
-        found = self._conditions.get(seen)
-        if found is None:
-            found = tuple(PodCondition(c.type, c.status, c.reason) for c in seen)
-            _remember(self._conditions, seen, found)
-        return found
-
-    def _pod_grants(self, status: StatusProjection) -> PodGrants | None:
-        """None when the status grants nothing, FAULTY when it cannot be read."""
-        containers = granted(status)
-        if status.resources is not None:
-            return _new_grants(
-                containers, {"resources": status.resources, "allocatedResources": status.allocatedResources}
-            )
-        if not containers:
-            return None
-        found = self._grants.get(containers)
-        if found is None:
-            found = _new_grants(containers, {})
-            if found is not FAULTY:
-                _remember(self._grants, containers, found)
-        return found
+    def _metadata(self, meta: ObjectMeta) -> ObjectMeta:
+        if self._prepare is None or (meta.namespace and meta.uid):
+            return meta
+        given = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}
+        filled = self._prepare({"apiVersion": "v1", "kind": "Pod", "metadata": given})["metadata"]
+        return attrs.evolve(meta, namespace=intern(filled["namespace"]), uid=filled["uid"])
 
     def share(self, value: T) -> T:
         """The first value seen that equals this one."""
-        found = self._shared.get(value)
-        if found is None:
-            _remember(self._shared, value, value)
-            return value
-        return cast("T", found)
+        return self._reader.share(value)
 
     def share_pod(self, pod: Pod, manifest: Manifest | None) -> Pod:
         """The pod with shared parts, and its manifest if that is kept."""
@@ -225,25 +125,19 @@ class PodDecoder:
         )
 
 
-def _new_grants(containers: Iterable[Granted], of_pod: Mapping[str, Any]) -> PodGrants:
-    read = msgspec.json.decode
-    statuses = [
-        {"name": name, "resources": read(resources), "allocatedResources": read(allocated)}
-        for name, resources, allocated in containers
-    ]
-    faults: list[str] = []
-    grants = decode_grants(Fields({"containerStatuses": statuses, **of_pod}, faults))
-    return FAULTY if faults or grants is None else grants
+def spec_of_text(text: bytes) -> dict[str, Any]:
+    """What decoding reads of a spec, from its JSON. Raises msgspec.MsgspecError for what it cannot hold."""
+    spec = msgspec.json.decode(text, type=SpecProjection)
+    if spec.volumes:
+        spec.volumes = drop_unread_volumes(spec.volumes)
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(spec))
+    return found
 
 
-def _claims(status: StatusProjection) -> tuple[ResourceClaimStatus, ...] | None:
-    """None when they cannot be read."""
-    faults: list[str] = []
-    claims = decode_claim_statuses(Fields({"resourceClaimStatuses": status.resourceClaimStatuses}, faults))
-    return None if faults else claims
-
-
-def _remember(table: dict[Any, Any], key: Hashable, value: object) -> None:
-    if len(table) >= REMEMBERED:
-        table.clear()
-    table[key] = value
+def manifest_of_read(read: ReadPod) -> Manifest:
+    """What is left of the manifest of a pod: what names it, and its spec."""
+    meta = read.pod.metadata
+    return {
+        "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
+        "spec": {**spec_of_text(read.spec), "nodeName": read.pod.node_name},
+    }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
+
+if TYPE_CHECKING:
+    from clusterstate.manifests.read_pod import ReadPod
 
 Manifest = Mapping[str, Any]
 
@@ -57,18 +60,24 @@ class Item:
     api_version: str = ""
     notes: tuple[str, ...] = ()
     """What is to be said of how it is written, with file and path."""
+    read: ReadPod | None = None
+    """A running pod as far as decoding reads it, in place of the content, which is empty then."""
 
 
 _OPENING = re.compile(rb'\{\s*"apiVersion":\s*"([\w./-]*)",\s*"kind":\s*"(\w*)"\s*[,}]')
 """How the JSON of an object begins that kubectl or an API server wrote."""
 
 
-class _Header(msgspec.Struct):
+class Header(msgspec.Struct):
+    """What says of which kind an object is."""
+
     kind: Any = None
     apiVersion: Any = None  # noqa: N815
 
 
-class _Envelope(msgspec.Struct):
+class Envelope(msgspec.Struct):
+    """The outermost object of a JSON document; each of its items is left as its JSON."""
+
     kind: Any = None
     apiVersion: Any = None  # noqa: N815
     items: list[msgspec.Raw] | None = None
@@ -81,7 +90,7 @@ def _at(place: str, key: str) -> str:
     return f"{place}: {key}" if place else key
 
 
-def _list_kind(kind: object) -> str | None:
+def list_kind(kind: object) -> str | None:
     """The kind of a list's items, empty when the list does not say; None for no list."""
     return kind[:-4] if isinstance(kind, str) and kind.endswith("List") else None
 
@@ -94,7 +103,7 @@ def split(source: str, document: object, place: str = "") -> Iterator[Item]:
     if not isinstance(document, Mapping):
         raise DecodeError(f"{source}: {_at(place, f'must be a Kubernetes object, not {describe(document)}')}")
     kind = document.get("kind")
-    of = _list_kind(kind)
+    of = list_kind(kind)
     if of is not None and "items" in document:
         api_version = document.get("apiVersion") if of else ""
         items = document["items"]
@@ -119,7 +128,7 @@ def _split_list(source: str, items: object, place: str, kind: str, api_version: 
     if wrong:
         raise DecodeError(wrong)
     for index, item in enumerate(items):
-        if _list_kind(item.get("kind")) is not None:
+        if list_kind(item.get("kind")) is not None:
             yield from split(source, item, f"{place}[{index}]")
         else:
             yield Item(source, item, f"{place}[{index}]", kind, api_version)
@@ -142,8 +151,8 @@ def split_json(source: str, data: bytes) -> list[Item]:
 def _split_raw(source: str, data: bytes) -> list[Item]:
     if data.lstrip()[:1] == b"[":
         return _raw_items(source, "", msgspec.json.decode(data, type=list[msgspec.Raw]), "", "")
-    envelope = msgspec.json.decode(data, type=_Envelope)
-    of = _list_kind(envelope.kind)
+    envelope = msgspec.json.decode(data, type=Envelope)
+    of = list_kind(envelope.kind)
     if of is not None and envelope.items is not None:
         api_version = str(envelope.apiVersion or "") if of else ""
         return _raw_items(source, "items", envelope.items, of, api_version)
@@ -158,9 +167,9 @@ def _split_raw(source: str, data: bytes) -> list[Item]:
 def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api_version: str) -> list[Item]:
     out: list[Item] = []
     for index, raw in enumerate(items):
-        header = _header(raw)
+        header = header_of(raw)
         where = f"{place}[{index}]"
-        if _list_kind(header.kind) is not None:
+        if list_kind(header.kind) is not None:
             out += split(source, msgspec.json.decode(raw), where)
         else:
             own = isinstance(header.kind, str)
@@ -168,15 +177,15 @@ def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api
     return out
 
 
-def _header(raw: msgspec.Raw) -> _Header:
+def header_of(raw: msgspec.Raw | memoryview) -> Header:
     """apiVersion and kind, from the first bytes if they are there."""
-    opening = _OPENING.match(memoryview(raw))
+    opening = _OPENING.match(raw if isinstance(raw, memoryview) else memoryview(raw))
     if opening is None:
-        return msgspec.json.decode(raw, type=_Header)
-    return _Header(kind=opening[2].decode(), apiVersion=opening[1].decode())
+        return msgspec.json.decode(raw, type=Header)
+    return Header(kind=opening[2].decode(), apiVersion=opening[1].decode())
 
 
-def _version(header: _Header, default: str) -> str:
+def _version(header: Header, default: str) -> str:
     return header.apiVersion if isinstance(header.apiVersion, str) else default
 
 

@@ -6,11 +6,15 @@ which finds the faults.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from clusterstate.manifests.decode_volumes import POD_SOURCES
+
+ABSENT = msgspec.Raw()
+"""Stands for a field that a text does not have."""
 
 
 class OwnerProjection(msgspec.Struct, frozen=True):
@@ -29,6 +33,7 @@ class MetadataProjection(msgspec.Struct):
     name: str
     namespace: str = ""
     uid: str = ""
+    resourceVersion: Any = None  # noqa: N815
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     ownerReferences: list[OwnerProjection] | None = None  # noqa: N815
@@ -77,15 +82,38 @@ class SpecProjection(msgspec.Struct, omit_defaults=True):
     resourceClaims: Any = None  # noqa: N815
 
 
+def _texts(name: str, projection: Any, lists: Mapping[str, Any]) -> Any:
+    """The same shape, whose fields are left as their JSON but for those of ``lists``: what replicas share is compared
+    as text, and parsed once.
+    """
+    fields = [
+        (field, lists.get(field, msgspec.Raw), None if field in lists else ABSENT)
+        for field in projection.__struct_fields__
+    ]
+    return msgspec.defstruct(name, fields, omit_defaults=True)
+
+
+ContainerText: Any = _texts("ContainerText", ContainerProjection, {})
+VolumeText: Any = _texts("VolumeText", VolumeProjection, {})
+EMPTY_VOLUME_TEXT = VolumeText()
+SpecText: Any = _texts(
+    "SpecText",
+    SpecProjection,
+    {
+        "nodeName": str | None,
+        "containers": list[ContainerText] | None,
+        "initContainers": list[ContainerText] | None,
+        "volumes": list[VolumeText] | None,
+    },
+)
+
+
 class ConditionProjection(msgspec.Struct, frozen=True, gc=False):
     """An entry of a pod's ``status.conditions``."""
 
     type: str = ""
     status: str = ""
     reason: str = ""
-
-
-ABSENT = msgspec.Raw()
 
 
 class ContainerStatusProjection(msgspec.Struct):
@@ -115,6 +143,16 @@ class PodProjection(msgspec.Struct):
 
     metadata: MetadataProjection
     spec: SpecProjection = msgspec.field(default_factory=SpecProjection)
+    status: StatusProjection = msgspec.field(default_factory=StatusProjection)
+
+
+class PodText(msgspec.Struct):
+    """What is read of the JSON of a pod."""
+
+    kind: str = ""
+    apiVersion: str = ""  # noqa: N815
+    metadata: MetadataProjection = msgspec.field(default_factory=lambda: MetadataProjection(""))
+    spec: SpecText = msgspec.field(default_factory=SpecText)
     status: StatusProjection = msgspec.field(default_factory=StatusProjection)
 
 
@@ -149,7 +187,16 @@ NULL = b"null"
 
 def drop_unread_volumes(volumes: list[Any]) -> list[Any] | None:
     """The volumes with a type that decoding reads; their names only where they matter."""
+    return _read_volumes(volumes, None, EMPTY_VOLUME)
+
+
+def drop_unread_volume_texts(volumes: list[Any]) -> list[Any] | None:
+    """The same of volumes whose fields are texts."""
+    return _read_volumes(volumes, ABSENT, EMPTY_VOLUME_TEXT)
+
+
+def _read_volumes(volumes: list[Any], absent: object, empty: object) -> list[Any] | None:
     for volume in volumes:
-        if volume.ephemeral is None and volume.awsElasticBlockStore is None:
-            volume.name = None
-    return [volume for volume in volumes if volume != EMPTY_VOLUME] or None
+        if volume.ephemeral is absent and volume.awsElasticBlockStore is absent:
+            volume.name = absent
+    return [volume for volume in volumes if volume != empty] or None

@@ -23,6 +23,7 @@ from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, foun
 from kubescheduler.api.shared_entries import shared
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.engine.releases import release_named
+from kubescheduler.sources.cluster_input import no_collection
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 
 if TYPE_CHECKING:
@@ -101,11 +102,13 @@ class Cluster(WhatIf):
         empty = cls(release=release, defaulting=defaulting, validate=validate, gates=gates)
         empty._keeps_manifests = keep_manifests
         files = [path for path in paths if isinstance(path, str | os.PathLike)]
-        given = read_paths(files, sys.stdin.buffer if stdin is None else stdin)
-        streams = found_in([path for path in paths if not isinstance(path, str | os.PathLike)])
-        return empty._with(
-            Given(given.items + streams.items, streams.objects, given.problems + streams.problems), progress
-        )
+        sparse = not keep_manifests and empty._strictness.stored == "ignore"
+        with no_collection():
+            given = read_paths(files, sys.stdin.buffer if stdin is None else stdin, sparse=sparse)
+            streams = found_in([path for path in paths if not isinstance(path, str | os.PathLike)])
+            return empty._with(
+                Given(given.items + streams.items, streams.objects, given.problems + streams.problems), progress
+            )
 
     # --- what there is -----------------------------------------------------------------------
 

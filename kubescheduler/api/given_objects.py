@@ -18,7 +18,8 @@ from kubescheduler.api.cluster_entries import Entry
 from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.openb_trace import read_inputs_of, read_trace_nodes
 from kubescheduler.sources.cluster_input import decode_items
-from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
+from kubescheduler.sources.files import EXTENSIONS, STDIN, read_items
+from kubescheduler.sources.manifest_texts import COMPRESSED, items_in
 
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Strictness
@@ -110,9 +111,12 @@ def identified(obj: Any) -> Any:
     return obj
 
 
-def read_paths(paths: Sequence[str | os.PathLike[str]], stdin: IO[bytes] | None) -> Given:
-    """What is in files, folders and ``-``; ``.csv`` files, and CSV on standard input, are nodes of traces."""
-    read = read_inputs_of([os.fspath(path) for path in paths], stdin)
+def read_paths(paths: Sequence[str | os.PathLike[str]], stdin: IO[bytes] | None, *, sparse: bool = False) -> Given:
+    """What is in files, folders and ``-``; ``.csv`` files, and CSV on standard input, are nodes of traces.
+
+    sparse: running pods that a server has stored may come without what decoding does not read.
+    """
+    read = read_inputs_of([os.fspath(path) for path in paths], stdin, sparse=sparse)
     items, problems = read.items, read.problems
     for trace in read.traces:
         try:

@@ -16,6 +16,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.fields import INT64, describe
 from kubescheduler.sources.files import STDIN, STDIN_NAME, TooLongError, read_bytes, read_file, read_items
+from kubescheduler.sources.replayed import ReplayedStream
 
 EXTENSIONS = (".csv", ".csv.gz")
 
@@ -75,7 +76,7 @@ class NamedInputs:
     """The traces."""
     paths: list[str]
     """All else, without standard input if that is a trace."""
-    stdin: IO[bytes] | None
+    stdin: IO[bytes] | ReplayedStream | None
     """What is on standard input, from its beginning."""
 
 
@@ -91,25 +92,31 @@ class ReadInputs:
     """What is wrong with files and standard input."""
 
 
-def read_inputs_of(paths: Sequence[str], stdin: IO[bytes] | None) -> ReadInputs:
-    """Reads the manifests among files, folders and ``-``, and sets the traces apart."""
+def read_inputs_of(paths: Sequence[str], stdin: IO[bytes] | None, *, sparse: bool = False) -> ReadInputs:
+    """Reads the manifests among files, folders and ``-``, and sets the traces apart. sparse: as for ``read_items``."""
     faults: list[str] = []
-    named = traces_apart(paths, stdin, faults)
-    items, problems = read_items(named.paths, named.stdin)
+    named = traces_apart(paths, stdin, faults, sparse=sparse)
+    items, problems = read_items(named.paths, named.stdin, sparse=sparse)
     return ReadInputs(items, named.traces, faults + problems)
 
 
-def traces_apart(paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str]) -> NamedInputs:
+def traces_apart(
+    paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str], *, sparse: bool = False
+) -> NamedInputs:
     """Tells the traces among paths from manifests; standard input is one if its first line names two of the columns.
 
-    problems: what is wrong with standard input goes there.
+    problems: what is wrong with standard input goes there. sparse: as for ``read_items``, which then reads JSON of
+    standard input piece by piece.
     """
     traces, others = [Trace(path) for path in paths if is_trace(path)], [path for path in paths if not is_trace(path)]
     if STDIN not in others or stdin is None:
         return NamedInputs(traces, others, stdin)
     named = [path for path in others if path != STDIN]
+    replayed = ReplayedStream(stdin)
     try:
-        data = read_bytes(stdin)
+        if sparse and replayed.read(1) == b"{":
+            return NamedInputs(traces, others, replayed.rewind())
+        data = read_bytes(replayed.rewind())
     except (OSError, EOFError, ValueError, zlib.error) as error:
         problems.append(f"{STDIN_NAME}: {_unreadable(error)}")
         return NamedInputs(traces, named, None)

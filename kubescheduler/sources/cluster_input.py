@@ -95,7 +95,7 @@ def read_cluster(
     answer.
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
     """
-    with _no_collection():
+    with no_collection():
         items, problems = read_items(paths, stdin)
         reading = _Reading(items, filling if defaulting else None, keep_manifests, progress, problems, strictness)
         found = _decoded(reading, problems, ())
@@ -117,7 +117,7 @@ def decode_items(
     problems: what is known to be wrong with the input; it is among the faults of the DecodeError.
     priority_classes: those of the cluster that the items come to.
     """
-    with _no_collection():
+    with no_collection():
         reading = _Reading(items, filling if defaulting else None, False, progress, problems, strictness)
         return _decoded(reading, problems, priority_classes)
 
@@ -137,7 +137,7 @@ def _decoded(reading: _Reading, problems: list[str], classes: Iterable[PriorityC
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Holds back the collector of cycles: reading makes no cycles, and with it YAML takes three times as long."""
     enabled = gc.isenabled()
     gc.disable()

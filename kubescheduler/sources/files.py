@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-import attrs
-import msgspec
-
-from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.documents import split, split_json
+from clusterstate.errors import InputError
+from kubescheduler.sources.json_stream import streamed_items
 from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.manifest_texts import COMPRESSED, items_in
+from kubescheduler.sources.replayed import ReplayedStream
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Item
 
 EXTENSIONS = (".json", ".yaml", ".yml")
-COMPRESSED = ".gz"
 STDIN = "-"
 STDIN_NAME = "standard input"
 
-_STORED = re.compile(b'"resourceVersion"')
-"""What an API server writes into every object."""
+Readable = IO[bytes] | ReplayedStream
+
 _GZIP = b"\x1f\x8b"
 _PIECE = 1 << 24
 """Bytes that are read at once."""
@@ -46,36 +43,41 @@ def check_place(option: str, target: Path) -> None:
         raise InputError(f"{option}: there is no folder {target.parent}; make it first")
 
 
-def read_items(paths: Sequence[str], stdin: IO[bytes] | None) -> tuple[list[Item], list[str]]:
-    """Every object of every path, in order, and every fault met on the way."""
+def read_items(paths: Sequence[str], stdin: Readable | None, *, sparse: bool = False) -> tuple[list[Item], list[str]]:
+    """Every object of every path, in order, and every fault met on the way.
+
+    sparse: running pods that a server has stored may come without what decoding does not read.
+    """
     items: list[Item] = []
     problems: list[str] = []
     twice = {path for path in paths if paths.count(path) > 1}
     problems += [f"{path}: it is given more than once; leave out all but one" for path in sorted(twice)]
     for path in dict.fromkeys(paths):
         try:
-            for source, data in _contents(path, stdin, problems):
-                items += items_in(source, data, problems)
+            for source, data in _contents(path, stdin, problems, sparse=sparse):
+                items += data if isinstance(data, list) else items_in(source, data, problems)
         except (OSError, EOFError, ValueError, zlib.error) as error:
-            problems.append(_reason(path, error))
+            problems.append(_reason(STDIN_NAME if path == STDIN else path, error))
     return items, problems
 
 
-def _contents(path: str, stdin: IO[bytes] | None, problems: list[str]) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of each file that a path stands for."""
+def _contents(
+    path: str, stdin: Readable | None, problems: list[str], *, sparse: bool
+) -> Iterator[tuple[str, bytes | list[Item]]]:
+    """(name, bytes) of each file that a path stands for; in place of the bytes its objects, where these are read so."""
     if path == STDIN:
         if stdin is None:
             problems.append(f"{STDIN}: there is no standard input to read; name a file or a folder")
         else:
-            yield STDIN_NAME, read_bytes(stdin)
+            yield STDIN_NAME, _of_standard_input(stdin, sparse=sparse)
     elif os.path.isdir(path):
         names = list(_folder(path))
         if not names:
             problems.append(f"{path}: no manifests in this folder; it needs {', '.join(EXTENSIONS)} files")
         for name in names:
-            yield from _file(name, problems)
+            yield from _file(name, problems, sparse=sparse)
     else:
-        yield from _file(path, problems)
+        yield from _file(path, problems, sparse=sparse)
 
 
 def _folder(path: str) -> Iterator[str]:
@@ -90,13 +92,32 @@ def _folder(path: str) -> Iterator[str]:
     return iter(sorted(found))
 
 
-def _file(path: str, problems: list[str]) -> Iterator[tuple[str, bytes]]:
+def _of_standard_input(stdin: Readable, *, sparse: bool) -> bytes | list[Item]:
+    if not sparse:
+        return read_bytes(stdin)
+    replayed = stdin if isinstance(stdin, ReplayedStream) else ReplayedStream(stdin)
     try:
-        data = read_file(path)
+        found = streamed_items(STDIN_NAME, replayed)
+        return read_bytes(replayed.rewind()) if found is None else found
+    finally:
+        replayed.close()
+
+
+def _file(path: str, problems: list[str], *, sparse: bool) -> Iterator[tuple[str, bytes | list[Item]]]:
+    try:
+        data = (_streamed(path) if sparse else None) or read_file(path)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         problems.append(_reason(path, error))
         return
     yield path, data
+
+
+def _streamed(path: str) -> list[Item] | None:
+    """The objects of a file that can be read twice, if it holds a list of stored ones."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return streamed_items(path, file)
 
 
 def read_file(path: str | Path) -> bytes:
@@ -105,7 +126,7 @@ def read_file(path: str | Path) -> bytes:
         return read_bytes(file)
 
 
-def read_bytes(stream: IO[bytes]) -> bytes:
+def read_bytes(stream: Readable) -> bytes:
     """The same of a stream; it is read no further than the limit goes."""
     most = limit("size")
     data = _at_most(stream, most + 1)
@@ -116,7 +137,7 @@ def read_bytes(stream: IO[bytes]) -> bytes:
     return data.removeprefix(_BOM)
 
 
-def _at_most(stream: IO[bytes], most: int) -> bytes:
+def _at_most(stream: Readable, most: int) -> bytes:
     """So many bytes of a stream or fewer, with memory for those there are, not for those there might be.
 
     Raises TooLongError for what is long and no text.
@@ -136,10 +157,10 @@ def _at_most(stream: IO[bytes], most: int) -> bytes:
     return out.getvalue()
 
 
-def _length(stream: IO[bytes]) -> int:
+def _length(stream: Readable) -> int:
     """The bytes of a regular file, read at once then; 0 for a stream of unknown length."""
     try:
-        return os.fstat(stream.fileno()).st_size
+        return 0 if isinstance(stream, ReplayedStream) else os.fstat(stream.fileno()).st_size
     except (OSError, ValueError, AttributeError):
         return 0
 
@@ -169,78 +190,3 @@ def _unpacked(data: bytes, most: int) -> bytes:
         while out.tell() <= most and (part := packed.read(min(1 << 20, most + 1 - out.tell()))):
             out.write(part)
     return out.getvalue()
-
-
-def items_in(source: str, data: bytes, problems: list[str]) -> list[Item]:
-    """Every object of a JSON or YAML text; what is wrong with it goes to ``problems``.
-
-    source: its name in errors. An object's notes say which keys are set twice.
-    """
-    try:
-        return _json_or_yaml(source, data)
-    except DecodeError as error:
-        problems += error.problems
-        return []
-
-
-def _json_or_yaml(source: str, data: bytes) -> list[Item]:
-    """JSON when the name or the first character says so; a document that is no JSON may still be YAML."""
-    if not data or data.isspace():
-        raise DecodeError(f"{source}: no objects in it: it is empty")
-    named_json = source.removesuffix(COMPRESSED).endswith(".json")
-    if not named_json and data.lstrip()[:1] not in (b"{", b"["):
-        return _yaml(source, data)
-    try:
-        return _with_notes(source, data, split_json(source, data))
-    except DecodeError:
-        if named_json:
-            raise
-        try:
-            return _yaml(source, data)
-        except DecodeError:
-            pass
-        raise
-
-
-def _with_notes(source: str, data: bytes, items: list[Item]) -> list[Item]:
-    """The objects of a JSON text with a note for every key that is set twice; a server's JSON repeats none."""
-    if items and not isinstance(items[0].content, msgspec.Raw):
-        return [_noted(source, items[0], data, ""), *items[1:]]
-    return [
-        _noted(source, item, item.content, item.place) if isinstance(item.content, msgspec.Raw) else item
-        for item in items
-    ]
-
-
-def _noted(source: str, item: Item, text: bytes | msgspec.Raw, place: str) -> Item:
-    """place: of the text in its file. The text of a server is searched where it is, without a copy."""
-    if _STORED.search(text):
-        return item
-    from kubescheduler.sources.duplicate_keys import json_duplicates
-
-    repeats = json_duplicates(bytes(text), place)
-    return attrs.evolve(item, notes=_notes(source, repeats)) if repeats else item
-
-
-def _notes(source: str, repeats: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{source}: {each}; the last one counts" for each in repeats)
-
-
-def _yaml(source: str, data: bytes) -> list[Item]:
-    from kubescheduler.sources.yaml_stream import parse_yaml
-
-    notes: list[str] = []
-    documents = parse_yaml(source, data, notes=notes)
-    if not documents:
-        raise DecodeError(f"{source}: no objects in it")
-    several = len(documents) > 1
-    items: list[Item] = []
-    problems: list[str] = []
-    for index, document in enumerate(documents):
-        try:
-            items += split(source, document, f"document {index + 1}" if several else "")
-        except DecodeError as error:
-            problems += error.problems
-    if problems:
-        raise DecodeError(problems)
-    return [attrs.evolve(items[0], notes=tuple(notes)), *items[1:]] if notes and items else items

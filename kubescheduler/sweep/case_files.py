@@ -11,7 +11,8 @@ from pathlib import Path
 
 import attrs
 
-from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, is_special
+from kubescheduler.sources.files import EXTENSIONS, is_special
+from kubescheduler.sources.manifest_texts import COMPRESSED
 
 Contents = Mapping[str, bytes]
 """A file's name as the user gave it → its bytes, compressed."""

@@ -297,3 +297,13 @@ def test_yaml_keys_aliases_and_merges() -> None:
             "same": {"x": 1, "z": 2},
         }
     ]
+
+
+@pytest.mark.parametrize(("count", "noted"), [(999, False), (1000, True)])
+def test_much_yaml(tmp_path: Path, count: int, noted: bool) -> None:
+    """Many objects in YAML are read with one note that JSON is faster; in JSON without."""
+    text = "---\n".join(NODE.replace("n1", f"n{number}") for number in range(count))
+    note = f"{tmp_path}/a.yaml: {count} objects in YAML; JSON, as of kubectl get -o json, is read ten times faster"
+    assert read_cluster([str(write(tmp_path / "a.yaml", text))]).notes == [note] * noted
+    same = {"kind": "List", "items": [node(f"n{number}") for number in range(count)]}
+    assert read_cluster([str(write(tmp_path / "a.json", same))]).notes == []

@@ -17,7 +17,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_state import SceneState
 from kubescheduler.lab.scene.verb_parameters import Parameters, parameters
-from kubescheduler.sources.files import items_in
+from kubescheduler.sources.manifest_texts import items_in
 
 
 class PodNamed(Parameters, frozen=True):

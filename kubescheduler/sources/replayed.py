@@ -1,0 +1,79 @@
+"""A stream that can be read a second time, as standard input cannot."""
+
+from __future__ import annotations
+
+from typing import IO
+
+IN_MEMORY = 1 << 26
+"""Bytes that are kept in memory; the rest goes to a temporary file, or to memory where there can be none."""
+
+
+class ReplayedStream:
+    """What is read of a stream can be read again, once, from its beginning."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._kept: list[bytes | int] = []  # a piece, or its length in the file
+        self._size = 0
+        self._file: IO[bytes] | None = None
+        self._again: list[bytes | int] | None = None
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, fewer only at the end. Raises OSError."""
+        if self._again is None:
+            piece = self._stream.read(size)
+            self._keep(piece)
+            return piece
+        out = bytearray(self._rest)
+        self._rest = b""
+        while len(out) < size and (piece := self._next()):
+            out += piece
+        if len(out) < size:
+            out += self._stream.read(size - len(out))
+        self._rest = bytes(out[size:])
+        return bytes(out[:size])
+
+    def rewind(self) -> ReplayedStream:
+        """The same from the beginning; from now on nothing is kept."""
+        if self._file is not None:
+            self._file.seek(0)
+        self._again = self._kept[::-1]
+        return self
+
+    def close(self) -> None:
+        """Lets go of what was kept."""
+        self._kept, self._again = [], []
+        if self._file is not None:
+            self._file.close()
+
+    def _next(self) -> bytes:
+        if not self._again:
+            return b""
+        kept = self._again.pop()
+        if isinstance(kept, bytes):
+            return kept
+        assert self._file is not None
+        return self._file.read(kept)
+
+    def _keep(self, piece: bytes) -> None:
+        if self._size + len(piece) <= IN_MEMORY or not self._written(piece):
+            self._kept.append(piece)
+        else:
+            self._kept.append(len(piece))
+        self._size += len(piece)
+
+    def _written(self, piece: bytes) -> bool:
+        """Whether a piece is in the file now; without one, or when it is full, it stays in memory."""
+        import tempfile
+
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+            place = self._file.tell()
+            if self._file.write(piece) == len(piece):
+                return True
+            self._file.seek(place)
+        except OSError:
+            return False
+        return False

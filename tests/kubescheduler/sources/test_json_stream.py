@@ -1,0 +1,205 @@
+"""Lists of stored objects read piece by piece: the same objects, notes and faults as from the whole text."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.strictness import BY_ORIGIN
+from clusterstate.objects import Pod
+from kubescheduler.engine.releases import RELEASES
+from kubescheduler.sources import json_stream, replayed
+from kubescheduler.sources.cluster_input import decode_items
+from kubescheduler.sources.files import read_items
+from kubescheduler.sources.json_stream import streamed_items
+
+
+@pytest.fixture(autouse=True)
+def _short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every text has many pieces."""
+    monkeypatch.setattr(json_stream, "PIECE", 700)
+    monkeypatch.setattr(replayed, "IN_MEMORY", 1000)
+
+
+def pod(number: int = 0, **spec: Any) -> dict[str, Any]:
+    """A running pod as a server answers with it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"web-{number}",
+            "namespace": "shop",
+            "uid": f"u{number}",
+            "resourceVersion": "7",
+            "labels": {"app": "web"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "r"}],
+            "managedFields": [
+                {"apiVersion": "v1", "fieldsV1": {"f:metadata": {"f:name": {}}}},
+                {"apiVersion": "v1", "kind": "never", "fieldsV1": {}},
+            ],
+        },
+        "spec": {
+            "nodeName": "n0",
+            "priority": 0,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}, "ports": [{"hostPort": 80}]}],
+            "volumes": [
+                {"name": f"kube-api-access-{number}", "projected": {"sources": [{"name": "},\n        {"}]}},
+                {"name": "d", "persistentVolumeClaim": {"claimName": "d"}},
+            ],
+            "tolerations": [{"key": "a", "operator": "Exists"}],
+            **spec,
+        },
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def node(number: int = 0) -> dict[str, Any]:
+    """A node as a server answers with it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": f"n{number}", "uid": f"n{number}", "resourceVersion": "3"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+    }
+
+
+def text_of(items: list[Any], *, indent: int | None = 4, kind: str = "List") -> str:
+    """As ``kubectl get -o json`` prints a list."""
+    return json.dumps({"apiVersion": "v1", "items": items, "kind": kind, "metadata": {}}, indent=indent)
+
+
+def outcome(path: Path, *, sparse: bool, release: str = "1.16", piped: bool = False) -> Any:
+    """What is read of a file: objects, files, notes, places; or the faults."""
+    named, stdin = (["-"], io.BytesIO(path.read_bytes())) if piped else ([str(path)], None)
+    items, problems = read_items(named, stdin, sparse=sparse)
+    try:
+        found = decode_items(items, problems, filling=RELEASES[release].filling, strictness=BY_ORIGIN)
+    except DecodeError as error:
+        return error.problems
+    kept = [obj.manifest for obj in found.objects if isinstance(obj, Pod)]
+    return found.objects, kept, found.notes, found.sources, [(i.source, i.place, i.kind, i.api_version) for i in items]
+
+
+def assert_the_same(path: Path, text: str, release: str = "1.16") -> None:
+    """A text reads the same in pieces and whole, as a file and through a pipe."""
+    path.write_text(text)
+    for piped in (False, True):
+        whole = outcome(path, sparse=False, release=release, piped=piped)
+        assert outcome(path, sparse=True, release=release, piped=piped) == whole
+
+
+CHANGES: dict[str, Any] = {
+    "pending": {"spec": {"nodeName": ""}},
+    "without a uid": {"metadata": {"uid": ""}},
+    "without a namespace": {"metadata": {"namespace": ""}},
+    "never stored": {"metadata": {"resourceVersion": None}},
+    "a class without a priority": {"spec": {"priorityClassName": "high", "priority": None}},
+    "a class that is nowhere": {"spec": {"priorityClassName": "hihg", "priority": None}},
+    "no priority": {"spec": {"priority": None}},
+    "a wrong quantity": {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "x"}}}]}},
+    "a wrong limit": {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "x"}}}]}},
+    "wrong containers": {"spec": {"containers": {}}},
+    "no containers": {"spec": {"containers": None}},
+    "null volumes": {"spec": {"volumes": [{"name": "a", "ephemeral": None}]}},
+    "a wrong name": {"metadata": {"name": "Web"}},
+    "wrong labels": {"metadata": {"labels": {"a": 1}}},
+    "a wrong condition": {"status": {"conditions": [{"type": 1}]}},
+    "a wrong phase": {"status": {"phase": 4}},
+    "grants": {"status": {"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}},
+    "an unknown field": {"spec": {"nodeNam": "n0"}},
+    "another kind": {"kind": "Endpoints"},
+    "no kind": {"kind": None},
+    "a kind that is no text": {"kind": 7},
+    "a list in the list": {"kind": "PodList"},
+    "the text of a separator": {"metadata": {"annotations": {"a": "}\n        },\n        {"}}},
+    "no object": [],
+}
+"""What may be different in one pod → the fields that are."""
+
+
+def changed(manifest: dict[str, Any], change: Any) -> Any:
+    """A manifest with some fields set."""
+    if not isinstance(change, dict):
+        return change
+    return {**manifest, **{k: {**manifest[k], **v} if isinstance(v, dict) else v for k, v in change.items()}}
+
+
+@pytest.mark.parametrize("indent", [4, 1, None], ids=["kubectl", "narrow", "one line"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_one_unusual_pod(tmp_path: Path, change: Any, indent: int | None) -> None:
+    """A pod that is unusual in any way is read as from the whole text, and so are the others."""
+    items = [node(), *map(pod, range(3)), changed(pod(3), change), *map(pod, range(4, 7))]
+    for release in ("1.4", "1.36"):
+        assert_the_same(tmp_path / "a.json", text_of(items, indent=indent), release)
+    assert_the_same(tmp_path / "a.json", text_of([changed(pod(9), change), node()], indent=indent))
+
+
+CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 9}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_lists(tmp_path: Path, data: st.DataObject) -> None:
+    """Any list of such objects, cut anywhere, with any byte replaced, reads as from the whole text."""
+    names = data.draw(st.lists(st.sampled_from(["", "", "", "", *CHANGES]), min_size=1, max_size=8))
+    items = [changed(pod(number), CHANGES.get(name, {})) for number, name in enumerate(names)]
+    items.insert(data.draw(st.integers(0, len(items))), node())
+    if data.draw(st.booleans()):
+        items.append({**CLASS, "metadata": {"name": "high", "uid": "c", "resourceVersion": "1"}})
+    kind = data.draw(st.sampled_from(["List", "List", "PodList", "Pod", ""]))
+    text = text_of(items, indent=data.draw(st.sampled_from([4, None])), kind=kind)
+    at = data.draw(st.integers(0, len(text)))
+    damaged = data.draw(
+        st.sampled_from([text, text, text[:at], text[:at] + data.draw(st.sampled_from(']},x"')) + text[at + 1 :]])
+    )
+    name = data.draw(st.sampled_from(["a.json", "a.yaml"]))
+    assert_the_same(tmp_path / name, damaged, data.draw(st.sampled_from(list(RELEASES))))
+
+
+def test_the_list_says_the_kind(tmp_path: Path) -> None:
+    """As an API server answers: one line, kind and version first, objects without them."""
+    items = [{key: value for key, value in pod(n).items() if key not in ("kind", "apiVersion")} for n in range(9)]
+    for kind, version in (("PodList", "v1"), ("List", "v1"), ("PodList", "v2"), ("PodList", "apps/v1")):
+        document = {"kind": kind, "apiVersion": version, "metadata": {"resourceVersion": "9"}, "items": items}
+        assert_the_same(tmp_path / "a.json", json.dumps(document, separators=(",", ":")))
+        assert_the_same(tmp_path / "a.json", json.dumps({**document, "more": 1}))
+
+
+ODD_TEXTS = {
+    "empty": "",
+    "an empty list": text_of([]),
+    "no list": json.dumps(pod()),
+    "YAML": "apiVersion: v1\nkind: List\nitems: []\n",
+    "items twice": text_of([pod(1), pod(2)])[:-1] + ', "items": []}',
+    "more behind": text_of([pod(1), pod(2)]) + "{}",
+    "kind twice": text_of([pod(1), pod(2)])[:-1] + ', "kind": "Pod"}',
+    "two values of a node": text_of([node(), {**node(1), "x": 1}]).replace('"x": 1', '"x": 1,\n            "x": 2'),
+}
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
+def test_odd_texts(tmp_path: Path, text: str) -> None:
+    """What is no list of stored objects is read whole."""
+    assert_the_same(tmp_path / "a.json", text)
+    assert_the_same(tmp_path / "a.yaml", text)
+
+
+def test_running_pods_come_without_their_text() -> None:
+    """Running pods are read, and nothing of the text is kept; a pending one keeps its manifest."""
+    items = [node(), *map(pod, range(30)), changed(pod(30), CHANGES["pending"])]
+    found = streamed_items("x", io.BytesIO(text_of(items).encode())) or []
+    assert [item.read is None for item in found] == [True, *[False] * 30, True]
+    assert {item.read.spec for item in found if item.read is not None} == {found[1].read.spec if found[1].read else b""}
+
+
+def test_more_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is too long is refused as before."""
+    monkeypatch.setenv("KUBESCHEDULER_LIMITS", "size=5000")
+    assert_the_same(tmp_path / "a.json", text_of([node(), *map(pod, range(30))]))
