@@ -1,9 +1,14 @@
-"""Decisions per second of this project's scheduler.
+"""Decisions per second of this project's scheduler, and all figures that its speed is judged by.
 
     python benchmarks/run.py --release 1.16 --workload SchedulingBasic --nodes 5000 --pods 5000 --json
 
-Schedule and assume are timed, every node is scored, one process. Initial pods are placed before the clock starts,
-pod k on node k mod N. A cluster that would hold more than 30 pods a node is begun anew, untimed.
+Schedule and assume are timed, every node is scored, one process a row. Initial pods are placed before the clock starts,
+pod k on node k mod N. A cluster that would hold more than 30 pods a node is begun anew, untimed. ``--bulk`` places runs
+of equal pods in one go; ``--before DIR`` measures another checkout in turn, by the Python of its ``.venv``.
+
+    python benchmarks/run.py --figures --before ../before --only 1.36
+
+measures everything that speed is judged by: the title of a figure holds one of the texts of ``--only``.
 
     python benchmarks/run.py --against 1.16 --release 1.36 --workload SchedulingPodAntiAffinity --nodes 300 --pods 2000
 
@@ -12,121 +17,64 @@ compares two releases in a sequence, every pod with a label of its own; with ``-
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
-import time
-from collections import deque
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import kubescheduler
-from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, WORKLOADS, Workload, namespace, node
-from clusterstate.manifests.decode import Decoder
-from clusterstate.objects import Pod
+from benchmarks.child_process import FailedError
+from benchmarks.headlines import SETS, Headline, commands, traces
+from benchmarks.samples import median_of, sample_workload
+from benchmarks.side_by_side import HEAD, MEBIBYTE, Measured, alternate
+from benchmarks.workload_runs import measure_comparison
+from benchmarks.workloads import WORKLOADS
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
-from kubescheduler.comparison.comparing import SEQUENCE, compare
-from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.engine.releases import RELEASES
-from kubescheduler.engine.spec import EngineSpec
-
-MOST_PODS_A_NODE = 30
 
 
-def build(workload: Workload, release: str, nodes: int, init_pods: int) -> PodScheduler:
-    """A scheduler over a fresh cluster with the initial pods in place."""
-    known = RELEASES[release].gates.gates
-    gates = {name: on for name, on in workload.feature_gates.items() if name in known}
-    objects = [namespace(name, labels) for name, labels in workload.namespaces(init_pods).items()]
-    objects += (node(index, workload.zones) for index in range(nodes))
-    cluster = kubescheduler.Cluster(objects, release=release, defaulting=False)
-    scheduler = kubescheduler.Scheduler(cluster, gates=gates).running
-    decoder = Decoder()
-    for index in range(init_pods):
-        pod: Any = decoder.decode_object(
-            workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE))
-        )
-        scheduler.cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
-    return scheduler
+def of_workloads(
+    release: str, names: Iterable[str], nodes: Iterable[int], init_pods: int | None, more: dict[str, Any]
+) -> Iterator[Headline]:
+    """One figure for each workload and number of nodes. more: further arguments of ``sample_workload``."""
+    for name in names or [name for name, workload in WORKLOADS.items() if workload.runs_on(release)]:
+        for count in nodes:
+            initial = WORKLOADS[name].begins_with(count) if init_pods is None else init_pods
+            asked = {"name": name, "release": release, "nodes": count, "init_pods": initial, **more}
+            yield Headline(f"{release} {name} {count}", sample_workload, asked)
 
 
-def measure(workload: Workload, release: str, nodes: int, init_pods: int, pods: int) -> tuple[float, int]:
-    """(seconds, how many pods were scheduled) of ``pods`` decisions."""
-    decoder = Decoder()
-    waiting: list[Any] = [_pod(decoder, workload, f"pod-{index}") for index in range(pods)]
-    seconds, scheduled = 0.0, 0
-    while waiting:
-        room = max(1, nodes * MOST_PODS_A_NODE - init_pods)
-        batch, waiting = waiting[:room], waiting[room:]
-        scheduler = build(workload, release, nodes, init_pods)
-        waiting_for_room = deque[tuple[Pod, str]]()
-        early = [_pod(decoder, workload, f"early-{index}") for index in range(workload.nominated)]
-        _preempt(scheduler, early, waiting_for_room, workload.nominated)
-        gc.collect()
-        gc.freeze()
-        started = time.perf_counter()
-        if workload.preempts:
-            scheduled += _preempt(scheduler, batch, waiting_for_room, workload.nominated)
-        else:
-            scheduled += _schedule(scheduler, batch)
-        seconds += time.perf_counter() - started
-        gc.unfreeze()
-    return seconds, scheduled
+def of_figures(only: tuple[str, ...], openb: tuple[Path, Path] | None) -> Iterator[Headline]:
+    """All figures that speed is judged by whose titles hold one of the texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        parts = [*(make() for make in SETS.values()), commands(Path(folder)), *([traces(*openb)] if openb else [])]
+        for part in parts:
+            yield from (figure for figure in part if not only or any(text in figure.title for text in only))
 
 
-def _pod(decoder: Decoder, workload: Workload, name: str) -> Any:
-    return decoder.decode_object(workload.measured(name, workload.measured_namespace))
+def json_line(found: Measured) -> str:
+    """One run as a JSON line."""
+    asked = found.headline.arguments
+    seconds = median_of(found.here, "cpu") * asked["pods"]
+    row = {key: asked[key] for key in ("release", "nodes", "init_pods", "pods", "bulk")}
+    memory = round(median_of(found.here, "memory") / MEBIBYTE)
+    more = {"seconds": round(seconds, 4), "decisions_per_second": round(asked["pods"] / seconds, 1), "scored": "all"}
+    return json.dumps({"workload": asked["name"], **row, **more, "peak_mib": memory})
 
 
-def measure_comparison(
-    workload: Workload, releases: tuple[str, str], nodes: int, pods: int, *, evidence: bool
-) -> float:
-    """Seconds of comparing ``pods`` pods, one after another, on nodes without pods."""
-    decoder = Decoder()
-    objects = [decoder.decode_object(node(index, workload.zones)) for index in range(nodes)]
-    waiting: list[Any] = []
-    for index in range(pods):
-        made = workload.measured(f"pod-{index}", workload.measured_namespace)
-        made["metadata"]["labels"] = {**made["metadata"]["labels"], "own": str(index)}
-        waiting.append(decoder.decode_object(made))
-    old, new = (EngineSpec(release=release) for release in releases)
-    started = time.perf_counter()
-    compare(objects, waiting, old, [new], mode=SEQUENCE, evidence=evidence)
-    return time.perf_counter() - started
-
-
-def _schedule(scheduler: PodScheduler, pods: list[Pod]) -> int:
-    scheduled = 0
-    for pod in pods:
-        decision = scheduler.decide(pod)
-        if decision.host is not None:
-            scheduler.cache.assume_pod(pod, decision.host)
-            scheduled += 1
-    return scheduled
-
-
-def _preempt(scheduler: PodScheduler, pods: list[Pod], waiting: deque[tuple[Pod, str]], most: int) -> int:
-    """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod, until ``most``
-    others do after it; then it is placed. waiting: those that wait from before, the first of them first."""
-    preempted = 0
-    for pod in pods:
-        found = scheduler.decide(pod, preempt=True).preemption
-        if found is not None and found.chosen:
-            node = found.chosen[0]
-            for victim in found.candidates[node].pods:
-                scheduler.cache.forget_pod(victim)
-            preempted += 1
-            if most:
-                scheduler.cache.nominate(pod, node)
-            waiting.append((pod, node))
-            if len(waiting) > most:
-                scheduler.cache.assume_pod(*waiting.popleft())
-    return preempted
+def print_comparisons(
+    against: str, release: str, names: Iterable[str], nodes: Iterable[int], pods: int, evidence: bool
+) -> None:
+    """How long it takes to compare two releases."""
+    for name in names or ["SchedulingBasic", "SchedulingPreferredPodAntiAffinity"]:
+        for count in nodes:
+            watch = measure_comparison(WORKLOADS[name], (against, release), count, pods, evidence=evidence)
+            times = f"{watch.cpu:9.2f}{pods / watch.cpu:9.0f}"
+            click.echo(f"compare {against} {release} {name:40}{count:7}{pods:7}{times}")
 
 
 @click.command(context_settings={"show_default": True})
@@ -136,7 +84,15 @@ def _preempt(scheduler: PodScheduler, pods: list[Pod], waiting: deque[tuple[Pod,
 @click.option("--init-pods", type=int, help="By default as many as upstream's workload begins with.")
 @click.option("--pods", type=int, default=5000)
 @click.option("--nominated", type=int, help="Pods that wait nominated while others preempt; by default the workload's.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON line per run instead of a table.")
+@click.option("--bulk", is_flag=True, help="Place runs of equal pods in one go.")
+@click.option("--figures", is_flag=True, help="Measure everything that speed is judged by.")
+@click.option("--only", multiple=True, help="With --figures: those whose titles hold this text.")
+@click.option(
+    "--openb", type=click.Path(exists=True, path_type=Path), nargs=2, help="With --figures: openb's CSV files."
+)
+@click.option("--before", type=click.Path(exists=True, path_type=Path), help="Another checkout, measured in turn.")
+@click.option("--rounds", type=int, help="Measure so often; medians count.  [5 with --before or --figures, else 1]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON line per workload instead of a table.")
 @click.option("--against", type=click.Choice(RELEASE_NAMES), help="Compare with this release, in a sequence, instead.")
 @click.option("--evidence", is_flag=True, help="With --against: also what scores were made of.")
 def main(
@@ -146,32 +102,30 @@ def main(
     init_pods: int | None,
     pods: int,
     nominated: int | None,
+    bulk: bool,
+    figures: bool,
+    only: tuple[str, ...],
+    openb: tuple[Path, Path] | None,
+    before: Path | None,
+    rounds: int | None,
     as_json: bool,
     against: str | None,
     evidence: bool,
 ) -> None:
-    """Print how many pods a second are decided and assumed."""
+    """Print how many pods a second are decided and assumed, with CPU time, wall time and peak memory."""
     if against is not None:
-        for name in names or ["SchedulingBasic", "SchedulingPreferredPodAntiAffinity"]:
-            for count in nodes:
-                seconds = measure_comparison(WORKLOADS[name], (against, release), count, pods, evidence=evidence)
-                click.echo(f"compare {against} {release} {name:40}{count:7}{pods:7}{seconds:9.2f}{pods / seconds:9.0f}")
+        print_comparisons(against, release, names, nodes, pods, evidence)
         return
+    more = {"pods": pods, "bulk": bulk, "nominated": nominated}
+    asked = of_figures(only, openb) if figures else of_workloads(release, names, nodes, init_pods, more)
     if not as_json:
-        click.echo(f"{'workload':48}{'nodes':>7}{'init':>8}{'pods':>7}{'seconds':>9}{'pods/s':>9}{'scheduled':>11}")
-    for name in names or [name for name, workload in WORKLOADS.items() if workload.runs_on(release)]:
-        workload = WORKLOADS[name]
-        workload = workload if nominated is None else attrs.evolve(workload, nominated=nominated)
-        for count in nodes:
-            initial = workload.begins_with(count) if init_pods is None else init_pods
-            seconds, scheduled = measure(workload, release, count, initial, pods)
-            rate = pods / seconds
-            if as_json:
-                row = {"release": release, "workload": name, "nodes": count, "init_pods": initial, "pods": pods}
-                more = {"seconds": round(seconds, 4), "decisions_per_second": round(rate, 1), "scored": "all"}
-                click.echo(json.dumps({**row, **more}))
-            else:
-                click.echo(f"{name:48}{count:7}{initial:8}{pods:7}{seconds:9.2f}{rate:9.0f}{scheduled:11}")
+        click.echo(HEAD)
+    rounds = rounds or (5 if figures or before is not None else 1)
+    for found in alternate(asked, None if before is None else before.resolve(), rounds):
+        if isinstance(found, FailedError):
+            click.echo(f"not measured: {found}", err=True)
+        else:
+            click.echo(json_line(found) if as_json and not figures else found.line())
 
 
 if __name__ == "__main__":

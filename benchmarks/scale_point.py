@@ -42,10 +42,7 @@ def build(world: World, release: str) -> PodScheduler:
 
 def decide_one_by_one(scheduler: PodScheduler, world: World, seconds: float, most: int) -> list[float]:
     """CPU seconds of a decision, decide and assume, in each group of them but the first."""
-    decoder = Decoder()
-    waiting: list[Any] = [decoder.decode_object(measured_pod(world, index)) for index in range(most + CHUNK)]
-    gc.collect()
-    gc.freeze()
+    waiting = waiting_pods(world, most + CHUNK)
     found: list[float] = []
     for start in range(0, len(waiting), CHUNK):
         before = time.process_time()
@@ -54,6 +51,15 @@ def decide_one_by_one(scheduler: PodScheduler, world: World, seconds: float, mos
         if sum(found[1:]) * CHUNK > seconds:
             break
     return found[1:]
+
+
+def waiting_pods(world: World, count: int) -> list[Any]:
+    """Pods to decide; garbage of before is collected, and what is there is left out of later collections."""
+    decoder = Decoder()
+    waiting = [decoder.decode_object(measured_pod(world, index)) for index in range(count)]
+    gc.collect()
+    gc.freeze()
+    return waiting
 
 
 def place(scheduler: PodScheduler, pods: list[Any]) -> None:

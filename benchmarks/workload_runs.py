@@ -1,0 +1,139 @@
+"""One workload in this process: the cluster is built, then the decisions are timed."""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import kubescheduler
+from benchmarks.child_process import Stopwatch
+from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, Workload, namespace, node
+from clusterstate.manifests.decode import Decoder
+from clusterstate.objects import Pod
+from kubescheduler.comparison.comparing import SEQUENCE, compare
+from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.releases import RELEASES
+from kubescheduler.engine.spec import EngineSpec
+
+MOST_PODS_A_NODE = 30
+
+Run = Callable[[PodScheduler, list[Pod]], int]
+"""Decides and assumes pods in their order; how many found a node."""
+
+
+def build(workload: Workload, release: str, nodes: int, init_pods: int) -> PodScheduler:
+    """A scheduler over a fresh cluster with the initial pods in place."""
+    known = RELEASES[release].gates.gates
+    gates = {name: on for name, on in workload.feature_gates.items() if name in known}
+    objects = [namespace(name, labels) for name, labels in workload.namespaces(init_pods).items()]
+    objects += (node(index, workload.zones) for index in range(nodes))
+    cluster = kubescheduler.Cluster(objects, release=release, defaulting=False)
+    scheduler = kubescheduler.Scheduler(cluster, gates=gates).running
+    decoder = Decoder()
+    for index in range(init_pods):
+        pod: Any = decoder.decode_object(
+            workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE))
+        )
+        scheduler.cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
+    return scheduler
+
+
+def measured_pods(workload: Workload, pods: int, *, own_labels: bool = False, prefix: str = "pod") -> list[Pod]:
+    """The pods to decide. own_labels: each has a label that no other has."""
+    decoder = Decoder()
+    waiting: list[Any] = []
+    for index in range(pods):
+        made = workload.measured(f"{prefix}-{index}", workload.measured_namespace)
+        if own_labels:
+            made["metadata"]["labels"] = {**made["metadata"]["labels"], "own": str(index)}
+        waiting.append(decoder.decode_object(made))
+    return waiting
+
+
+def measure(
+    workload: Workload, release: str, nodes: int, init_pods: int, waiting: list[Pod], run: Run
+) -> tuple[Stopwatch, int]:
+    """(the time of all decisions, how many pods found a node); a cluster that would be too full is begun anew, untimed.
+
+    run: how the pods of a workload that does not preempt are decided.
+    """
+    watch, scheduled = Stopwatch(), 0
+    while waiting:
+        room = max(1, nodes * MOST_PODS_A_NODE - init_pods)
+        batch, waiting = waiting[:room], waiting[room:]
+        scheduler = build(workload, release, nodes, init_pods)
+        nominated = deque[tuple[Pod, str]]()
+        early = measured_pods(workload, workload.nominated, prefix="early")
+        by_preemption(scheduler, early, nominated, workload.nominated)
+        gc.collect()
+        gc.freeze()
+        watch.start()
+        if workload.preempts:
+            scheduled += by_preemption(scheduler, batch, nominated, workload.nominated)
+        else:
+            scheduled += run(scheduler, batch)
+        watch.stop()
+        gc.unfreeze()
+    return watch, scheduled
+
+
+def measure_comparison(
+    workload: Workload, releases: tuple[str, str], nodes: int, pods: int, *, evidence: bool
+) -> Stopwatch:
+    """The time of comparing ``pods`` pods, one after another, on nodes without pods."""
+    decoder = Decoder()
+    objects = [decoder.decode_object(node(index, workload.zones)) for index in range(nodes)]
+    waiting = measured_pods(workload, pods, own_labels=True)
+    old, new = (EngineSpec(release=release) for release in releases)
+    watch = Stopwatch()
+    watch.start()
+    compare(objects, waiting, old, [new], mode=SEQUENCE, evidence=evidence)
+    watch.stop()
+    return watch
+
+
+def one_by_one(scheduler: PodScheduler, pods: list[Pod]) -> int:
+    """Each pod is decided by itself."""
+    scheduled = 0
+    for pod in pods:
+        decision = scheduler.decide(pod)
+        if decision.host is not None:
+            scheduler.cache.assume_pod(pod, decision.host)
+            scheduled += 1
+    return scheduled
+
+
+def in_bulk(scheduler: PodScheduler, pods: list[Pod]) -> int:
+    """Runs of pods that no rule can tell apart are placed in one go; by a checkout that cannot, one by one."""
+    place_run = getattr(scheduler, "place_run", None)
+    scheduled, at = 0, 0
+    while at < len(pods):
+        run = None if place_run is None else place_run(pods[at:])
+        if run is None:
+            scheduled += one_by_one(scheduler, pods[at : at + 1])
+            at += 1
+        else:
+            scheduled += len(run)
+            at += len(run)
+    return scheduled
+
+
+def by_preemption(scheduler: PodScheduler, pods: list[Pod], waiting: deque[tuple[Pod, str]], most: int) -> int:
+    """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod, until ``most``
+    others do after it; then it is placed. waiting: those that wait from before, the first of them first."""
+    preempted = 0
+    for pod in pods:
+        found = scheduler.decide(pod, preempt=True).preemption
+        if found is not None and found.chosen:
+            node = found.chosen[0]
+            for victim in found.candidates[node].pods:
+                scheduler.cache.forget_pod(victim)
+            preempted += 1
+            if most:
+                scheduler.cache.nominate(pod, node)
+            waiting.append((pod, node))
+            if len(waiting) > most:
+                scheduler.cache.assume_pod(*waiting.popleft())
+    return preempted
