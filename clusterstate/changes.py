@@ -46,6 +46,7 @@ class Reads(enum.IntFlag):
 LOCAL = Reads.NODE | Reads.PODS
 BY_ROW = LOCAL | Reads.PODS_VOLUMES
 """What is noted with the row where it changed."""
+PODS_ANYWHERE = Reads.ALL_PODS | Reads.AFFINITY_PODS
 LONGEST = 1 << 16
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Amounts = tuple[bytes, bytes, int, int, bytes, bytes]
+"""What is counted on a row, for comparing."""
+
 
 @attrs.frozen
 class PodChange:
@@ -229,6 +232,19 @@ class Snapshot:
             out = out.copy() if not out.flags.writeable else out
             out[at] += change.sign
         return out
+
+    def amounts(self, row: int) -> Amounts:
+        """What is counted on a row of the whole cluster, without the changes: equal for two rows if the amounts that
+        can be allocated and are requested, with defaults filled in and without, and the pods there and allowed are."""
+        columns = self._columns
+        return (
+            columns.requested.view[:, row].tobytes(),
+            columns.nonzero.view[:, row].tobytes(),
+            columns.pod_count.view[row].item(),
+            columns.allowed_pods.view[row].item(),
+            columns.allocatable.view[:, row].tobytes(),
+            columns.allocatable_set.view[:, row].tobytes(),
+        )
 
     def _changes_here(self) -> list[tuple[int, PodChange]]:
         """The changes on this snapshot's rows, with their position."""

@@ -67,6 +67,16 @@ def general_predicates_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return verdict
 
 
+def wants_resources_alone(pod: PodInfo) -> bool:
+    """None of the parts looks at more than amounts for this pod."""
+    return not (names_a_node(pod) or wants_host_ports(pod) or selects_nodes(pod))
+
+
+def wants_resources_alone_1_4(pod: PodInfo) -> bool:
+    """The same for the parts as they are in 1.4."""
+    return not (names_a_node(pod) or host_port_numbers(pod.spec) or selects_nodes_1_4(pod))
+
+
 def _explain(by_reason: Mapping[str, Explain]) -> Explain:
     """The facts of the part that gives a reason; all others are about resources."""
 
@@ -103,13 +113,14 @@ def make_general_predicates(args: PredicateArgs) -> FitPredicate:
         return general_predicates(pod, snapshot, args.ignored_resources)
 
     return FitPredicate(
-        "GeneralPredicates", check, alone=wants_none, amounts=_of_amounts, evidence=EVIDENCE, traits=spec_alone
+        "GeneralPredicates",
+        check,
+        alone=wants_none,
+        amounts=wants_resources_alone,
+        evidence=EVIDENCE,
+        traits=spec_alone,
+        by_usage=wants_resources_alone,
     )
-
-
-def _of_amounts(pod: PodInfo) -> bool:
-    """Whether nothing but resources is asked about."""
-    return not names_a_node(pod) and not wants_host_ports(pod) and not selects_nodes(pod)
 
 
 def make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
@@ -117,7 +128,13 @@ def make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 GeneralPredicates.
     """
-    return FitPredicate("GeneralPredicates", general_predicates_1_4, evidence=EVIDENCE_1_4, traits=spec_alone)
+    return FitPredicate(
+        "GeneralPredicates",
+        general_predicates_1_4,
+        evidence=EVIDENCE_1_4,
+        traits=spec_alone,
+        by_usage=wants_resources_alone_1_4,
+    )
 
 
 GENERAL: dict[str, FitPredicateFactory] = {"GeneralPredicates": make_general_predicates}

@@ -91,6 +91,11 @@ def _nowhere(amount: int, size: int) -> Mask:
     return np.full(size, amount > 0)
 
 
+def always_by_usage(_: PodInfo) -> bool:
+    """Resources are nothing but amounts for every pod; see ``FitPredicate.by_usage``."""
+    return True
+
+
 # --- framework releases --------------------------------------------------------------------
 
 TOO_MANY = "Too many pods"
@@ -213,7 +218,14 @@ def make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return pod_fits_resources(pod, snapshot, args.ignored_resources)
 
-    return FitPredicate("PodFitsResources", check, amounts=True, evidence=EVIDENCE, traits=spec_alone)
+    return FitPredicate(
+        "PodFitsResources",
+        check,
+        amounts=True,
+        evidence=EVIDENCE,
+        traits=spec_alone,
+        by_usage=always_by_usage,
+    )
 
 
 def make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
@@ -221,7 +233,8 @@ def make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 PodFitsResources.
     """
-    return FitPredicate("PodFitsResources", pod_fits_resources_1_4, evidence=EVIDENCE, traits=spec_alone)
+    rule = pod_fits_resources_1_4
+    return FitPredicate("PodFitsResources", rule, evidence=EVIDENCE, traits=spec_alone, by_usage=always_by_usage)
 
 
 RESOURCES: dict[str, FitPredicateFactory] = {"PodFitsResources": make_pod_fits_resources}

@@ -41,6 +41,11 @@ class NodeError(str):
         return self.replace(POD, pod)
 
 
+def never_by_usage(_: PodInfo) -> bool:
+    """The verdict follows from more than amounts for every pod."""
+    return False
+
+
 @attrs.frozen
 class PreFiltered:
     """What a rule says of a pod before any node is looked at (framework releases, PreFilter).
@@ -105,6 +110,8 @@ class FitPredicate:
     amounts: bool | Callable[[PodInfo], bool] = False
     moment: Callable[[PodInfo, Snapshot], int] | None = None
     """A number that changes when time alone changes the verdict; None: it follows from what is read."""
+    by_usage: Callable[[PodInfo], bool] = never_by_usage
+    """Whether rows with equal amounts have equal verdicts on a pod, ``beyond`` included: see ``Snapshot.amounts``."""
     turns: Callable[[PodInfo, Snapshot], float | None] | None = None
     """When time alone will have changed the verdict, in seconds since the epoch; None: it will not."""
     traits: Traits = whole_pod

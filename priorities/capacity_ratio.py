@@ -22,7 +22,14 @@ from clusterstate.usage import CPU, MEMORY
 from priorities.input_texts import resource_inputs
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 from priorities.score_evidence import Calculation, Explain, RuleEvidence, added, one_row, priority_page
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityFactory
+from priorities.types import (
+    MAX_PRIORITY,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+    PriorityFactory,
+    always_by_usage,
+)
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
 DEFAULT_RESOURCES: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))
@@ -153,7 +160,7 @@ def capacity_ratio_factory(
             return capacity_ratio(table, weights, pod, snapshot)
 
         evidence = RuleEvidence(UPSTREAM, priority_page(heading), capacity_ratio_evidence(shape, weights))
-        return PriorityConfig(name, score, evidence=evidence, traits=spec_alone)
+        return PriorityConfig(name, score, evidence=evidence, traits=spec_alone, by_usage=always_by_usage)
 
     return make
 

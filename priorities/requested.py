@@ -33,6 +33,7 @@ from priorities.types import (
     PriorityArgs,
     PriorityConfig,
     PriorityConfigFactory,
+    always_by_usage,
 )
 
 
@@ -179,7 +180,8 @@ BALANCED_1_4 = _explain_balance(f"trunc({MAX_PRIORITY} - {{}} * {MAX_PRIORITY})"
 
 
 def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain: Explain) -> PriorityConfig:
-    return PriorityConfig(name, function, evidence=priority_evidence(name, explain), traits=spec_alone)
+    evidence = priority_evidence(name, explain)
+    return PriorityConfig(name, function, evidence=evidence, traits=spec_alone, by_usage=always_by_usage)
 
 
 def make_least_requested(_: PriorityArgs) -> PriorityConfig:

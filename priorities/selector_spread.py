@@ -57,6 +57,11 @@ def matching_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return count_matching(pod.namespace, selectors_of(pod, snapshot), snapshot)
 
 
+def is_unselected(pod: PodInfo, snapshot: Snapshot) -> bool:
+    """No service and no controller selects the pod."""
+    return not selectors_of(pod, snapshot)
+
+
 def spread_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
     """(n,) 0–10 from the counts of all feasible rows. Upstream: 1.16 CalculateSpreadPriorityReduce."""
     return _scores(counts, snapshot, zone_of, MAX_PRIORITY)
@@ -119,6 +124,11 @@ def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return snapshot.counts(
         snapshot.tally(("SelectorSpread", pod.namespace, matcher), None, weight, matcher.marks)
     ).copy()
+
+
+def is_unselected_1_20(pod: PodInfo, snapshot: Snapshot) -> bool:
+    """The pod has no default selector."""
+    return _matcher_1_20(pod, snapshot) is None
 
 
 def _matcher_1_20(pod: PodInfo, snapshot: Snapshot) -> Matcher | None:
@@ -206,7 +216,14 @@ def _named(name: str) -> PriorityConfig:
         name, explain_counts(matching_pods, selectors_of), _explain_spread(zone_of, MAX_PRIORITY)
     )
     return PriorityConfig(
-        name, matching_pods, spread_scores, LOCAL | Reads.SERVICES, evidence=evidence, traits=selectors_of
+        name,
+        matching_pods,
+        spread_scores,
+        LOCAL | Reads.SERVICES,
+        evidence=evidence,
+        traits=selectors_of,
+        by_nodes=True,
+        stands=is_unselected,
     )
 
 

@@ -101,11 +101,23 @@ def _named(name: str, kinds: Kinds) -> PriorityConfig:
     def selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
         return selectors_of(pod, snapshot, kinds)
 
+    def is_unselected(pod: PodInfo, snapshot: Snapshot) -> bool:
+        return not selectors(pod, snapshot)
+
     def explain(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
         return explain_spread_1_4(bool(selectors(pod, snapshot)), snapshot, counts, at)
 
     evidence = priority_evidence(name, explain_counts(count, selectors), explain)
-    return PriorityConfig(name, count, score, LOCAL | Reads.SERVICES, evidence=evidence, traits=selectors)
+    return PriorityConfig(
+        name,
+        count,
+        score,
+        LOCAL | Reads.SERVICES,
+        evidence=evidence,
+        traits=selectors,
+        by_nodes=True,
+        stands=is_unselected,
+    )
 
 
 def make_selector_spread_1_4(_: PriorityArgs) -> PriorityConfig:

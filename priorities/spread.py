@@ -143,6 +143,7 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
         _constant,
         evidence=evidence,
         traits=spread_labels,
+        by_nodes=True,
     )
 
 

@@ -186,6 +186,9 @@ class _Rule:
         constraints = self.constraints(pod, snapshot)
         return self.plans.of(pod, snapshot.whole(), constraints, self.rules.requires_all(pod)) if constraints else None
 
+    def stands(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        return not self.constraints(pod, snapshot)
+
     def alone(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         """Without soft constraints no pods are counted."""
         return not self.constraints(pod, snapshot)
@@ -239,6 +242,7 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
         narrow=_narrow,
         pre_score=pre_score,
         settle=rule.settle,
+        stands=rule.stands,
         evidence=rule.evidence(),
         traits=rules.traits,
         alone=rule.alone,
@@ -260,6 +264,7 @@ def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
         narrow=_narrow,
         pre_score=pre_score,
         settle=rule.settle,
+        stands=rule.stands,
         evidence=rule.evidence(),
         traits=rules.traits,
         alone=rule.alone,

@@ -36,6 +36,21 @@ def never_constant(_: PodInfo) -> int | None:
     return None
 
 
+def never_by_usage(_: PodInfo) -> bool:
+    """The number follows from more than amounts for every pod."""
+    return False
+
+
+def always_by_usage(_: PodInfo) -> bool:
+    """The number follows from amounts for every pod."""
+    return True
+
+
+def never_stands(_: PodInfo, __: Snapshot) -> bool:
+    """Pods that come and go change the scores."""
+    return False
+
+
 def goes_on(_: PodInfo, __: Snapshot) -> bool:
     """No pod is skipped."""
     return True
@@ -92,6 +107,14 @@ class PriorityConfig:
     alone: Callable[[PodInfo, Snapshot], bool] | None = None
     """Whether pods on other nodes have no say in a pod's scores, though ``reads`` allows for it; by default what
     ``reads`` says. May raise PriorityError."""
+    by_usage: Callable[[PodInfo], bool] = never_by_usage
+    """Whether ``map`` gives rows with equal amounts equal numbers for a pod: see ``Snapshot.amounts``."""
+    by_nodes: bool = False
+    """Besides the numbers and which rows are feasible, ``reduce`` looks at their node objects, at what ``reads`` names
+    besides pods, and at nothing else."""
+    stands: Callable[[PodInfo, Snapshot], bool] = never_stands
+    """Whether the scores stay what they are, raw ones and others, whatever pods come and go and whichever rows are
+    feasible, until something besides pods in ``reads`` changes."""
     fine: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import attrs
 import numpy as np
 
-from clusterstate.changes import ChangeLog, Reads, flags_of
+from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import Traits, spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.row_answers import RowAnswers
 from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, ScoreState
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
@@ -28,6 +29,8 @@ MOST_PODS = 4096
 """Pod classes of which it is remembered what they are alike to."""
 
 SELECTED = flags_of(Reads.SERVICES)
+OF_PODS = frozenset(flags_of(Reads.PODS | PODS_ANYWHERE))
+"""What changes with pods that come and go."""
 
 Kept = TypeVar("Kept", bound=Remembered)
 Rule = FitPredicate | PriorityConfig
@@ -50,10 +53,16 @@ class ClassState:
 
     info: the class of the pod that is being decided; any of them gives the same answers.
     feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
+    fits: (N,) bool, the same rows.
     everywhere: these are all rows.
+    kept: the totals of the last decision, if they may be patched; see KeptTotals.
+    far_checks: the checks that follow from pods anywhere, or from the time.
+    timed: time alone may change a check.
+    pod_flags: what the rules read besides single rows that any pod may change. steady_flags: what else they read.
     """
 
     __slots__ = (
+        "_answers",
         "_checked",
         "_from",
         "_moving_checks",
@@ -65,9 +74,15 @@ class ClassState:
         "checks",
         "constants",
         "everywhere",
+        "far_checks",
         "feasible",
+        "fits",
         "info",
+        "kept",
+        "pod_flags",
         "scores",
+        "steady_flags",
+        "timed",
     )
 
     def __init__(self, info: PodInfo, algorithm: Algorithm, share: Sharing = unshared) -> None:
@@ -76,7 +91,10 @@ class ClassState:
         self.constants: dict[str, int] = {}
         self.scores: dict[str, ScoreState] = {}
         self.feasible: IntArray = np.zeros(0, np.int64)
+        self.fits: Mask = np.zeros(0, np.bool_)
         self.everywhere = False
+        self.kept: Any = None
+        self._answers: RowAnswers | None = None
         self._from: list[Mask] = []
         self._refreshes: Refreshes | None = None
         self._checked = self._scored = self._size = -1
@@ -90,6 +108,23 @@ class ClassState:
                 self.constants[priority.config.name] = constant
         self._moving_checks = [s for s in self.checks if s.predicate.pre_reads or not s.of_nodes]
         self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
+        self.far_checks = [s for s in self._moving_checks if s.of_pods_anywhere or s.predicate.moment is not None]
+        self.timed = any(state.predicate.moment is not None for state in self.checks)
+        flags = {flag for state in (*self.checks, *self.scores.values()) for flag in state.far}
+        self.steady_flags = tuple(sorted(flags - OF_PODS))
+        self.pod_flags = tuple(sorted(flags & OF_PODS))
+
+    def is_steady(self, snapshot: Snapshot, log: ChangeLog) -> bool:  # noqa: ARG002
+        """Whether the same rules have something to say as the last time; here they always have."""
+        return True
+
+    def row_answers(self, scores: Sequence[ScoreState]) -> RowAnswers:
+        """The rules that look at one row alone: the checks that are not skipped, and some scores that do."""
+        checks = tuple([s for s in self.checks if s.of_own_pods and not s.skipped and s not in self.far_checks])
+        answers = self._answers
+        if answers is None or answers.checks != checks or answers.scores != tuple(scores):
+            answers = self._answers = RowAnswers(self.info, checks, scores)
+        return answers
 
     def is_current(self, log: ChangeLog) -> bool:
         """Whether nothing that is bound to a row has changed since the last ``check``."""
@@ -114,8 +149,8 @@ class ClassState:
         if len(masks) == len(self._from) and all(map(operator.is_, masks, self._from)):
             return
         self._from = masks
-        fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
-        self.feasible = np.flatnonzero(fits)
+        self.fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
+        self.feasible = np.flatnonzero(self.fits)
         self.everywhere = len(self.feasible) == len(listed)
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:

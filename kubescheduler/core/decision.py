@@ -10,9 +10,11 @@ import numpy as np
 
 from clusterstate.errors import InputError
 from clusterstate.growable import IntArray
+from clusterstate.objects import FrozenMap
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_16
+from kubescheduler.core.held_scores import HeldScores
 from kubescheduler.core.node_explanation import Explainer, NodeExplanation
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.score_table import Scores, ScoreTable
@@ -20,6 +22,8 @@ from kubescheduler.core.unstated_amounts import unstated_notes
 from kubescheduler.notebook.decision_views import DecisionViews
 from priorities.score_evidence import ScoreEvidence
 
+NO_NUMBERS: IntArray = np.zeros(0, np.int64)
+NO_NUMBERS.flags.writeable = False
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
 """The highest score that one priority or plugin gives a node."""
 
@@ -37,15 +41,14 @@ class Decision(FilterResults, DecisionViews):
     plugins are both called priorities here.
     """
 
-    feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    feasible: IntArray = NO_NUMBERS
     """(n,) int64: the rows that fit, in list order."""
-    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
-    """(n,) int64: their weighted sums; empty when nothing was scored."""
-    _scores: Mapping[str, Scores] = attrs.field(factory=dict)
-    """By priority, the scores of ``feasible`` before the weight."""
-    raws: Mapping[str, Scores] = attrs.field(factory=dict)
-    """By plugin, its scores before they were normalised; empty for legacy releases."""
-    weights: Mapping[str, int] = attrs.field(factory=dict)
+    _totals: IntArray = NO_NUMBERS
+    _scores: Mapping[str, Scores] = FrozenMap()
+    _raws: Mapping[str, Scores] = FrozenMap()
+    _held: HeldScores | None = attrs.field(default=None, repr=False)
+    """The totals, scores and raw scores, instead of the fields above: put together when somebody asks for them."""
+    weights: Mapping[str, int] = FrozenMap()
     """By priority."""
     scale: int = LEGACY_SCALE
     """The highest score that one priority gives a node."""
@@ -117,17 +120,28 @@ class Decision(FilterResults, DecisionViews):
         return self._by_name(self.totals) if len(self.totals) else {}
 
     @property
+    def totals(self) -> IntArray:
+        """(n,) int64: the weighted sums of ``feasible``; empty when nothing was scored."""
+        return self._totals if self._held is None else self._held.totals
+
+    @property
     def scores(self) -> ScoreTable:
         """By priority, the scores of ``feasible`` before the weight; ``scores.to_dict()`` has them by node."""
-        return ScoreTable(self._scores, self.names, self.feasible)
+        scores = self._scores if self._held is None else self._held.scores
+        return ScoreTable(scores, self.names, self.feasible)
+
+    @property
+    def raws(self) -> Mapping[str, Scores]:
+        """By plugin, its scores before they were normalised; empty for legacy releases."""
+        return self._raws if self._held is None else self._held.raws
 
     def score(self, priority: str) -> dict[str, int]:
         """Node → one priority's score before its weight."""
-        return self._by_name(self._scores[priority])
+        return self._by_name(self.scores[priority])
 
     def raw(self, priority: str) -> dict[str, int]:
         """Node → one plugin's score before it was normalised; in legacy releases what ``score`` says."""
-        return self._by_name(self.raws[priority] if priority in self.raws else self._scores[priority])
+        return self._by_name(self.raws[priority] if priority in self.raws else self.scores[priority])
 
     def raw_scores(self, priority: str) -> Scores:
         """One rule's scores of ``feasible`` before they were normalised; for legacy releases worked out now.
@@ -135,7 +149,7 @@ class Decision(FilterResults, DecisionViews):
         Raises StaleDecisionError when the cluster has changed since.
         """
         if self.score_source is None:
-            return self.raws[priority] if priority in self.raws else self._scores[priority]
+            return self.raws[priority] if priority in self.raws else self.scores[priority]
         return self.score_source.raw(self, priority)
 
     def score_evidence(self, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:

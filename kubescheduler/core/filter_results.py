@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
-from clusterstate.objects import Pod
+from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.status import Code, Status
 from predicates.types import NodeError, Verdict
 
@@ -31,7 +31,7 @@ class FilterResults:
     """(check, its verdict on all N rows on its own), in the order they run."""
     idle: tuple[tuple[str, Verdict], ...] = ()
     """The same of checks that are configured but never run; only if that was asked for."""
-    with_nominated: Mapping[int, tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(factory=dict)
+    with_nominated: Mapping[int, tuple[tuple[str, tuple[str, ...]], ...]] = FrozenMap()
     """Row → (check, reasons) for which the pod does not fit beside pods nominated there."""
     every_reason: bool = False
     """Whether every check's reasons are reported, not only those of the first that refuses a node."""
@@ -43,13 +43,13 @@ class FilterResults:
     """(N,) bool: the nodes that Filter plugins were run on; None: all that are listed."""
     absent: Status | None = None
     """The status of listed nodes that no Filter plugin was run on, such as a PreFilter rejection."""
-    unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)
+    unresolvable: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
-    pending: Mapping[str, Mask] = attrs.field(factory=dict)
+    pending: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
-    nominated_codes: Mapping[int, Code] = attrs.field(factory=dict)
+    nominated_codes: Mapping[int, Code] = FrozenMap()
     """Row → the code of a node refused beside the pods nominated there; Unschedulable where it has none."""
-    refused: Mapping[str, Status] = attrs.field(factory=dict)
+    refused: Mapping[str, Status] = FrozenMap()
     """Node → the status that extenders gave it."""
     appends: bool = False
     """Whether an extender's reasons are added to the checks' on the same node, else they replace them."""

@@ -15,6 +15,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.class_states import ClassState, Memory, Sharing
@@ -22,6 +23,8 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.held_scores import HeldScores
+from kubescheduler.core.kept_totals import KeptTotals, is_kept
 from kubescheduler.core.kept_victims import PreemptionMemory
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
@@ -55,6 +58,8 @@ class _Attempt:
     traces: tuple[ExtenderTrace, ...] = ()
     idle: tuple[tuple[str, Verdict], ...] = ()
     source: ScoreSource | None = None
+    held: HeldScores | None = None
+    """The scores instead of ``scored``, where they were patched."""
     host: str | None = None
     error: str | None = None
     reached: str = "filter"
@@ -75,6 +80,7 @@ class GenericScheduler:
         self._checks = (*algorithm.predicates, *algorithm.idle)
         self._preemption = PreemptionMemory(cache)
         self._nominated = NominatedMemory(cache)
+        self._keeps = not algorithm.extenders and algorithm.percentage_of_nodes_to_score >= 100
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
         self.steps: Steps = no_steps
         """What is told when a part of the algorithm begins (an empty name) and ends."""
@@ -175,6 +181,7 @@ class GenericScheduler:
             if isinstance(e, PriorityError):
                 found.error = self.algorithm.behaviour.priority_error(e, len(found.filtered.feasible))
             found.filtered.feasible, found.scored, found.source = np.zeros(0, np.int64), Scored(), None
+            found.held = None
         except CustomCodeError as e:
             e.at = found.reached
             raise
@@ -191,6 +198,7 @@ class GenericScheduler:
             feasible=found.filtered.feasible,
             totals=found.scored.totals,
             scores=found.scored.scores,
+            held=found.held,
             weights=self._weights,
             extenders=found.traces,
             score_source=found.source,
@@ -211,6 +219,10 @@ class GenericScheduler:
         info = self._ready(pod)
         snapshot = self.cache.snapshot()
         state = self._state(info)
+        keeps = self._keeps and not thorough and instead is None and not self._leaves_room
+        if keeps and self._patch(state, snapshot, found):
+            return
+        state.kept = None
         filtered = found.filtered = find_feasible(pod, state, self.cache, algorithm, self._nominated)
         found.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if thorough)
         places = algorithm.behaviour.places(snapshot)
@@ -223,10 +235,33 @@ class GenericScheduler:
         if len(filtered.feasible) > (0 if thorough or algorithm.behaviour.scores_single else 1):
             found.reached = "score"
             found.scored, found.source, found.traces = self._scores(pod, state, filtered, places, found.traces)
+            if keeps and is_kept(state, found.scored.scores, snapshot):
+                listed, ranks = filtered.listed, columns.ranks
+                state.kept = KeptTotals(state, columns.log, found.scored, self._weights, listed, ranks)
             found.host = names[self._select(filtered.feasible, found.scored.totals)]
         elif len(filtered.feasible):
             found.host = names[int(filtered.feasible[0])]
         self.steps("" if found.host is None else "priority_evaluation")
+
+    @property
+    def _leaves_room(self) -> bool:
+        """Whether pods are nominated to nodes that this one may have to leave room for."""
+        return self.algorithm.behaviour.nominates and bool(self.cache.nominated())
+
+    def _patch(self, state: ClassState, snapshot: Snapshot, found: _Attempt) -> bool:
+        """Decides by what is kept of the last decision on a pod of the class, if that can be brought up to date."""
+        kept, columns, algorithm = state.kept, self.cache.columns, self.algorithm
+        names, listed = columns.published
+        if kept is None or not kept.patch(snapshot, columns.log, listed, columns.ranks):
+            return False
+        found.filtered = Filtered(listed, kept.feasible, False, kept.verdicts)
+        self.steps("predicate_evaluation")
+        found.reached = "score"
+        found.held = kept.scores()
+        found.source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, columns.log)
+        found.host = names[kept.choose(self.tie_break)]
+        self.steps("priority_evaluation")
+        return True
 
     def _scores(
         self,

@@ -13,6 +13,11 @@ Scores: TypeAlias = IntArray | int
 """One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
 
 
+def one_for_all(scores: IntArray) -> Scores:
+    """Scores, or the one number that they all are if they are laid out as one."""
+    return int(scores[0]) if len(scores) and scores.strides[0] == 0 else scores
+
+
 @attrs.frozen(eq=False)
 class ScoreTable(Mapping[str, Scores]):
     """Priority → its scores of the nodes that fit."""

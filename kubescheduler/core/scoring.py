@@ -17,9 +17,11 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answer_rows import SeenNodes
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.filtering import Filtered
-from kubescheduler.core.score_table import Scores
+from kubescheduler.core.score_table import Scores, one_for_all
 from kubescheduler.core.verdicts import ScoreState
 from priorities.types import PriorityConfig
+
+NO_RAWS: Mapping[str, Scores] = FrozenMap()
 
 
 @attrs.define(eq=False)
@@ -28,6 +30,11 @@ class Scored:
 
     totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
     scores: dict[str, Scores] = attrs.field(factory=dict)
+
+    @property
+    def raws(self) -> Mapping[str, Scores]:
+        """They are not kept."""
+        return NO_RAWS
 
 
 def prioritize(
@@ -55,7 +62,7 @@ def prioritize(
         if name in views and scores is None:
             scores = _seen(priority.config, *views[name])
         if scores is None:
-            scores = _reduced(state.info, state.scores[name], view, feasible)
+            scores = reduced(state.info, state.scores[name], view, feasible)
         scored.scores[name] = scores
         if isinstance(scores, int):
             constant += weight * scores
@@ -74,13 +81,13 @@ def _seen(config: PriorityConfig, info: PodInfo, view: Snapshot) -> Scores:
     return raw if config.reduce is None else config.reduce(info, view, raw)
 
 
-def _reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> Scores:
+def reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> Scores:
     """One priority's scores of the feasible rows (None: all), or the one score that all of them have."""
     reduce, uniform = score.config.reduce, score.uniform
     if uniform is None:
         raw = score.raw if feasible is None else score.raw[feasible]
         scores = raw if reduce is None else reduce(info, view, raw)
-        return int(scores[0]) if scores.strides[0] == 0 else scores
+        return one_for_all(scores)
     if reduce is None:
         return uniform
     value = score.reduced.get(uniform)

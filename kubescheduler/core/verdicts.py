@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterstate.changes import BY_ROW, ChangeLog, Reads, flags_of
+from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
@@ -88,13 +88,29 @@ class Remembered:
     position: that of the log then.
     """
 
-    __slots__ = ("__weakref__", "_claims", "_far", "_led_to", "_local", "_size", "_storage", "_version", "position")
+    __slots__ = (
+        "__weakref__",
+        "_claims",
+        "_far",
+        "_led_to",
+        "_local",
+        "_size",
+        "_storage",
+        "_version",
+        "of_own_pods",
+        "of_pods_anywhere",
+        "position",
+    )
 
     def __init__(self, reads: Reads, storage: StorageTraits | None = None) -> None:
         """storage: what is read of claims and volumes for the pod; None: all of them where ``reads`` has them."""
         self._storage = storage if reads & Reads.CLAIMS else None
         self._far = flags_of(reads & ~BY_ROW & (~Reads.CLAIMS if self._storage else ~Reads(0)))
         self._local = (reads & BY_ROW).value
+        self.of_pods_anywhere = bool(reads & PODS_ANYWHERE)
+        """It follows from more pods than those on the row itself."""
+        self.of_own_pods = bool(reads & (Reads.PODS | Reads.PODS_VOLUMES))
+        """It follows from the pods on the row itself."""
         self._claims = -1
         self._led_to: object = None
         self._version = -1
@@ -105,6 +121,11 @@ class Remembered:
     def of_nodes(self) -> bool:
         """It follows from the row's node object alone."""
         return not self._far and self._local == NODE and self._storage is None
+
+    @property
+    def far(self) -> tuple[int, ...]:
+        """What it reads besides the row, as flags."""
+        return self._far if self._storage is None else (*self._far, CLAIMS)
 
     def forget(self) -> None:
         """The next time every row is looked at."""

@@ -6,7 +6,7 @@ from clusterstate.changes import LOCAL, ChangeLog, flags_of
 from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.class_states import ClassState, Sharing, unshared
+from kubescheduler.core.class_states import OF_PODS, ClassState, Sharing, unshared
 from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.plugin import Plugin
@@ -19,17 +19,17 @@ from priorities.types import PriorityConfig, PriorityError, goes_on
 class PreState:
     """One plugin's PreFilter answer about one pod class, asked again when something it reads has changed."""
 
-    __slots__ = ("_flags", "_version", "answer", "check")
+    __slots__ = ("_version", "answer", "check", "flags")
 
     def __init__(self, check: FitPredicate) -> None:
         self.check = check
         self.answer: PreFiltered = GO_ON
-        self._flags = flags_of(check.pre_reads)
+        self.flags = flags_of(check.pre_reads)
         self._version = -1
 
     def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
         """PreFilter's answer for pods of the class, worked out anew when what it reads has changed."""
-        version = log.version_of(self._flags)
+        version = log.version_of(self.flags)
         if version != self._version:
             assert self.check.pre_filter is not None
             self.answer = self.check.pre_filter(pod, snapshot)
@@ -40,22 +40,22 @@ class PreState:
 class PreScoreState:
     """Whether one plugin has anything to score for one pod class, asked again when something it reads has changed."""
 
-    __slots__ = ("_ask", "_flags", "_goes_on", "_version", "name")
+    __slots__ = ("_ask", "_version", "answer", "flags", "name")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         self.name = config.name
         self._ask = config.pre_score
-        self._flags = flags_of((config.reads if config.narrow is None else config.narrow(info)) & ~LOCAL)
+        self.flags = flags_of((config.reads if config.narrow is None else config.narrow(info)) & ~LOCAL)
         self._version = -1
-        self._goes_on = True
+        self.answer = True
 
     def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
         """Raises PriorityError."""
-        version = log.version_of(self._flags)
+        version = log.version_of(self.flags)
         if version != self._version:
-            self._goes_on = self._ask(pod, snapshot)
+            self.answer = self._ask(pod, snapshot)
             self._version = version
-        return self._goes_on
+        return self.answer
 
 
 class ProfileState(ClassState):
@@ -63,7 +63,7 @@ class ProfileState(ClassState):
     PreFilter plugins that are asked, in order. pre_scores: the PreScore plugins that are asked, in order; custom
     ones as they are."""
 
-    __slots__ = ("asked", "by_name", "pre", "pre_scores")
+    __slots__ = ("_stirred", "asked", "by_name", "pre", "pre_scores", "skips")
 
     def __init__(self, info: PodInfo, compiled: Compiled, share: Sharing = unshared) -> None:
         super().__init__(info, compiled.algorithm, share)
@@ -82,6 +82,22 @@ class ProfileState(ClassState):
                 self.pre_scores.append(PreScoreState(config, info))
         names = [plugin.name for plugin in compiled.pre_filters]
         self.asked = tuple(name for name in names if name in self.pre or name in compiled.own_pre_filters)
+        self.skips: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+        asked = [
+            state for state in (*self.pre.values(), *self.pre_scores) if isinstance(state, PreState | PreScoreState)
+        ]
+        flags = {flag for state in asked for flag in state.flags}
+        self.steady_flags = tuple(sorted({*self.steady_flags, *flags} - OF_PODS))
+        self.pod_flags = tuple(sorted({*self.pod_flags, *flags} & OF_PODS))
+        self._stirred = [state for state in asked if not OF_PODS.isdisjoint(state.flags)]
+
+    def is_steady(self, snapshot: Snapshot, log: ChangeLog) -> bool:
+        """Whether those of PreFilter and PreScore that look at pods say the same as the last time."""
+        for state in self._stirred:
+            before = state.answer
+            if state.ask(self.info, snapshot, log) != before:
+                return False
+        return True
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Raises SchedulingError with the release's text when a plugin fails."""

@@ -78,6 +78,17 @@ class Compiled:
     own_scores: Mapping[str, Any]
     weights: Mapping[str, int]
 
+    keeps: bool = attrs.field(init=False)
+    """Whether every plugin works over columns, and all nodes are scored, by nobody else."""
+
+    @keeps.default
+    def _keeps(self) -> bool:
+        custom = self.own_pre_filters or self.own_filters or self.own_scores
+        columns = all(column_score(plugin) is not None for plugin in self.pre_scores)
+        algorithm = self.algorithm
+        every = algorithm.percentage_of_nodes_to_score >= 100 and not algorithm.extenders
+        return every and columns and not custom and bool(self.scores)
+
     @property
     def rules(self) -> tuple[FitPredicate | PriorityConfig, ...]:
         """Every rule over columns, once for each point that asks it."""

@@ -19,6 +19,8 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
+from kubescheduler.core.held_scores import HeldScores
+from kubescheduler.core.kept_totals import KeptTotals, is_kept
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.status import Status
@@ -59,6 +61,8 @@ class Deciding:
     instead: IntArray | None = None
     """(n,) the rows to score in place of those that pass; None: these."""
     scored: FrameworkScores = attrs.field(factory=FrameworkScores)
+    held: HeldScores | None = None
+    """The scores instead of ``scored``, where they were patched."""
     source: ScoreSource | None = None
     scoring: bool = False
     """Whether nodes are scored by now."""
@@ -79,6 +83,8 @@ class Deciding:
             info = self._ready()
             snapshot = scheduler.cache.snapshot()
             state = scheduler.state(info, snapshot)
+            if (row := self._patched(state, snapshot, listed)) is not None:
+                return self._decision(names, listed, names[row], None)
             feasible = self.found.find(state, snapshot, listed)
             if self.instead is not None:
                 feasible = self.found.take_instead(self.instead)
@@ -99,6 +105,54 @@ class Deciding:
             e.at = self._reached
             raise
         return self._decision(names, listed, host, error)
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether the totals may be kept from the pod before, and for the next one."""
+        scheduler, found = self.scheduler, self.found
+        return (
+            scheduler.compiled.keeps
+            and not self.thorough
+            and self.instead is None
+            and (self.turn is None or scheduler.batch is None)
+            and found.laps is None
+            and not self.pod.nominated_node_name
+            and not scheduler.cache.nominated()
+            and not isinstance(scheduler.tie_break, HeapTie)
+        )
+
+    def _patched(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> int | None:
+        """The row chosen by what is kept of the last decision on a pod of the class; None: that cannot be brought up
+        to date."""
+        scheduler, kept = self.scheduler, state.kept
+        state.kept = None
+        if kept is None or not self._keeps:
+            return None
+        columns = scheduler.cache.columns
+        if not kept.patch(snapshot, columns.log, listed, columns.ranks):
+            return None
+        state.kept = kept
+        self.scoring = True
+        self.cycle.skip_filter |= state.skips[0]
+        self.cycle.skip_score |= state.skips[1]
+        self.found.passed = Passed(listed, kept.feasible, False, kept.verdicts, kept.unresolvable)
+        self.held = kept.scores()
+        priorities = scheduler.compiled.algorithm.priorities
+        self.source = ScoreSource(state.info, scheduler.cache.snapshot, priorities, columns.log, extender_scale=SCALE)
+        row: int = kept.choose(scheduler.tie_break)
+        return row
+
+    def _keep_totals(self, state: ProfileState, snapshot: Snapshot) -> None:
+        """Keeps the totals for the next pod of the class."""
+        found = self.found
+        narrowed = found.narrowed.nodes is not None or found.judged is not None
+        if narrowed or not self._keeps or not is_kept(state, self.scored.scores, snapshot):
+            return
+        scheduler = self.scheduler
+        columns, weights = scheduler.cache.columns, scheduler.compiled.weights
+        listed = columns.published[1]
+        state.skips = frozenset(self.cycle.skip_filter), frozenset(self.cycle.skip_score)
+        state.kept = KeptTotals(state, columns.log, self.scored, weights, listed, columns.ranks)
 
     @property
     def _reached(self) -> str:
@@ -176,6 +230,7 @@ class Deciding:
             self.found.laps,
         )
         self.scored = scoring.run(log)
+        self._keep_totals(state, snapshot)
         extenders = scheduler.compiled.algorithm.extenders
         if extenders:
             assert filtered is not None
@@ -233,6 +288,7 @@ class Deciding:
             feasible=found.feasible if error is None else NO_ROWS,
             totals=self.scored.totals,
             scores=self.scored.scores,
+            held=self.held,
             weights=compiled.weights,
             extenders=found.traces,
             score_source=self.source,

@@ -11,7 +11,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.score_table import Scores
+from kubescheduler.core.score_table import Scores, one_for_all
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.core.verdicts import ScoreState
 from kubescheduler.framework.contract.custom_answers import refuse_score
@@ -150,7 +150,9 @@ class Scoring:
                 raw = config.settle(info, self.view, raw)
         except PriorityError as error:
             raise SchedulingError(score_failed(config.name, error)) from error
-        return raw, raw if config.reduce is None else config.reduce(info, self.view, raw)
+        final = raw if config.reduce is None else config.reduce(info, self.view, raw)
+        shared = one_for_all(raw)
+        return shared, shared if final is raw else one_for_all(final)
 
     def _uniform(self, score: ScoreState, value: int) -> int:
         reduce = score.config.reduce

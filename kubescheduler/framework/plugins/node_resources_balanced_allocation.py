@@ -25,7 +25,7 @@ from priorities.requested_framework import (
     devices_for,
     reads_of,
 )
-from priorities.types import PriorityConfig
+from priorities.types import PriorityConfig, always_by_usage
 
 NAME = "NodeResourcesBalancedAllocation"
 POINTS_1_20 = frozenset({Point.SCORE})
@@ -47,7 +47,13 @@ def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlug
 
     Upstream: 1.20 NodeResourcesBalancedAllocation.
     """
-    scoring = PriorityConfig(NAME, balanced_allocation_1_20, evidence=balance_evidence_1_20(NAME), traits=spec_alone)
+    scoring = PriorityConfig(
+        NAME,
+        balanced_allocation_1_20,
+        evidence=balance_evidence_1_20(NAME),
+        traits=spec_alone,
+        by_usage=always_by_usage,
+    )
     return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
 
 
@@ -74,6 +80,7 @@ def node_resources_balanced_allocation_1_36(
         pre_score=partial(asks_for_any_1_36, names),
         evidence=balance_evidence_1_36(NAME, names, devices),
         traits=spec_alone,
+        by_usage=always_by_usage,
     )
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring, sign=signed_resources(handle.feature_gates))
 

@@ -60,7 +60,7 @@ from priorities.requested_framework import (
     requested_to_capacity_ratio_1_36,
 )
 from priorities.score_evidence import RuleEvidence
-from priorities.types import Map, PriorityConfig
+from priorities.types import Map, PriorityConfig, always_by_usage
 
 NAME = "NodeResourcesFit"
 POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER})
@@ -111,6 +111,7 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
         NAME,
         partial(rule.node_resources_fit_1_20, ignored=_ignored(args)),
         amounts=True,
+        by_usage=rule.always_by_usage,
         evidence=filter_evidence(NAME, rule.explain_shortage),
         traits=spec_alone,
     )
@@ -143,6 +144,7 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
         narrow=_reads,
         alone=_always_alone,
         amounts=True,
+        by_usage=rule.always_by_usage,
         beyond=partial(rule.beyond_allocatable_1_36, ignored=ignored, backed=backed),
         evidence=filter_evidence(NAME, partial(rule.explain_shortage_1_36, backed)),
         traits=spec_alone,
@@ -153,6 +155,7 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
         reads=reads_of(devices),
         evidence=_evidence(strategy, devices),
         traits=spec_alone,
+        by_usage=always_by_usage,
     )
     return ColumnPlugin(
         NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED, sign=signed_resources(handle.feature_gates)

@@ -17,7 +17,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_evidence import least_formula, mean_evidence_1_20
 from priorities.requested_framework import least_allocated_1_20
-from priorities.types import PriorityConfig
+from priorities.types import PriorityConfig, always_by_usage
 
 NAME = "NodeResourcesLeastAllocated"
 POINTS = frozenset({Point.SCORE})
@@ -45,6 +45,7 @@ def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | 
         partial(least_allocated_1_20, args.resources),
         evidence=mean_evidence_1_20(NAME, least_formula, args.resources),
         traits=spec_alone,
+        by_usage=always_by_usage,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

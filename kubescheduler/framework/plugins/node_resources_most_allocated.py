@@ -17,7 +17,7 @@ from kubescheduler.framework.plugins.node_resources_least_allocated import weigh
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_evidence import mean_evidence_1_20, most_formula
 from priorities.requested_framework import most_allocated_1_20
-from priorities.types import PriorityConfig
+from priorities.types import PriorityConfig, always_by_usage
 
 NAME = "NodeResourcesMostAllocated"
 POINTS = frozenset({Point.SCORE})
@@ -45,6 +45,7 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
         partial(most_allocated_1_20, args.resources),
         evidence=mean_evidence_1_20(NAME, most_formula, args.resources),
         traits=spec_alone,
+        by_usage=always_by_usage,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

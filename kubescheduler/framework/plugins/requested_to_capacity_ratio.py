@@ -28,7 +28,7 @@ from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
 from priorities.normalize import curve, scaled
 from priorities.score_evidence import plugin_evidence
-from priorities.types import PriorityConfig
+from priorities.types import PriorityConfig, always_by_usage
 
 NAME = "RequestedToCapacityRatio"
 POINTS = frozenset({Point.SCORE})
@@ -55,7 +55,13 @@ def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, 
     refuse(_errors(args))
     shape, weights = scaled(args.shape), dict(args.resources)
     evidence = plugin_evidence(NAME, capacity_ratio_evidence(shape, weights))
-    scoring = PriorityConfig(NAME, partial(capacity_ratio, curve(shape), weights), evidence=evidence, traits=spec_alone)
+    scoring = PriorityConfig(
+        NAME,
+        partial(capacity_ratio, curve(shape), weights),
+        evidence=evidence,
+        traits=spec_alone,
+        by_usage=always_by_usage,
+    )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 

@@ -10,7 +10,13 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.selector_spread import SELECTOR_SPREAD_1_20_EVIDENCE, matching_pods_1_20, not_spread, spread_scores_1_20
+from priorities.selector_spread import (
+    SELECTOR_SPREAD_1_20_EVIDENCE,
+    is_unselected_1_20,
+    matching_pods_1_20,
+    not_spread,
+    spread_scores_1_20,
+)
 from priorities.types import PriorityConfig
 
 NAME = "SelectorSpread"
@@ -32,6 +38,8 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
         constant=not_spread,
         evidence=SELECTOR_SPREAD_1_20_EVIDENCE,
         traits=default_selector_1_20,
+        by_nodes=True,
+        stands=is_unselected_1_20,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 
 def pre_enqueue(framework: ProfilePlugins, pod: Pod, first: str) -> Status | None:
     """The first refusal, with the plugin that gave it. ``first``: the plugin to ask before the others."""
-    plugins = sorted(framework.at(Point.PRE_ENQUEUE), key=lambda plugin: plugin.name != first)
+    plugins: Iterable[Any] = framework.at(Point.PRE_ENQUEUE)
+    if first:
+        plugins = sorted(plugins, key=lambda plugin: plugin.name != first)
     for plugin in plugins:
         asked = (ask_status, plugin, "pre_enqueue", pod, "", pod)
         status, _ = framework.watch.plugin("PreEnqueue", plugin.name, None, *asked)

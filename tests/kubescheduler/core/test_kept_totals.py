@@ -1,0 +1,182 @@
+"""Totals that are kept and patched: the same decisions as without, also when they are read much later."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.manifests.decode import Decoder
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.core import number_table
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.kept_totals import KeptTotals
+from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
+from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.engine.spec import EngineSpec
+
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+TIES: dict[str, Callable[[], TieBreak]] = {
+    "first": FirstByName,
+    "random": lambda: RandomTie(random.Random(1)),
+    "reservoir": lambda: ReservoirTie(random.Random(1)),
+    "round robin": RoundRobinTie,
+}
+SIZES = ({"cpu": "1", "memory": "2Gi", "pods": "4"}, {"cpu": "2", "memory": "4Gi", "pods": "20"})
+
+
+def node(at: int, size: int, change: str) -> dict[str, Any]:
+    """The node of a number. change: what is special about it."""
+    labels = {HOST: f"n{at}", ZONE: f"z{at % 2}", "failure-domain.beta.kubernetes.io/zone": f"z{at % 2}"}
+    if change == "disk":
+        labels["disk"] = "ssd"
+    effect = {"soft": "PreferNoSchedule", "hard": "NoSchedule"}.get(change)
+    spec: dict[str, Any] = {"unschedulable": change == "cordoned"}
+    if effect is not None:
+        spec["taints"] = [{"key": "k", "effect": effect}]
+    images = [{"names": ["big:1"], "sizeBytes": 500_000_000}] if change == "image" else []
+    status = {"allocatable": SIZES[size], "images": images, "conditions": [{"type": "Ready", "status": "True"}]}
+    return {"kind": "Node", "metadata": {"name": f"n{at}", "labels": labels}, "spec": spec, "status": status}
+
+
+def pod(name: str, kind: str) -> dict[str, Any]:
+    """A pod that some rule has something to say about."""
+    container: dict[str, Any] = {"name": "c", "resources": {"requests": {"cpu": "200m", "memory": "100Mi"}}}
+    spec: dict[str, Any] = {"containers": [container]}
+    labels = {"app": "a"} if kind != "plain" else {}
+    term: dict[str, Any] = {
+        "labelSelector": {"matchLabels": {"app": "a"}},
+        "topologyKey": ZONE if kind == "near" else HOST,
+    }
+    required, preferred = "requiredDuringScheduling", "preferredDuringScheduling"
+    ignored = "IgnoredDuringExecution"
+    wanted = {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}
+    constraint: dict[str, Any] = {"maxSkew": 1, "topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "a"}}}
+    kinds: dict[str, dict[str, Any]] = {
+        "near": {"affinity": {"podAffinity": {required + ignored: [term]}}},
+        "apart": {"affinity": {"podAntiAffinity": {required + ignored: [term]}}},
+        "likes": {"affinity": {"podAffinity": {preferred + ignored: [{"weight": 5, "podAffinityTerm": term}]}}},
+        "disk": {"affinity": {"nodeAffinity": {preferred + ignored: [{"weight": 9, "preference": wanted}]}}},
+        "even": {"topologySpreadConstraints": [{**constraint, "whenUnsatisfiable": "DoNotSchedule"}]},
+        "rather even": {"topologySpreadConstraints": [{**constraint, "whenUnsatisfiable": "ScheduleAnyway"}]},
+    }
+    if kind == "port":
+        container["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    if kind == "image":
+        container["image"] = "big:1"
+    if kind == "large":
+        container["resources"] = {"requests": {"cpu": "700m", "memory": "1Gi"}}
+    metadata = {"name": name, "namespace": "default", "uid": name, "labels": labels}
+    return {"kind": "Pod", "metadata": metadata, "spec": {**spec, **kinds.get(kind, {})}}
+
+
+KINDS = ("plain", "owned", "large", "port", "image", "disk", "apart", "near", "likes", "even", "rather even")
+CHANGES = ("", "disk", "soft", "hard", "cordoned", "image")
+nodes = st.tuples(st.integers(0, 7), st.integers(0, 1), st.sampled_from(CHANGES))
+runs = st.tuples(st.just("run"), st.sampled_from(KINDS), st.integers(1, 6))
+steps = st.one_of(
+    runs,
+    runs,
+    runs,
+    st.tuples(st.just("drop"), st.integers(0, 9)),
+    st.tuples(st.just("put"), nodes),
+    st.tuples(st.just("remove"), st.integers(0, 7)),
+    st.tuples(st.just("service"), st.booleans()),
+    st.tuples(st.just("nominate"), st.integers(0, 7)),
+)
+
+
+def said(decision: Decision) -> Any:
+    """Everything that a decision says."""
+    raws = {name: decision.raw(name) for name in decision.raws}
+    totals = dict(zip(decision.fits(), map(int, decision.totals), strict=False)) if len(decision.totals) else {}
+    return decision.to_dict(), decision.reasons(), decision.codes(), raws, sorted(totals), decision.host
+
+
+class Worlds:
+    """A scheduler that goes through steps, and beside it for each decision one that has remembered nothing."""
+
+    def __init__(self, release: str, tie: str) -> None:
+        gates = ",feature-gates=EvenPodsSpread=true" if release == "1.16" else ""
+        self.engine: Engine = EngineSpec.parse(f"release={release}{gates}").engine(lambda _: None)
+        self.decoder = Decoder()
+        self.tie = TIES[tie]()
+        first = [self.decode(node(at, at % 2, CHANGES[at % 3])) for at in range(8)]
+        self.cache = cache_for(self.engine, first)
+        self.running = self.engine.scheduler(self.cache, self.tie)
+        self.placed: list[Any] = []
+        self.made: list[tuple[Decision, Any]] = []
+
+    def decode(self, document: dict[str, Any]) -> Any:
+        """The object of a manifest."""
+        return self.decoder.decode_object(document)
+
+    def decide(self, kind: str, *, late: bool) -> None:
+        """Decides one more pod and places it. late: what was decided is read at the end."""
+        one = self.decode(pod(f"p{len(self.made)}", kind))
+        anew = self.engine.scheduler(self.cache, copy.deepcopy(self.tie)).decide(one)
+        decision = self.running.decide(one)
+        assert decision.host == anew.host
+        if not late:
+            assert said(decision) == said(anew)
+        self.made.append((decision, said(anew)))
+        if decision.host is not None:
+            self.placed.append(self.cache.assume_pod(one, decision.host))
+
+    def step(self, what: str, *given_: Any) -> None:
+        """Makes one of ``steps``."""
+        if what == "run":
+            for at in range(given_[1]):
+                self.decide(given_[0], late=at % 2 == 0)
+        elif what == "drop":
+            if given_[0] < len(self.placed):
+                self.cache.forget_pod(self.placed.pop(given_[0]))
+        elif what == "put":
+            self.cache.add_node(self.decode(node(*given_[0])))
+        elif what == "remove":
+            if any(found is not None and found.name == f"n{given_[0]}" for found in self.cache.columns.nodes):
+                self.cache.remove_node(f"n{given_[0]}")
+        elif what == "nominate":
+            self.cache.nominate(self.decode(pod("waits", "large")), f"n{given_[0]}")
+        else:
+            service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
+            made = self.decode({"apiVersion": "v1", **service, "spec": {"selector": {"app": "a"}}})
+            (self.cache.add if given_[0] else self.cache.remove)(made)
+
+
+@pytest.mark.parametrize("tie", TIES)
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+@given(st.lists(steps, min_size=2, max_size=14))
+@settings(max_examples=15, deadline=None)
+def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(release: str, tie: str, found: Any) -> None:
+    """Whatever pods come and go, nodes change and services appear; also what is read when all is over."""
+    with patch.object(number_table, "LEAST_IN_BLOCK", 2):
+        worlds = Worlds(release, tie)
+        for step in [("service", True), *found]:
+            worlds.step(*step)
+        for decision, expected in worlds.made:
+            assert said(decision) == expected
+
+
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("kind", ["plain", "disk", "image", "apart"])
+def test_most_decisions_on_like_pods_are_patched(release: str, kind: str) -> None:
+    """Only the first of a run, and those that something else than single rows has changed for, look at all rows."""
+    patched: list[bool] = []
+    real = KeptTotals.patch
+
+    def counting(self: KeptTotals, *arguments: Any) -> bool:
+        patched.append(real(self, *arguments))
+        return patched[-1]
+
+    worlds = Worlds(release, "first")
+    with patch.object(KeptTotals, "patch", counting):
+        for _ in range(6):
+            worlds.decide(kind, late=True)
+    assert patched.count(True) >= 4
