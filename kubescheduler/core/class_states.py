@@ -114,9 +114,9 @@ class ClassState:
         self.steady_flags = tuple(sorted(flags - OF_PODS))
         self.pod_flags = tuple(sorted(flags & OF_PODS))
 
-    def is_steady(self, snapshot: Snapshot, log: ChangeLog) -> bool:  # noqa: ARG002
-        """Whether the same rules have something to say as the last time; here they always have."""
-        return True
+    def said_of_pod(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:  # noqa: ARG002
+        """What rules that look at pods say of the pod before any node is looked at; here none does."""
+        return ()
 
     def row_answers(self, scores: Sequence[ScoreState]) -> RowAnswers:
         """The rules that look at one row alone: the checks that are not skipped, and some scores that do."""

@@ -237,7 +237,7 @@ class GenericScheduler:
             found.scored, found.source, found.traces = self._scores(pod, state, filtered, places, found.traces)
             if keeps and is_kept(state, found.scored.scores, snapshot):
                 listed, ranks = filtered.listed, columns.ranks
-                state.kept = KeptTotals(state, columns.log, found.scored, self._weights, listed, ranks)
+                state.kept = KeptTotals(state, snapshot, columns.log, found.scored, self._weights, listed, ranks)
             found.host = names[self._select(filtered.feasible, found.scored.totals)]
         elif len(filtered.feasible):
             found.host = names[int(filtered.feasible[0])]

@@ -45,6 +45,7 @@ class KeptTotals:
         "_reduced",
         "_rows",
         "_scored",
+        "_said",
         "_seen",
         "_shared_raws",
         "_state",
@@ -59,6 +60,7 @@ class KeptTotals:
     def __init__(
         self,
         state: ClassState,
+        snapshot: Snapshot,
         log: ChangeLog,
         scored: Totalled,
         weights: Mapping[str, int],
@@ -69,6 +71,7 @@ class KeptTotals:
         looked at. ranks: (N,) every row's place in the order of names."""
         self._state = state
         self._scored = scored
+        self._said = state.said_of_pod(snapshot, log)
         self._weights = weights
         self._listed = listed
         self._ranks = ranks
@@ -135,7 +138,7 @@ class KeptTotals:
         state = self._state
         version = log.version_of(state.pod_flags)
         stirred = state.timed or version != self._pods_version
-        if stirred and not state.is_steady(snapshot, log):
+        if stirred and state.said_of_pod(snapshot, log) != self._said:
             return False
         self._pods_version = version
         if self._table is None:

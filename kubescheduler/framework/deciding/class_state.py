@@ -91,13 +91,9 @@ class ProfileState(ClassState):
         self.pod_flags = tuple(sorted({*self.pod_flags, *flags} & OF_PODS))
         self._stirred = [state for state in asked if not OF_PODS.isdisjoint(state.flags)]
 
-    def is_steady(self, snapshot: Snapshot, log: ChangeLog) -> bool:
-        """Whether those of PreFilter and PreScore that look at pods say the same as the last time."""
-        for state in self._stirred:
-            before = state.answer
-            if state.ask(self.info, snapshot, log) != before:
-                return False
-        return True
+    def said_of_pod(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:
+        """What those of PreFilter and PreScore that look at pods answer now."""
+        return tuple([state.ask(self.info, snapshot, log) for state in self._stirred])
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Raises SchedulingError with the release's text when a plugin fails."""

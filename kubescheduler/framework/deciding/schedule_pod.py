@@ -152,7 +152,7 @@ class Deciding:
         columns, weights = scheduler.cache.columns, scheduler.compiled.weights
         listed = columns.published[1]
         state.skips = frozenset(self.cycle.skip_filter), frozenset(self.cycle.skip_score)
-        state.kept = KeptTotals(state, columns.log, self.scored, weights, listed, columns.ranks)
+        state.kept = KeptTotals(state, snapshot, columns.log, self.scored, weights, listed, columns.ranks)
 
     @property
     def _reached(self) -> str:
