@@ -56,6 +56,8 @@ class ChangeLog:
 
     start: int = 0
     entries: list[tuple[int, int]] = attrs.field(factory=list)
+    nodes_until: int = 0
+    """The position after the newest change of a node object."""
     versions: dict[int, int] = attrs.field(factory=lambda: {flag.value: 0 for flag in Reads})
     """Per flag of Reads, how often it changed. Old entries are forgotten: ``since`` then answers None, and the reader
     looks at every row.
@@ -70,6 +72,7 @@ class ChangeLog:
         """A row's node object changed."""
         self._row(row, 1)
         self.versions[4] += 1
+        self.nodes_until = self.position
 
     def pods(self, row: int) -> None:
         """The pods on a row changed."""

@@ -26,6 +26,11 @@ from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
 MOST_TALLIES = 256
+"""Counts that are kept however many rows there are, and those that may concern any class, of which no more are."""
+TALLY_ROWS = 1 << 23
+"""Rows and domains of all counts; beyond that there are no more than MOST_TALLIES."""
+TALLY_OVERHEAD = 1 << 10
+"""What a count takes besides, in rows."""
 RECENT_CLASSES = 1024
 
 
@@ -63,6 +68,7 @@ class Columns:
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
         self._tallies: OrderedDict[Hashable, Tally] = OrderedDict()
+        self._tally_rows = 0
         self._reached = Reached()
         self._placings = 0
         self._distinct: dict[Hashable, DistinctIds] = {}
@@ -395,6 +401,7 @@ class Columns:
             for info, value in tally.build(self._concerned(tally), len(self.names)):
                 info.tallies.append((tally, value))
             self._tallies[key] = tally
+            self._tally_rows += len(tally.sums) + TALLY_OVERHEAD
             self._reached.add_tally(tally)
             self._forget_oldest()
         else:
@@ -413,15 +420,21 @@ class Columns:
         return sorted(self._reached.classes(reach), key=lambda info: info.serial)
 
     def _forget_oldest(self) -> None:
-        if len(self._tallies) > MOST_TALLIES:
-            items = list(self._tallies.items())
-            kept = items[MOST_TALLIES // 2 :]
-            self._tallies = OrderedDict(kept)
-            for _, tally in items[: MOST_TALLIES // 2]:
-                self._reached.drop_tally(tally)
-            alive = {id(tally) for _, tally in kept}
-            for info in self.infos.values():
-                info.tallies = [entry for entry in info.tallies if id(entry[0]) in alive]
+        """Gives up half of the counts, those not asked for the longest time, once there are too many."""
+        oldest: list[Hashable] = []
+        if len(self._tallies) > MOST_TALLIES and self._tally_rows > TALLY_ROWS:
+            oldest = list(self._tallies)[: len(self._tallies) // 2]
+        elif self._reached.wide_tallies > MOST_TALLIES:
+            oldest = [key for key, tally in self._tallies.items() if tally.reach is None][: MOST_TALLIES // 2]
+        if not oldest:
+            return
+        gone = {self._tallies.pop(key): None for key in oldest}
+        concerned = {info: None for tally in gone for info in self._concerned(tally)}
+        self._tally_rows = sum(len(tally.sums) + TALLY_OVERHEAD for tally in self._tallies.values())
+        for tally in gone:
+            self._reached.drop_tally(tally)
+        for info in concerned:
+            info.tallies = [entry for entry in info.tallies if entry[0] not in gone]
 
     def distinct(self, key: Hashable, ids: Ids, version: int) -> DistinctIds:
         """The distinct ids that ``ids`` finds in pods, by row; worked out anew when ``version`` changes."""

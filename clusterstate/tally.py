@@ -125,6 +125,11 @@ class Reached:
             return self._classes.get(next(iter(reach)), ())
         return {info: None for mark in reach for info in self._classes.get(mark, ())}
 
+    @property
+    def wide_tallies(self) -> int:
+        """How many kept counts may concern any class."""
+        return len(self._everywhere)
+
     def add_tally(self, tally: Tally) -> None:
         """A count that is kept from now on."""
         if tally.reach is None:

@@ -1,7 +1,7 @@
 """The default selector of a pod: what its services and controllers select, all at once.
 
-Default spread constraints and SelectorSpread count by it. It is worked out once per pod class, until a service or
-controller changes.
+Default spread constraints and SelectorSpread count by it. It is worked out once for pods with the same services and
+controllers, until a service or controller changes.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import Name
 from clusterstate.objects import Labels, LabelSelector, ReplicaSet, Requirement, StatefulSet
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import Controller, PodInfo
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
-from clusterstate.selectors.pod_owners import controller_selectors_of, services_of
+from clusterstate.selectors.pod_owners import Owners, controller_selectors_of, owners_of, services_of
 from clusterstate.snapshot import Snapshot
 
 MOST_REMEMBERED = 8192
 
-Memo = dict[PodInfo, Matcher | None]
+Memo = dict[tuple[str, Owners, Controller], Matcher | None]
 
 
 def default_selector_1_20(pod: PodInfo, snapshot: Snapshot) -> Matcher | None:
@@ -43,12 +43,13 @@ def _remembered(
     name: str, pod: PodInfo, snapshot: Snapshot, make: Callable[[PodInfo, Snapshot], Matcher | None]
 ) -> Matcher | None:
     memo: Memo = snapshot.derived(name, Reads.SERVICES, dict)
+    key = (pod.namespace, owners_of(pod, snapshot), pod.controller)
     try:
-        return memo[pod]
+        return memo[key]
     except KeyError:
         if len(memo) >= MOST_REMEMBERED:
             memo.clear()
-        return memo.setdefault(pod, make(pod, snapshot))
+        return memo.setdefault(key, make(pod, snapshot))
 
 
 def _by_labels(pod: PodInfo, snapshot: Snapshot) -> Matcher | None:

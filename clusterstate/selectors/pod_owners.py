@@ -1,7 +1,7 @@
 """Which services and controllers a pod belongs to, and the selectors they spread it by.
 
 Only labels count, never owner references. Everything is looked up in an index by namespace that lives until a
-service or controller changes; asking again for equal pods is one look-up.
+service or controller changes; asking again for pods that no selector of the namespace can tell apart is one look-up.
 """
 
 from __future__ import annotations
@@ -41,13 +41,18 @@ class Kinds(enum.Flag):
 ALL_KINDS = Kinds.SERVICES | Kinds.REPLICATION_CONTROLLERS | Kinds.REPLICA_SETS | Kinds.STATEFUL_SETS
 
 
+def owners_of(pod: PodInfo, snapshot: Snapshot) -> Owners:
+    """What the pod belongs to by its labels; the same object for pods that no selector can tell apart."""
+    return _index(snapshot).of(pod)
+
+
 def services_of(pod: PodInfo, snapshot: Snapshot) -> list[Service]:
     """The services whose selector matches the pod, in order of arrival. Upstream: 1.4 and 1.16 GetPodServices.
 
     A service without a selector has no pods, one with an empty selector all of its namespace. Labels are
     compared as they are written, valid or not.
     """
-    return list(_index(snapshot).of(pod).services)
+    return list(owners_of(pod, snapshot).services)
 
 
 def selectors_of(pod: PodInfo, snapshot: Snapshot, kinds: Kinds = ALL_KINDS) -> tuple[Selector, ...]:
@@ -56,7 +61,7 @@ def selectors_of(pod: PodInfo, snapshot: Snapshot, kinds: Kinds = ALL_KINDS) -> 
     Controllers are looked at only if the pod has labels, and theirs must not be empty. One invalid selector
     among a namespace's ReplicaSets (or StatefulSets) hides all of that kind.
     """
-    owners = _index(snapshot).of(pod)
+    owners = owners_of(pod, snapshot)
     selectors = owners.selectors.get(kinds)
     if selectors is None:
         parts = [part for kind, part in owners.parts.items() if kind in kinds]
@@ -148,9 +153,9 @@ class _Finder:
         return out
 
 
-@attrs.frozen
-class _Owners:
-    """What one (namespace, labels) belongs to."""
+@attrs.frozen(eq=False)
+class Owners:
+    """What the pods of a namespace that have the same labels, of those that selectors read, belong to."""
 
     services: tuple[Service, ...]
     parts: dict[Kinds, tuple[Selector, ...]]
@@ -169,6 +174,7 @@ class _Namespace:
         }
         self._finders: dict[Kinds, _Finder] = {}
         self._valid: _Finder | None = None
+        self._keys: frozenset[str] | None = None
 
     def controllers_of(self, labels: Labels) -> tuple[Selector, ...]:
         """The valid selectors of controllers that match some labels."""
@@ -180,14 +186,23 @@ class _Namespace:
                         self._valid.add(selector)
         return tuple(dict.fromkeys(selector for _, selector in self._valid.find(labels)))
 
-    def owners(self, labels: Labels) -> _Owners:
+    def read_in(self, labels: Labels) -> tuple[tuple[str, str], ...]:
+        """The labels that selectors of the namespace read."""
+        if self._keys is None:
+            selectors = [service.selector for service in self.services]
+            every = chain(selectors, chain.from_iterable(self.controllers.values()))
+            self._keys = frozenset(key for selector in every if selector is not None for key in _keys_of(selector))
+        keys = self._keys
+        return tuple([pair for pair in labels.items() if pair[0] in keys])
+
+    def owners(self, labels: Labels) -> Owners:
         found = self._finder(Kinds.SERVICES).find(labels)
         services = tuple(service for service, _ in found if service is not None)
         parts: dict[Kinds, tuple[Selector, ...]] = {Kinds.SERVICES: tuple(selector for _, selector in found)}
         if labels:
             for kind in self.controllers:
                 parts[kind] = tuple(selector for _, selector in self._finder(kind).find(labels))
-        return _Owners(services, parts)
+        return Owners(services, parts)
 
     def _finder(self, kind: Kinds) -> _Finder:
         finder = self._finders.get(kind)
@@ -217,12 +232,19 @@ def _is_empty(selector: Selector) -> bool:
     return not selector
 
 
+def _keys_of(selector: Selector) -> Iterable[str]:
+    if isinstance(selector, LabelSelector):
+        return (*selector.match_labels, *(requirement.key for requirement in selector.match_expressions))
+    return selector
+
+
 class _Index:
     """Every namespace's services and controllers."""
 
     def __init__(self, objects: ClusterObjects) -> None:
         self._namespaces: defaultdict[str, _Namespace] = defaultdict(_Namespace)
-        self._memo: dict[tuple[str, Labels], _Owners] = {}
+        self._memo: dict[tuple[str, bool, tuple[tuple[str, str], ...]], Owners] = {}
+        self._nobody = Owners((), {})
         for service in objects.services.values():
             self._namespaces[service.metadata.namespace].services.append(service)
         self._file(Kinds.REPLICATION_CONTROLLERS, objects.replication_controllers.values(), lambda rc: rc.selector)
@@ -238,15 +260,16 @@ class _Index:
     def namespace(self, pod: PodInfo) -> _Namespace | None:
         return self._namespaces.get(pod.namespace)
 
-    def of(self, pod: PodInfo) -> _Owners:
-        key = (pod.namespace, pod.labels)
+    def of(self, pod: PodInfo) -> Owners:
+        namespace = self.namespace(pod)
+        if namespace is None:
+            return self._nobody
+        key = (pod.namespace, bool(pod.labels), namespace.read_in(pod.labels))
         owners = self._memo.get(key)
         if owners is None:
             if len(self._memo) >= MOST_REMEMBERED:
                 self._memo.clear()
-            namespace = self.namespace(pod)
-            owners = _Owners((), {}) if namespace is None else namespace.owners(pod.labels)
-            self._memo[key] = owners
+            owners = self._memo[key] = namespace.owners(pod.labels)
         return owners
 
 

@@ -65,24 +65,22 @@ class SpreadRules:
 
     def constraints(self, pod: PodInfo, snapshot: Snapshot, action: str) -> Constraints:
         """The constraints of one sort, HARD or SOFT. Raises SelectorError for an invalid selector."""
+        own = pod.spec.topology_spread_constraints
+        if not own and not self.may_have(pod, action):
+            return ()
+        selector = None if own else self.default_selector(pod, snapshot)
+        if not own and selector is None:
+            return ()
         memo = snapshot.derived("spread constraints", Reads.SERVICES, _memo)
-        key = (self, pod, action)
+        key = (self, pod if selector is None else selector, action)
         found = memo.get(key)
         if found is None:
             if len(memo) >= MOST_REMEMBERED:
                 memo.clear()
-            found = memo[key] = self._constraints(pod, snapshot, action)
+            compiled = (self.compile(c, pod.labels) for c in own or self.defaults if c.when_unsatisfiable == action)
+            found = tuple(c if selector is None else attrs.evolve(c, selector=selector) for c in compiled)
+            memo[key] = found
         return found
-
-    def _constraints(self, pod: PodInfo, snapshot: Snapshot, action: str) -> Constraints:
-        own = pod.spec.topology_spread_constraints
-        if own:
-            return tuple(self.compile(c, pod.labels) for c in own if c.when_unsatisfiable == action)
-        defaults = [c for c in self.defaults if c.when_unsatisfiable == action]
-        selector = self.default_selector(pod, snapshot) if defaults else None
-        if selector is None:
-            return ()
-        return tuple(attrs.evolve(self.compile(c, pod.labels), selector=selector) for c in defaults)
 
     def traits(self, pod: PodInfo, snapshot: Snapshot) -> Hashable:
         """What the constraints read of a pod besides its spec."""
@@ -96,7 +94,7 @@ class SpreadRules:
         return bool(pod.spec.topology_spread_constraints) or not self.system
 
 
-def _memo() -> dict[tuple[SpreadRules, PodInfo, str], Constraints]:
+def _memo() -> dict[tuple[SpreadRules, PodInfo | Matcher, str], Constraints]:
     return {}
 
 

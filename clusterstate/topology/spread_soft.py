@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import attrs
 import numpy as np
@@ -27,6 +27,9 @@ from clusterstate.topology.spread_domains import (
 )
 
 MOST_PLANS = 256
+"""Plans that are kept however many rows there are."""
+PLAN_ROWS = 1 << 23
+"""Rows of all plans that may be kept, on a cluster where these are more."""
 
 
 @attrs.frozen(eq=False)
@@ -95,16 +98,17 @@ class SoftPlans:
     def of(self, pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
         """all_keys: rows that lack a key are passed over."""
         memo = whole.derived(("soft spread constraints", self.make), Reads.ALL_NODES, _memo)
-        name = (pod, constraints, all_keys, len(whole))
+        spec, size = pod.spec, len(whole)
+        name = (pod.namespace, spec.node_selector, spec.affinity, spec.tolerations, constraints, all_keys, size)
         plan = memo.get(name)
         if plan is None:
-            if len(memo) >= MOST_PLANS:
+            if len(memo) >= max(MOST_PLANS, PLAN_ROWS // max(size, 1)):
                 memo.clear()
             plan = memo[name] = self.make(pod, whole, constraints, all_keys)
         return plan
 
 
-def _memo() -> dict[tuple[PodInfo, Constraints, bool, int], SoftPlan]:
+def _memo() -> dict[Hashable, SoftPlan]:
     return {}
 
 

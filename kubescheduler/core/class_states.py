@@ -23,8 +23,12 @@ from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, Score
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 
-MEMORY = 1 << 27
+MEMORY = 1 << 28
 """Bytes that remembered rows may take, about."""
+STATE_BYTES, RULE_BYTES = 16, 8
+"""Bytes for each row that a state takes, and each rule that it alone remembers, about."""
+FEWEST_STATES = 16
+"""So many are remembered however large they are."""
 MOST_PODS = 4096
 """Pod classes of which it is remembered what they are alike to."""
 
@@ -197,6 +201,8 @@ class Memory:
             dict.fromkeys(rule.traits for rule in rules if rule.traits is not spec_alone)
         )
         self._states: OrderedDict[Hashable, ClassState] = OrderedDict()
+        self._sizes: dict[Hashable, int] = {}
+        self._size = self._made = 0
         self._key_of: dict[PodInfo, Hashable] = {}
         self._moment: Hashable = None
         self._alike: OrderedDict[Hashable, Alike] = OrderedDict()
@@ -214,14 +220,21 @@ class Memory:
             key = self._key_of[info] = (self._alike_to(info), *traits)
         state = self._states.get(key)
         if state is None:
+            self._made = 0
             state = self._states[key] = make(info, partial(self._share, self._alike_to(info), info, snapshot))
-            most = max(16, MEMORY // (160 * max(len(snapshot), 1)))
-            while len(self._states) > most:
-                self._states.popitem(last=False)
+            self._hold(key, len(snapshot) * (STATE_BYTES + RULE_BYTES * self._made))
         else:
             self._states.move_to_end(key)
             state.info = info
         return state
+
+    def _hold(self, key: Hashable, size: int) -> None:
+        """Notes how many bytes a new state may take, and forgets the oldest where they are too many."""
+        self._sizes[key] = size
+        self._size += size
+        while self._size > MEMORY and len(self._states) > FEWEST_STATES:
+            oldest, _ = self._states.popitem(last=False)
+            self._size -= self._sizes.pop(oldest)
 
     def _alike_to(self, info: PodInfo) -> Alike:
         key = (info.spec, info.namespace, info.node_name, info.terminating)
@@ -237,4 +250,5 @@ class Memory:
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = make()
+            self._made += 1
         return found  # type: ignore[return-value]

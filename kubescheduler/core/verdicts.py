@@ -21,7 +21,7 @@ NODE = Reads.NODE.value
 CLAIMS = Reads.CLAIMS.value
 
 PATCH_SHARE = 8
-"""Rows are patched while fewer than 1/8 of all of them changed."""
+"""Rows are patched while there are fewer changes than 1/8 of all rows, or just one."""
 
 Part = tuple[IntArray, Snapshot]
 """Rows, and the snapshot over just them."""
@@ -41,19 +41,18 @@ class Refresh:
 
     @property
     def nodes_changed(self) -> bool:
-        """Whether some node object changed, or may have."""
-        return self._recent is None or any(what & NODE for _, what in self._recent)
+        """Whether some node object changed."""
+        return self.log.nodes_until > self.since
 
     def rows(self, local: int) -> tuple[int, ...] | None:
-        """The distinct rows of which something in ``local`` (NODE, PODS or both) changed; None: all, or too many."""
+        """The distinct rows of which something in ``local`` changed, flags of BY_ROW; None: all, or too many."""
         recent = self._recent
-        if recent is None:
+        if recent is None or (len(recent) > 1 and len(recent) * PATCH_SHARE > len(self.snapshot)):
             return None
         if len(recent) == 1:
             row, what = recent[0]
             return (row,) if what & local else ()
-        rows = tuple(dict.fromkeys([row for row, what in recent if what & local]))
-        return rows if len(rows) * PATCH_SHARE <= len(self.snapshot) else None
+        return tuple(dict.fromkeys([row for row, what in recent if what & local]))
 
     def part(self, rows: tuple[int, ...]) -> Part:
         """The snapshot over some rows; rules that ask for the same rows share it."""

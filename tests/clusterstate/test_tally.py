@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,8 +138,9 @@ def test_a_count_looks_only_at_classes_with_its_marks() -> None:
     assert (asked, int(tally.sums.sum())) == (["early3", "late3"], 2)
 
 
-def test_counts_that_are_forgotten_are_asked_no_more() -> None:
-    """Only so many counts are kept; what is left over stays current."""
+def test_counts_that_are_forgotten_are_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only so many counts are kept where there is room for no more; what is left over stays current."""
+    monkeypatch.setattr("clusterstate.columns.TALLY_ROWS", 0)
     cache = cache_of([make_node("n1")])
     snapshot = cache.snapshot()
     kept = [
@@ -171,3 +173,14 @@ def test_pods_that_no_term_tells_apart_share_a_count() -> None:
     keeps_out("second", "n2", {"own": "2"})
     assert refused("1") == [True, False]
     assert refused("2") == [True, True]
+
+
+def test_of_counts_that_may_concern_any_class_fewer_are_kept() -> None:
+    """Every new class is asked about each of them; counts that marks lead to stay."""
+    cache = cache_of([make_node("n1")])
+    snapshot = cache.snapshot()
+    narrow = snapshot.tally("narrow", None, lambda _: 1, frozenset({("app", "x")}))
+    wide = [snapshot.tally(at, None, lambda _: 1) for at in range(MOST_TALLIES + 1)]
+    cache.add_pod(make_pod("p", label={"app": "x"}, node="n1"))
+    assert int(narrow.sums.sum()) == 1
+    assert sum(int(tally.sums.sum()) for tally in wide) == MOST_TALLIES // 2 + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clusterstate.cache import ClusterCache
-from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.objects import (
     Container,
@@ -104,6 +104,11 @@ def cache_of(objects: Iterable[Any] = (), view: ReleaseView = VIEW_1_16) -> Clus
 def cluster_1_4(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), others: Iterable[Any] = ()) -> Cluster:
     """The same as release 1.4 sees it."""
     return Cluster(nodes, pods, others, VIEW_1_4)
+
+
+def kept_objects(cache: ClusterCache) -> list[Any]:
+    """The objects of a cluster that are neither nodes nor pods, each kind in order of arrival."""
+    return [obj for table, _ in KEPT.values() for obj in getattr(cache.objects, table).values()]
 
 
 def names_where(snapshot: Snapshot, mask: Any) -> list[str]:

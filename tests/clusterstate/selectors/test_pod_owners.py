@@ -15,7 +15,7 @@ from clusterstate.objects import (
     Service,
     StatefulSet,
 )
-from clusterstate.selectors.pod_owners import ALL_KINDS, Kinds, matcher_of, selectors_of, services_of
+from clusterstate.selectors.pod_owners import ALL_KINDS, Kinds, matcher_of, owners_of, selectors_of, services_of
 from tests.support.build import Cluster, labels, make_pod
 
 WEB = {"app": "web", "tier": "front"}
@@ -140,3 +140,22 @@ def test_counting_with_an_invalid_map_matches_everything() -> None:
     assert matcher_of(labels({"app": "not valid!"}))(labels({"app": "web"}))
     assert not matcher_of(labels({"app": "db"}))(labels({"app": "web"}))
     assert matcher_of(select(app="web"))(labels(WEB))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param({"app": "web", "job": "1"}, {"app": "web", "job": "2"}, True, id="a-label-that-nothing-reads"),
+        pytest.param({"app": "web"}, {"app": "db"}, False, id="a-label-of-a-service"),
+        pytest.param({"app": "web"}, {"app": "web", "tier": "x"}, False, id="a-label-of-an-expression"),
+        pytest.param({}, {"job": "1"}, False, id="any-label-or-none"),
+    ],
+)
+def test_pods_that_no_selector_can_tell_apart_have_the_same_owners(
+    one: dict[str, str], other: dict[str, str], same: bool
+) -> None:
+    """They are looked up once; a pod without labels has no controllers."""
+    absent = LabelSelector(match_expressions=(Requirement("tier", "DoesNotExist"),))
+    cluster = Cluster(others=[service("s", {"app": "web"}), ReplicaSet(meta("r"), absent)])
+    found = [owners_of(cluster.info(make_pod(label=pod)), cluster.snapshot) for pod in (one, other)]
+    assert (found[0] is found[1]) == same

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +29,7 @@ from clusterstate.objects import (
 )
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.engine.engine_contract import PodScheduler
-from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.build import kept_objects, labels, make_node, make_pod, resources
 from tests.support.rich_worlds import told
 from tests.support.storage import (
     BOUND,
@@ -192,15 +191,7 @@ def scheduler_of(release: str, objects: list[Any]) -> PodScheduler:
 
 def afresh(release: str, scheduler: PodScheduler) -> PodScheduler:
     """A scheduler that has decided nothing yet, over a cluster of the same objects in the same order."""
-    kept = scheduler.cache.objects
-    tables = (table for table in vars_of(kept) if isinstance(table, dict))
-    others = [obj for table in tables for obj in table.values()]
-    return scheduler_of(release, [*NODES, *scheduler.cache.pods(), *others])
-
-
-def vars_of(kept: Any) -> list[Any]:
-    """The tables of a cluster's objects, as they are public."""
-    return [getattr(kept, field.name) for field in attrs.fields(type(kept)) if not field.name.startswith("_")]
+    return scheduler_of(release, [*NODES, *scheduler.cache.pods(), *kept_objects(scheduler.cache)])
 
 
 def apply(scheduler: PodScheduler, step: str, what: Any) -> None:

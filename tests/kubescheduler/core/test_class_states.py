@@ -199,6 +199,31 @@ def test_labels_that_nothing_selects_by_make_no_difference(release: str) -> None
     assert len(made) == 1
 
 
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [pytest.param(1 << 28, 20, id="there-is-room"), pytest.param(1, 23, id="there-is-none")],
+)
+def test_states_least_recently_decided_are_forgotten(
+    memory: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the rows that they take; a few are remembered however large they are."""
+    monkeypatch.setattr("kubescheduler.core.class_states.MEMORY", memory)
+    engine, decoder = engine_of("1.16"), Decoder()
+    nodes: list[Any] = [decoder.decode_object(node(at)) for at in range(4)]
+    cache = cache_for(engine, nodes)
+    algorithm = engine.scheduler(cache).algorithm
+    states, made = Memory(algorithm.predicates), list[int]()
+
+    def make(info: PodInfo, share: Sharing) -> ClassState:
+        made.append(1)
+        return ClassState(info, algorithm, share)
+
+    for at in [*range(20), 19, 10, 0, 1, 2]:
+        one: Any = decoder.decode_object(pod("p", {}, None, {}))
+        states.state(cache.info(one).naming(f"n{at}"), cache.snapshot(), cache.columns.log, make)
+    assert len(made) == expected
+
+
 @pytest.mark.parametrize("kind", ["predicates", "priorities"])
 def test_a_rule_that_raised_is_asked_again(kind: str) -> None:
     """Each time, until it answers: nothing that was worked out before the error counts."""

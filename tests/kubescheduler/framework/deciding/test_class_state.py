@@ -22,7 +22,7 @@ from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError
-from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.build import Cluster, kept_objects, make_node, make_pod, resources
 from tests.support.deciders import deciding
 from tests.support.frames import answers, frame, plugin
 from tests.support.rich_worlds import (
@@ -70,11 +70,8 @@ def happens(draw: Any, cache: ClusterCache, number: int) -> None:
 
 def again(cache: ClusterCache, release: str) -> ClusterCache:
     """A new cache of the same objects."""
-    tables = attrs.asdict(cache.objects, recurse=False).values()
     nodes = [node for node in cache.columns.nodes if node is not None]
-    return ClusterCache.of(
-        [*(o for table in tables for o in table.values()), *nodes, *cache.pods()], release_named(release).default_view
-    )
+    return ClusterCache.of([*kept_objects(cache), *nodes, *cache.pods()], release_named(release).default_view)
 
 
 @pytest.mark.parametrize("release", RELEASES)
