@@ -12,6 +12,8 @@ from typing import cast
 
 import httptools
 
+from kubescheduler.live.transport.gathered_reads import GatheredReads
+
 ROOM = 1 << 17
 """Bytes that are taken from the connection at once."""
 MOST = 1 << 20
@@ -23,6 +25,7 @@ class HttpStream(asyncio.BufferedProtocol):
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
+        self._reads: GatheredReads | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._room = memoryview(bytearray(ROOM))
         self._pieces: list[bytes] = []
@@ -89,6 +92,7 @@ class HttpStream(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is there."""
         self._transport = cast(asyncio.Transport, transport)
+        self._reads = GatheredReads(self._transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
         """Where the next bytes go."""
@@ -97,6 +101,8 @@ class HttpStream(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """So many bytes arrived. What is no HTTP ends the connection."""
         assert self._transport is not None
+        assert self._reads is not None
+        self._reads.arrived(nbytes)
         try:
             self._parser.feed_data(self._room[:nbytes])
         except httptools.HttpParserError as error:
