@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import repeat
 
 import attrs
 import numpy as np
@@ -129,13 +130,16 @@ class FilterResults:
         out = np.zeros(len(left), np.int64)
         if self.absent is not None:
             out[self.listed & ~left] = self.absent.code
-        for row in self.with_nominated:
-            if left[row]:
-                out[row] = self.nominated_codes.get(row, Code.Unschedulable)
-        left[list(self.with_nominated)] = False
+        if self.with_nominated:
+            beside = np.fromiter(self.with_nominated, np.int64, len(self.with_nominated))
+            codes = map(self.nominated_codes.get, self.with_nominated, repeat(Code.Unschedulable))
+            out[beside] = np.where(left[beside], np.fromiter(codes, np.int64, len(beside)), out[beside])
+            left[beside] = False
         for check, verdict in self.verdicts:
-            failed = left & np.logical_or.reduce(list(verdict.values()) or [np.zeros_like(left)])
-            out = np.where(failed, np.maximum(out, self._codes_by(check)), out)
+            failed = left & np.logical_or.reduce(list(verdict.values())) if verdict else None
+            if failed is None or not failed.any():
+                continue
+            out[failed] = np.maximum(out[failed], self._codes_by(check)[failed])
             if not self.every_reason:
                 left &= ~failed
         row_of = {name: row for row, name in enumerate(self.names[: len(out)])} if self.refused else {}
@@ -148,9 +152,11 @@ class FilterResults:
         """(N,) bool: the nodes of which a check reported one of ``reasons``; extenders do not count."""
         out = np.zeros(len(self.listed), np.bool_)
         left = self.listed.copy()
-        for row, found in self.with_nominated.items():
-            out[row] = any(reason in reasons for _, texts in found for reason in texts)
-            left[row] = False
+        if self.with_nominated:
+            distinct = {id(found): found for found in self.with_nominated.values()}
+            hit = {at for at, found in distinct.items() if any(text in reasons for _, texts in found for text in texts)}
+            out[[row for row, found in self.with_nominated.items() if id(found) in hit] if hit else []] = True
+            left[np.fromiter(self.with_nominated, np.int64, len(self.with_nominated))] = False
         for _, verdict in self.verdicts:
             failed = np.zeros(len(left), np.bool_)
             for reason, mask in verdict.items():

@@ -15,7 +15,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.nominated_judging import Found, judge, nominated_beside
-from kubescheduler.core.nominated_memory import NominatedMemory
+from kubescheduler.core.nominated_memory import NominatedMemory, apart_from
 from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
 
@@ -48,7 +48,7 @@ def find_feasible(
     if algorithm.behaviour.nominates:
         nominated = judge_with_nominated(pod, state, cache, algorithm, memory)
     if nominated:
-        feasible, everywhere = np.setdiff1d(feasible, list(nominated)), False
+        feasible, everywhere = apart_from(feasible, nominated, len(cache.columns)), False
     if algorithm.percentage_of_nodes_to_score < 100:
         feasible, listed = _sample(cache, feasible, algorithm.percentage_of_nodes_to_score)
         everywhere = False

@@ -12,18 +12,22 @@ from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import PodDisruptionBudget
+from clusterstate.podinfo import PodInfo
 from clusterstate.roster import Roster
 from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.nominated_judging import nominated_beside
 from kubescheduler.core.preemption_candidates import Candidates
 from kubescheduler.core.preemption_costs import Floats, KindCosts, costs_of_kinds, earliest_starts
-from kubescheduler.core.preemption_trials import PreemptionAttempt, reads_pods, trials
+from kubescheduler.core.preemption_trials import PreemptionAttempt, parted, trials
 from kubescheduler.core.preemption_victims import FoundVictims, VictimRules, find_candidates, find_victims
-from kubescheduler.core.row_watch import RowWatch
+from kubescheduler.core.row_watch import RowWatch, local_to_rows
 from kubescheduler.core.verdicts import CheckState
 from predicates.types import FitPredicate
 
 UNKNOWN, NOWHERE = 0, 1
 """The kinds of rows that were not tried, and where the pod would not fit; others are columns of a KindTable."""
+Likeness = tuple[int, tuple[PodInfo, ...]]
+"""(likeness of a row, the classes of the pods nominated there that count)."""
 FEW_ROWS = 16
 """Rows that are looked up one by one."""
 MEMORY = 1 << 26
@@ -83,7 +87,7 @@ class KeptVictims:
         self._kinds = Growable((0,))
         self._starts = Growable((0,), np.float64)
         self._table = KindTable()
-        self._of_likeness: dict[int, int] = {}
+        self._of_likeness: dict[Likeness, int] = {}
         self._generation = -1
 
     def candidates(
@@ -133,14 +137,20 @@ class KeptVictims:
             self._of_likeness = {}
 
     def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
-        if rules.alike and len(rows) <= FEW_ROWS:
-            fixed = _fixed(attempt, state)
-            if fixed is not None:
-                rows = np.array([row for row in rows.tolist() if not self._look_up(row, fixed)], np.int64)
+        parts = _parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
+        if parts is not None:
+            moving, fixed = attempt.by(parts[0]), parts[1]
+            rows = np.array([row for row in rows.tolist() if not self._try_alike(moving, row, fixed, rules)], np.int64)
         for part in trials(attempt, rows, alike=rules.alike) if len(rows) else ():
-            self._take(find_victims(attempt, part, rules), rules, alike=part.copies is not None)
+            found = find_victims(attempt, part, rules)
+            first = self._take(found, rules)
+            if part.copies is not None:
+                kinds = np.where(found.tried_fits, np.arange(first, first + len(found.tried)), NOWHERE)
+                likeness = self._roster.likeness[found.tried].tolist()
+                self._of_likeness.update({(of, ()): kind for of, kind in zip(likeness, kinds.tolist(), strict=True)})
 
-    def _take(self, found: FoundVictims, rules: VictimRules, *, alike: bool) -> None:
+    def _take(self, found: FoundVictims, rules: VictimRules) -> int:
+        """Notes what was found on rows; the first of the new kinds."""
         roster, tried = self._roster, found.tried
         costs = costs_of_kinds(
             found.victims, found.protected, roster.priorities[:, tried], by_importance=rules.by_importance
@@ -148,45 +158,49 @@ class KeptVictims:
         first = self._table.add(found.victims, found.protected, costs)
         self._kinds.data[found.rows] = np.where(found.fits, found.kind_of + first, NOWHERE)
         self._starts.data[found.rows] = self._earliest(found.victims[:, found.kind_of], found.rows)
-        if alike:
-            kinds = np.where(found.tried_fits, np.arange(first, first + len(tried)), NOWHERE)
-            self._of_likeness.update(zip(roster.likeness[tried].tolist(), kinds.tolist(), strict=True))
+        return first
 
     def _earliest(self, victims: Mask, rows: IntArray) -> Floats:
         return earliest_starts(victims, self._roster.priorities[:, rows], self._roster.starts[:, rows])
 
-    def _look_up(self, row: int, fixed: Sequence[CheckState]) -> bool:
-        """Whether a row like this one was tried before, which then goes for this one too."""
-        if self._cache.columns.names[row] in self._cache.nominated():
-            return False
-        kind = self._of_likeness.get(int(self._roster.likeness[row]))
+    def _try_alike(self, attempt: PreemptionAttempt, row: int, fixed: Sequence[CheckState], rules: VictimRules) -> bool:
+        """Takes what was found on a row like this one, or tries it for all that are; whether that is possible.
+
+        attempt: with the predicates that move with pods alone. fixed: what is remembered of the others.
+        """
+        beside = nominated_beside(attempt.pod, row, self._cache)
+        if beside:
+            snapshot = self._cache.snapshot().what_if(beside)
+            if not local_to_rows(attempt.info, snapshot, attempt.predicates):
+                return False
+            if not local_to_rows(attempt.info, snapshot, [check.predicate for check in fixed]):
+                return False
+        key = int(self._roster.likeness[row]), tuple([change.info for change in beside])
+        kind = self._of_likeness.get(key)
         if kind is None:
-            return False
+            (part,) = trials(attempt, np.array([row]))
+            found = find_victims(attempt, part, rules)
+            first = self._take(found, rules)
+            kind = self._of_likeness[key] = first if found.fits[0] else NOWHERE
         if any(check.failing is not None and check.failing[row] for check in fixed):
             kind = NOWHERE
         self._kinds.data[row] = kind
         if kind != NOWHERE:
             at = np.array([row])
-            victims = self._table.victims[:, kind : kind + 1]
-            self._starts.data[row] = self._earliest(victims[: self._roster.codes.shape[0]], at)[0]
+            victims = self._table.victims[: self._roster.codes.shape[0], kind : kind + 1]
+            self._starts.data[row] = self._earliest(victims, at)[0]
         return True
 
 
-def _fixed(attempt: PreemptionAttempt, state: ClassState) -> list[CheckState] | None:
-    """What is remembered of the predicates that do not look at pods; None where something is not up to date, or rows
-    that are alike may not stand for one another."""
-    log = attempt.cache.columns.log
-    by_id = {id(check.predicate): check for check in state.checks} if state.is_current(log) else {}
-    out: list[CheckState] = []
-    for predicate in attempt.predicates:
-        if reads_pods(predicate):
-            if not predicate.by_amounts(attempt.info):
-                return None
-        elif id(predicate) in by_id:
-            out.append(by_id[id(predicate)])
-        else:
-            return None
-    return out
+def _parts(attempt: PreemptionAttempt, state: ClassState) -> tuple[Sequence[FitPredicate], Sequence[CheckState]] | None:
+    """(the predicates that move with pods, what is remembered of the others); None where that is not up to date, or
+    rows that are alike may not stand for one another."""
+    moving, fixed = parted(attempt)
+    if not state.is_current(attempt.cache.columns.log) or not all(p.by_amounts(attempt.info) for p in moving):
+        return None
+    by_id = {id(check.predicate): check for check in state.checks}
+    found = [by_id[id(predicate)] for predicate in fixed if id(predicate) in by_id]
+    return (moving, found) if len(found) == len(fixed) else None
 
 
 @attrs.define(eq=False)
@@ -216,8 +230,9 @@ class PreemptionMemory:
         predicates: list[FitPredicate] = [p for p in attempt.predicates if p.applies(attempt.info)]
         if not all(p.by_row(attempt.info, snapshot) for p in predicates):
             return find_candidates(attempt, np.flatnonzero(rows), rules)
-        attempt = attrs.evolve(attempt, predicates=predicates)
-        return self._of(state).candidates(attempt, state, rows, rules, (rules.alike, self._budget_token()))
+        return self._of(state).candidates(
+            attempt.by(predicates), state, rows, rules, (rules.alike, self._budget_token())
+        )
 
     def _of(self, state: ClassState) -> KeptVictims:
         kept = self._kept.get(state)

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.growable import Mask
+from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange
@@ -35,15 +35,25 @@ class Beside:
     """(predicate, error) of the first row where one errs, in the order of nominations; nothing else counts then."""
 
 
+def apart_from(rows: IntArray, found: Mapping[int, Found], size: int) -> IntArray:
+    """The rows, all below ``size``, without those found, in the same order."""
+    if not len(rows):
+        return rows
+    left = np.ones(size, np.bool_)
+    left[np.fromiter(found, np.int64, len(found))] = False
+    return rows[left[rows]]
+
+
 class KeptBeside:
     """What is remembered for pods of one class."""
 
-    __slots__ = ("_beside", "_cache", "_erring", "_todo", "_watch")
+    __slots__ = ("_beside", "_cache", "_erring", "_texts", "_todo", "_watch")
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
         self._watch = RowWatch(cache)
         self._todo: set[int] = set()
+        self._texts: dict[Found, Found] = {}
         self._beside = Beside()
         self._erring: dict[int, tuple[str, NodeError]] = {}
 
@@ -70,7 +80,7 @@ class KeptBeside:
             row_of = self._cache.columns.row_of
             rows = (row_of.get(name) for name in self._cache.nominated())
             self._todo = {row for row in rows if row is not None}
-            self._beside, self._erring = Beside(), {}
+            self._beside, self._erring, self._texts = Beside(), {}, {}
         else:
             self._todo.update(changed)
 
@@ -104,7 +114,8 @@ class KeptBeside:
             if judgement is not None and judgement.error is not None:
                 self._erring[row] = judgement.error
             elif judgement is not None and judgement.found:
-                found[row], codes[row] = judgement.found, judgement.code
+                found[row] = self._texts.setdefault(judgement.found, judgement.found)
+                codes[row] = judgement.code
         self._beside = Beside(found, codes)
 
     def _within(self, rows: Mask | None) -> Beside:

@@ -82,10 +82,14 @@ class Candidates(Mapping[str, Victims]):
         return (self.names[row] for row in self.rows.tolist())
 
     def __getitem__(self, name: str) -> Victims:
-        for at, row in enumerate(self.rows.tolist()):
-            if self.names[row] == name:
-                return self._victims(int(self.kinds[at]), row)
-        raise KeyError(name)
+        try:
+            row = self.names.index(name)
+        except ValueError:
+            raise KeyError(name) from None
+        at = np.flatnonzero(self.rows == row)
+        if not len(at):
+            raise KeyError(name)
+        return self._victims(int(self.kinds[at[0]]), row)
 
     def _victims(self, kind: int, row: int) -> Victims:
         leaving, kept = self.victims[:, kind], self.protected[:, kind]

@@ -23,6 +23,8 @@ from kubescheduler.core.row_watch import local_to_rows
 from kubescheduler.core.verdicts import failing
 from predicates.types import FitPredicate, NodeError
 
+PODS = Reads.PODS.value
+
 
 class Trial(Protocol):
     """Rows with places of the roster emptied; place and mask as in RowOverlay."""
@@ -49,6 +51,10 @@ class PreemptionAttempt:
     predicates: Sequence[FitPredicate]
     cache: ClusterCache
     roster: Roster
+
+    def by(self, predicates: Sequence[FitPredicate]) -> PreemptionAttempt:
+        """The same pod, tried by these predicates."""
+        return PreemptionAttempt(self.pod, self.info, predicates, self.cache, self.roster)
 
 
 @attrs.frozen(eq=False)
@@ -79,8 +85,7 @@ class BatchTrial:
         self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster, added)
         self.take_away = self._overlay.take_away
         self.put_back = self._overlay.put_back
-        self._moving = list(filter(reads_pods, attempt.predicates))
-        fixed = [p for p in attempt.predicates if p not in self._moving]
+        self._moving, fixed = parted(attempt)
         self._allowed = self._passing(fixed, np.ones(len(rows), np.bool_))
 
     def _passing(self, predicates: Sequence[FitPredicate], rows: Mask) -> Mask:
@@ -205,9 +210,19 @@ class RowTrial:
         return counts
 
 
-def reads_pods(predicate: FitPredicate) -> bool:
+def reads_pods(predicate: FitPredicate, info: PodInfo) -> bool:
     """Whether its verdict on a row may change with the pods of that row alone."""
-    return bool(predicate.reads & Reads.PODS)
+    reads = predicate.reads if predicate.narrow is None else predicate.narrow(info)
+    return bool(reads.value & PODS)
+
+
+def parted(attempt: PreemptionAttempt) -> tuple[list[FitPredicate], list[FitPredicate]]:
+    """(the predicates whose verdict on a row moves with its pods, the others)."""
+    moving: list[FitPredicate] = []
+    fixed: list[FitPredicate] = []
+    for predicate in attempt.predicates:
+        (moving if reads_pods(predicate, attempt.info) else fixed).append(predicate)
+    return moving, fixed
 
 
 def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -> list[Part]:
@@ -217,19 +232,34 @@ def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -
     """
     snapshot = attempt.cache.snapshot()
     predicates = [p for p in attempt.predicates if p.applies(attempt.info)]
-    attempt = attrs.evolve(attempt, predicates=predicates)
+    attempt = attempt.by(predicates)
     if not all(p.by_row(attempt.info, snapshot) for p in predicates):
         return [Part(rows, rows, RowTrial(attempt, rows))]
-    waiting = [attempt.cache.columns.row_of.get(name) for name in attempt.cache.nominated()]
-    alone = np.isin(rows, [row for row in waiting if row is not None]) if waiting else np.zeros(len(rows), np.bool_)
+    alone = _with_nominations(attempt.cache, rows)
     together = rows[~alone]
-    if alike and all(p.by_amounts(attempt.info) for p in predicates if reads_pods(p)):
-        parts = [_one_of_many(attempt, together)]
-    else:
-        parts = [Part(together, together, BatchTrial(attempt, together))]
+    parts: list[Part] = []
+    if len(together) or not len(rows):
+        parts.append(_together(attempt, together, alike=alike))
     if alone.any():
         parts.append(Part(rows[alone], rows[alone], _beside(attempt, rows[alone])))
     return parts
+
+
+def _together(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool) -> Part:
+    if alike and all(p.by_amounts(attempt.info) for p in parted(attempt)[0]):
+        return _one_of_many(attempt, rows)
+    return Part(rows, rows, BatchTrial(attempt, rows))
+
+
+def _with_nominations(cache: ClusterCache, rows: IntArray) -> Mask:
+    """(n,) bool: some pod is nominated to the row."""
+    nominated, columns = cache.nominated(), cache.columns
+    if len(rows) < len(nominated):
+        return np.array([columns.names[row] in nominated for row in rows.tolist()], np.bool_)
+    there = np.zeros(len(columns), np.bool_)
+    there[[row for name in nominated if (row := columns.row_of.get(name)) is not None]] = True
+    out: Mask = there[rows]
+    return out
 
 
 def _beside(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
@@ -245,12 +275,12 @@ def _beside(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
 
 def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:
     first, copies = attempt.roster.alike(rows)
-    moving = [p for p in attempt.predicates if reads_pods(p)]
+    moving, fixed = parted(attempt)
     there = attempt.cache.snapshot().take(rows)
     allowed = np.ones(len(rows), np.bool_)
-    for predicate in attempt.predicates:
-        refused = None if predicate in moving else failing(predicate.check(attempt.info, there))
+    for predicate in fixed:
+        refused = failing(predicate.check(attempt.info, there))
         if refused is not None:
             allowed &= ~refused
     tried = rows[first]
-    return Part(rows, tried, BatchTrial(attrs.evolve(attempt, predicates=moving), tried), copies, allowed)
+    return Part(rows, tried, BatchTrial(attempt.by(moving), tried), copies, allowed)

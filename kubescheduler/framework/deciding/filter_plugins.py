@@ -13,7 +13,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated_judging import Found, nominated_beside
-from kubescheduler.core.nominated_memory import Beside, NominatedMemory
+from kubescheduler.core.nominated_memory import Beside, NominatedMemory, apart_from
 from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import failing, unresolvable
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -188,7 +188,8 @@ class Filtering:
             self._raise_first(plugin, (error,))
         if beside.found:
             passed.with_nominated, passed.nominated_codes = beside.found, beside.codes
-            passed.feasible, passed.everywhere = np.setdiff1d(passed.feasible, list(beside.found)), False
+            passed.feasible = apart_from(passed.feasible, beside.found, len(rows))
+            passed.everywhere = False
 
     def _judge_row_by_row(self, rows: Mask) -> Beside:
         """The same where plugins look further than one row."""

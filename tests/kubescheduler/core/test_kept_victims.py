@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 
-from clusterstate.objects import Pod
+from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from kubescheduler.core.decision import Decision
-from tests.support.preemption_worlds import ASKED, PREEMPTING, ChangingCluster, one_by_one, pod, said, steps
+from tests.support.build import labels
+from tests.support.preemption_worlds import ASKED, HOST, PREEMPTING, ChangingCluster, one_by_one, pod, said, steps
 
 RELEASES = pytest.mark.parametrize("release", PREEMPTING)
 
@@ -51,3 +53,44 @@ def test_a_scheduler_preempts_as_one_that_tries_every_node_by_itself(release: st
             watched.ask(pod("in", *asked))
     for decision, expected in watched.late:
         assert said(decision) == expected
+
+
+@RELEASES
+def test_a_pod_leaves_its_own_nomination_out(release: str) -> None:
+    """On the node that it waits for, whichever pod of its class was asked about before."""
+    watched = Watched(release)
+    first, second = pod("first", 3000, 4), pod("second", 3000, 4)
+    watched.cluster.cache.nominate(first, "n0")
+    for asking, beside in ((first, False), (second, True), (first, False)):
+        found = watched.ask(asking).preemption
+        assert found is not None
+        assert ("n0" not in found.candidates) == beside
+
+
+@RELEASES
+def test_nodes_that_are_alike_have_starts_of_their_own(release: str) -> None:
+    """The latest start is looked at, also on a node that is not tried for itself."""
+    watched = Watched(release)
+    watched.ask(pod("in", 3000, 4))
+    for at in (1, 2):
+        for placed in [p for p in watched.cluster.cache.pods() if p.node_name == f"n{at}"]:
+            watched.cluster.cache.remove_pod(placed)
+            watched.cluster.cache.add_pod(attrs.evolve(placed, start_time=f"2020-01-01T00:00:0{at}Z"))
+    for at in (0, 3, 4):
+        watched.cluster.run("node", at, None, False)
+    found = watched.ask(pod("in", 3000, 4)).preemption
+    assert found is not None
+    assert list(found.chosen) == ["n1"]
+
+
+@RELEASES
+def test_nominated_pods_that_keep_others_out(release: str) -> None:
+    """Their terms count on the node that they wait for; 1.36 skips the rule, as no running pod has terms."""
+    watched = Watched(release)
+    term = PodAffinityTerm(HOST, LabelSelector(labels({"app": "db"})))
+    apart = pod("apart", 0, 5, app="web", affinity=Affinity(None, None, PodAffinity((term,))))
+    for name in ("n0", "", "n2"):
+        watched.cluster.cache.nominate(apart, name)
+        found = watched.ask(pod("in", 1500, 4, app="db")).preemption
+        assert found is not None
+        assert (name not in found.candidates) == (release != "1.36" or not name)

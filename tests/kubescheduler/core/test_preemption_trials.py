@@ -181,5 +181,7 @@ def test_only_the_rows_asked_about_are_tried() -> None:
 
 
 def test_who_reads_pods() -> None:
-    """Only what the rule says of itself counts."""
-    assert [reads_pods(rule) for rule in (ROOM, NOT_A, FAR)] == [True, False, True]
+    """Only what the rule says of itself counts, and of the pod where it says less for it."""
+    info = cache_of().info(POD)
+    narrow = attrs.evolve(ROOM, narrow=lambda pod: Reads.NODE)
+    assert [reads_pods(rule, info) for rule in (ROOM, NOT_A, FAR, narrow)] == [True, False, True, False]
