@@ -15,6 +15,8 @@ from tests.support.preemption_worlds import ASKED, HOST, PREEMPTING, ChangingClu
 
 RELEASES = pytest.mark.parametrize("release", PREEMPTING)
 
+STARTS = [f"2020-01-01T00:00:0{at}Z" for at in range(5)]
+
 
 class Watched:
     """A scheduler that goes through all the steps, beside one that remembers nothing."""
@@ -71,16 +73,18 @@ def test_a_pod_leaves_its_own_nomination_out(release: str) -> None:
 def test_nodes_that_are_alike_have_starts_of_their_own(release: str) -> None:
     """The latest start is looked at, also on a node that is not tried for itself."""
     watched = Watched(release)
-    watched.ask(pod("in", 3000, 4))
-    for at in (1, 2):
-        for placed in [p for p in watched.cluster.cache.pods() if p.node_name == f"n{at}"]:
-            watched.cluster.cache.remove_pod(placed)
-            watched.cluster.cache.add_pod(attrs.evolve(placed, start_time=f"2020-01-01T00:00:0{at}Z"))
-    for at in (0, 3, 4):
-        watched.cluster.run("node", at, None, False)
-    found = watched.ask(pod("in", 3000, 4)).preemption
-    assert found is not None
-    assert list(found.chosen) == ["n1"]
+    cache = watched.cluster.cache
+    for placed in cache.pods():
+        cache.remove_pod(placed)
+    alike = [attrs.evolve(pod(f"x{at}", 3000, 0, node=f"n{at}"), start_time=STARTS[at]) for at in range(5)]
+    for placed in alike:
+        cache.add_pod(placed)
+    for later in (None, 1, 2):
+        if later is not None:
+            cache.update_pod(attrs.evolve(alike[later], start_time=f"2020-01-01T00:01:0{later}Z"))
+        found = watched.ask(pod("in", 3000, 4)).preemption
+        assert found is not None
+        assert list(found.chosen) == [f"n{4 if later is None else later}"]
 
 
 @RELEASES
