@@ -71,13 +71,16 @@ class FilterResults:
         """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
         return self.absent if self.pre_filter_message else None
 
-    def statuses(self) -> dict[str, Status]:
-        """Node that was refused → its status; in legacy releases all are Unschedulable."""
+    def statuses(self, among: Mask | None = None) -> dict[str, Status]:
+        """Node that was refused → its status; in legacy releases all are Unschedulable.
+
+        among: (N,) bool, the rows that are wanted; extenders' are given all the same.
+        """
         out: dict[str, Status] = {}
         if self.absent is not None:
             for row in np.flatnonzero(self.listed & ~self.looked_at).tolist():
                 out[self.names[row]] = self.absent
-        for row, _, reasons, code in self.filter_failures():
+        for row, _, reasons, code in self.filter_failures(among):
             name = self.names[row]
             before = out.get(name)
             if before is None:
@@ -95,6 +98,13 @@ class FilterResults:
         """Node that was refused → the reasons as the release reports them, in its order."""
         return {name: list(status.all_reasons) for name, status in self.statuses().items()}
 
+    def reasons_at(self, row: int) -> tuple[str, ...]:
+        """The same of one node, without those of the others."""
+        one = np.zeros(len(self.listed), np.bool_)
+        one[row] = True
+        found = self.statuses(one).get(self.names[row])
+        return () if found is None else tuple(found.all_reasons)
+
     def codes(self) -> dict[str, str]:
         """Node that was refused → the name of its status's code; empty for releases without codes."""
         return {name: status.code.name for name, status in self.statuses().items()} if self.coded else {}
@@ -108,9 +118,12 @@ class FilterResults:
                 out.setdefault(self.names[row], {})[name] = texts
         return out
 
-    def filter_failures(self) -> Iterator[tuple[int, str, tuple[str, ...], Code]]:
-        """(row, check, reasons, code) of what checks refused; several a row if all were run."""
-        left = self.looked_at.copy()
+    def filter_failures(self, among: Mask | None = None) -> Iterator[tuple[int, str, tuple[str, ...], Code]]:
+        """(row, check, reasons, code) of what checks refused; several a row if all were run.
+
+        among: (N,) bool, the rows that are wanted; by default all.
+        """
+        left = self.looked_at.copy() if among is None else self.looked_at & among
         for row, found in self.with_nominated.items():
             if left[row]:
                 for check, reasons in found:

@@ -154,7 +154,7 @@ class Explainer:
             row = self._cache.columns.row_of.get(name)
             if row is None or row >= len(found.names) or found.names[row] != name:
                 raise InputError([f"node {name!r} is not one of the nodes that were decided about"])
-            reported = tuple(found.reasons().get(name, ()))
+            reported = found.reasons_at(row)
             refusals = (*self._refusals(found, row), *_without_a_check(found, row, extenders))
             self._kept[name] = NodeExplanation(name, fits, reported, refusals)
         return self._kept[name]

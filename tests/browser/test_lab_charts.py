@@ -120,8 +120,8 @@ def test_resources(lab: RunningLab, lab_pages: LabPages) -> None:
     assert f"what {POD} asks for" in texts
 
 
-def test_use_over_time(lab: RunningLab, lab_pages: LabPages) -> None:
-    """A line for each of the three, with its share as the page says it."""
+def simulated(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """Time, with pods that come later."""
     page = lab_pages.opened(lab)
     show_screen(page, "Time")
     page.locator(".what-comes > summary").click()
@@ -129,10 +129,25 @@ def test_use_over_time(lab: RunningLab, lab_pages: LabPages) -> None:
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_selector(".plot canvas")
     settled(page)
+    return page
+
+
+def test_use_over_time(lab: RunningLab, lab_pages: LabPages) -> None:
+    """A line for each of the three, with its share as the page says it."""
+    page = simulated(lab, lab_pages)
     texts = texts_of(page, "in use")
     keys = page.locator(".plot-key").all_inner_texts()
     assert len(keys) == 3
     assert {" ".join(key.split()) for key in keys} <= set(texts)
+
+
+def test_queues(lab: RunningLab, lab_pages: LabPages) -> None:
+    """A lane for each queue with how many stays it has, the axis in seconds, and a key."""
+    page = simulated(lab, lab_pages)
+    texts = texts_of(page, "queues")
+    assert texts[0] == "Queues"
+    assert set(page.locator(".lane-drawing .lane text").all_text_contents()) <= set(texts)
+    assert {"placed", "failed", "share of cpu in use", "a pod in Unschedulable", "0 s"} <= set(texts)
 
 
 def why_step(step: str) -> Callable[[Page], None]:

@@ -38,6 +38,11 @@ def test_a_fault_is_shown_at_its_line_and_gone_once_it_is_mended(tmp_path: Path,
     options = ["--release", "1.16", "--plugin", "workshop_rules:register", "--policy-config-file", "policy.yaml"]
     with running_lab(*options, cwd=str(tmp_path)) as lab:
         page = lab_pages.opened(lab)
+        settled(page)
+        waiting = page.locator(".pod-choice").first.inner_text()
+        assert "! the attempt failed" in waiting
+        assert "fits nowhere" not in waiting
+        assert "numbr" in waiting
         show_screen(page, "Code")
         fault = page.locator(".source li.faulty")
         assert fault.get_attribute("value") == "6"

@@ -49,13 +49,3 @@ def test_an_attempt_is_explained_and_forked(page: Page) -> None:
     page.get_by_role("button", name="Undo: ").click()
     settled(page)
     assert page.locator(".pod-choice", has_text=pod.partition("/")[2]).count() == 0
-
-
-def test_the_drawing_is_saved(page: Page) -> None:
-    """As an SVG document that needs no stylesheet."""
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as SVG: queues").click()
-    text = saved.value.path().read_text(encoding="utf-8")
-    assert text.startswith("<?xml")
-    assert "var(" not in text
-    assert "fill=" in text

@@ -94,6 +94,7 @@ def test_statuses(fields: Any, statuses: dict[str, tuple[Any, ...]]) -> None:
         for name, (code, *_), reasons in ((name, given, given[1:]) for name, given in statuses.items())
     }
     assert made.reasons() == {name: list(given[1:]) for name, given in statuses.items()}
+    assert [list(made.reasons_at(at)) for at in range(3)] == [made.reasons().get(name, []) for name in NAMES]
     assert made.codes() == {name: Code(given[0]).name for name, given in statuses.items()}
     assert made.row_codes().tolist() == [statuses.get(name, (0,))[0] for name in NAMES]
     silent = Code.UnschedulableAndUnresolvable

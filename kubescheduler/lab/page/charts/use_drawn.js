@@ -16,6 +16,12 @@ function tickOf(span) {
   return (STEPS.find((each) => each * power >= span / TICKS) ?? 10) * power;
 }
 
+// The seconds at which an axis has ticks.
+export function ticksOf(duration) {
+  const step = tickOf(duration);
+  return Array.from({ length: Math.floor(duration / step) + 1 }, (_, at) => at * step);
+}
+
 // The path of one series; a sample that is missing interrupts it.
 function stepped(times, shares, x, y, end) {
   let path = "";
@@ -35,8 +41,7 @@ function stepped(times, shares, x, y, end) {
 export function useDrawn({ samples, duration, now, series }, ink) {
   const x = (time) => LEFT + ((WIDTH - LEFT) * time) / duration;
   const y = (share) => HEIGHT * (1 - Math.min(1, share));
-  const step = tickOf(duration);
-  const ticks = Array.from({ length: Math.floor(duration / step) + 1 }, (_, at) => at * step);
+  const ticks = ticksOf(duration);
   const rule = ink("var(--line)");
   const body = html`<g>
     ${[0, 0.25, 0.5, 0.75, 1].map(

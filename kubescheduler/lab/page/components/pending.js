@@ -78,6 +78,7 @@ async function drop(pod, node, verdict) {
 function verdict(pod) {
   if (pod.gated) return "‖ held by a scheduling gate";
   if (pod.host) return `✓ would go to ${pod.host}`;
+  if (pod.error) return "! the attempt failed";
   if (pod.nominated) return `… nominated to ${pod.nominated}`;
   return "✗ fits nowhere";
 }

@@ -9,6 +9,7 @@ from typing import Any
 from clusterstate.errors import InputError
 from kubescheduler.lab.scene.replaying.page_bundle import replay_document
 from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_faults import SceneFault
 
 Verb = Callable[[Scene, Mapping[str, Any]], Mapping[str, Any]]
 Question = tuple[str, Mapping[str, Any]]
@@ -20,7 +21,14 @@ FIRST_ROWS, EXPLAINED, MOST_ATTEMPTS = 60, 60, 40
 """Rows of a moment that are kept, nodes whose evidence is, attempts of a simulation that are."""
 
 NODES_OF_MOMENTS = 8000
-"""Nodes of all moments of a simulation that are kept, at least three moments: a large cluster has fewer."""
+"""Nodes of all moments of a simulation that are kept, at least one moment: a large cluster has fewer."""
+
+MOST_JUDGED = 100_000
+"""Nodes times pods that wait, up to which simulations and comparisons of all of them are kept without being asked for:
+what takes some seconds to work out."""
+
+MOST_NODES = 20_000
+"""Nodes of a cluster of which a replay is written."""
 
 WHOLE = 500
 """Nodes of the cluster and of a decision that are kept; the page takes its rows from there."""
@@ -35,8 +43,16 @@ def replayed_text(scene: Scene, verbs: Mapping[str, Verb], asked: Iterable[Quest
     """The scene as one HTML file.
 
     verbs: all that the page can ask. asked: what it has asked in this version of the scene. A question that the scene
-    refuses is kept with what it says of it.
+    refuses is kept with what it says of it. Of a large scene less is kept that was not asked: see MOST_JUDGED.
+
+    Raises SceneFault for a cluster of more than MOST_NODES nodes.
     """
+    nodes = len(scene.state.cluster.nodes)
+    if nodes > MOST_NODES:
+        raise SceneFault(
+            f"replay: a replay has clusters of at most {MOST_NODES:,} nodes, and this one has {nodes:,}; "
+            "save the scene as a .lab.json file, which the lab opens"
+        )
     answers: dict[str, Any] = {}
     state = verbs["state"](scene, {})
     answers[canonical_question("open", {"from": "start"})] = {
@@ -77,9 +93,10 @@ def first_questions(scene: Scene, verbs: Mapping[str, Verb]) -> Iterator[Questio
     for side in scene.state.sides:
         yield from _of_side(scene, verbs, side.id)
     if len(scene.state.sides) > 1:
+        for mode in ("independent", "sequence") if _judged(scene) <= MOST_JUDGED else ():
+            yield "sides", {"mode": mode, "pods": "pending"}
         for mode in ("independent", "sequence"):
-            for pods in ("pending", "asked"):
-                yield "sides", {"mode": mode, "pods": pods}
+            yield "sides", {"mode": mode, "pods": "asked"}
     yield "code", {}
     yield "exercise", {}
 
@@ -87,7 +104,9 @@ def first_questions(scene: Scene, verbs: Mapping[str, Verb]) -> Iterator[Questio
 def _of_side(scene: Scene, verbs: Mapping[str, Verb], side: str) -> Iterator[Question]:
     yield "pending", {"side": side}
     yield "tune", {"side": side}
-    yield "time", {"side": side}
+    small = _judged(scene) <= MOST_JUDGED
+    if small:
+        yield "time", {"side": side}
     if scene.state.asked is None:
         return
     yield "thresholds", {"side": side}
@@ -97,8 +116,13 @@ def _of_side(scene: Scene, verbs: Mapping[str, Verb], side: str) -> Iterator[Que
     for row in decision.get("nodes", ()):
         yield "why", {"side": side, "node": row["name"]}
         yield "whatif", {"side": side, "node": row["name"], "pod": scene.state.asked}
-    run = _answer(scene, verbs["time"], {"side": side}) if "time" in verbs else {}
-    most = max(3, min(MOST_ATTEMPTS, NODES_OF_MOMENTS // max(1, decision.get("total", 0))))
+    run = _answer(scene, verbs["time"], {"side": side}) if small and "time" in verbs else {}
+    most = max(1, min(MOST_ATTEMPTS, NODES_OF_MOMENTS // max(1, decision.get("total", 0))))
     for attempt in run.get("attempts", ())[:most]:
         at = {"order": "rank", "find": "", "all": False, "from": 0, "to": FIRST_ROWS}
         yield "timeAt", {"side": side, "attempt": attempt["id"], "verb": "decision", "params": at}
+
+
+def _judged(scene: Scene) -> int:
+    """How many nodes are looked at when each pod that waits is decided."""
+    return len(scene.state.cluster.nodes) * len(scene.state.cluster.pending())

@@ -12,6 +12,7 @@ from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.lab.scene.replaying.replayed_scene import Question, Verb, replayed_text
 from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.sharing.lab_document import lab_document
 from kubescheduler.lab.scene.sharing.pytest_export import pytest_text
 from kubescheduler.lab.scene.sharing.share_text import LONGEST, share_text
@@ -21,6 +22,9 @@ from kubescheduler.sources.foreign_text import json_text, yaml_dumper
 
 MOST_ASKS = 400
 """Questions of the page that a replay answers, the latest."""
+
+MOST_RESULTS = 500_000
+"""Nodes times pods that wait in an export for kube-scheduler-simulator: about 150 bytes and 10 µs each."""
 
 
 class AskedBefore(Parameters, frozen=True):
@@ -78,8 +82,18 @@ def manifests_text(scene: Scene) -> str:
 
 
 def simulator_text(scene: Scene, side: str) -> str:
-    """What kube-scheduler-simulator imports, with the results of every plugin for the pods that wait."""
+    """What kube-scheduler-simulator imports, with the results of every plugin for the pods that wait.
+
+    Raises SceneFault where these are for more than MOST_RESULTS nodes in all.
+    """
     engine, cluster = scene.engine(side), scene.cluster(side)
+    nodes, waiting = len(cluster.nodes), len(cluster.pending())
+    if nodes * waiting > MOST_RESULTS:
+        raise SceneFault(
+            f"export: the results of {waiting:,} pods that wait on {nodes:,} nodes are too many for one file "
+            f"({MOST_RESULTS:,} of a pod on a node at most); take pods away, or write them with "
+            "kubescheduler schedule -o simulator"
+        )
     described = scene.side(side)
     scheduler = engine.scheduler(
         cache_for(engine, cluster.objects), tie_break_of(engine, described.tie_break, described.seed)

@@ -1,5 +1,8 @@
 // Where in the drawing each stay goes: the first row of its lane that is free.
 
+// What marks an attempt, around (0, 0).
+export const SIGNS = { placed: "M-4 0 -1 3 4-3", failed: "M-3-3 3 3M3-3-3 3", preempts: "M0-4 4 0 0 4-4 0Z" };
+
 const MOST_TALL = 120;
 const THICKEST = 8;
 const GAP = 1;

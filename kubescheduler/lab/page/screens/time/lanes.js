@@ -1,8 +1,8 @@
 // Who waits for what, over time: one lane for each queue, a bar for each stay of a pod, a mark for each attempt.
 
-import { saveSvg } from "../../components/save_svg.js";
+import { SaveChart, drawnOf } from "../../components/save_chart.js";
 import { html, useEffect, useMemo, useRef, useState } from "../../ui.js";
-import { placedStays, utilisationPath } from "./lane_layout.js";
+import { SIGNS, placedStays, utilisationPath } from "./lane_layout.js";
 import { openWhy } from "./open_why.js";
 import { seconds } from "./scrubber.js";
 import { EDGES } from "./utilisation.js";
@@ -17,7 +17,6 @@ export const LANES = {
 const HEAD = 18;
 const MARKS = 26;
 const MOST_MARKS = 2000;
-const SIGNS = { placed: "M-4 0 -1 3 4-3", failed: "M-3-3 3 3M3-3-3 3", preempts: "M0-4 4 0 0 4-4 0Z" };
 
 function useWidth(element) {
   const [width, setWidth] = useState(800);
@@ -64,6 +63,17 @@ function Marks({ attempts, x, top, side }) {
   </g>`;
 }
 
+// The queues as they are drawn in a file.
+function queuesChart(run, now, lanes) {
+  const stays = lanes.reduce((sum, lane) => sum + lane.stays.length, 0);
+  const notes = [
+    ...drawnOf(stays, stays + (run.lanes.more ?? 0), "stays"),
+    ...drawnOf(Math.min(MOST_MARKS, run.attempts.length), run.attempts.length, "attempts"),
+  ];
+  const text = `${seconds(run.duration)}, ${run.attempts.length} attempts; the upright line is at ${seconds(now)}.`;
+  return { name: "queues", title: "Queues", text, notes, run, now, most: MOST_MARKS, titles: LANES };
+}
+
 export function Lanes({ run, now, setNow }) {
   const place = useRef(null);
   const drawing = useRef(null);
@@ -75,12 +85,11 @@ export function Lanes({ run, now, setNow }) {
     const box = drawing.current.getBoundingClientRect();
     setNow(Math.max(0, Math.min(span, (span * (event.clientX - box.left - EDGES.left)) / (width - EDGES.left - EDGES.right))));
   };
-  const save = () => saveSvg(drawing.current, "simulation");
   return html`<figure class="lanes">
     <figcaption class="toolbar">
       <h2>Queues</h2>
       <span class="quiet"><span class="fits">✓</span> placed <span class="refused">✗</span> failed <span>◆</span> preempts</span>
-      <button type="button" class="plain push" aria-label="Save as SVG: queues" onClick=${save}>Save as SVG</button>
+      <${SaveChart} kind="queues" what="queues" chart=${() => queuesChart(run, now, lanes)} />
     </figcaption>
     <div ref=${place}>
       <svg

@@ -12,11 +12,17 @@ from typing import Any
 import pytest
 
 import kubescheduler as ks
+from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab import page
+from kubescheduler.lab.scene.replaying import replayed_scene
 from kubescheduler.lab.scene.replaying.page_bundle import bare_imports
-from kubescheduler.lab.scene.replaying.replayed_scene import canonical_question
+from kubescheduler.lab.scene.replaying.replayed_scene import canonical_question, first_questions, replayed_text
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_faults import SceneFault
+from kubescheduler.lab.scene.sharing import share_verbs
 from kubescheduler.lab.scene.verbs import VERBS
 
+BOTH = [EngineSpec("1.36"), EngineSpec("1.16")]
 HOSTILE = "</script><script>alert(1)</script>"
 
 
@@ -122,3 +128,26 @@ def test_a_pod_of_the_cluster_can_be_asked_about() -> None:
     cluster = ks.Cluster(release="1.36").node("a").pod("one").pod("two")
     assert ks.scene(cluster, pod="two").state.asked == "default/two"
     assert ks.scene(cluster).state.asked == "default/one"
+
+
+@pytest.mark.parametrize(("most", "kept"), [(2, True), (1, False)], ids=["small", "large"])
+def test_a_large_scene_keeps_less_that_was_not_asked(most: int, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulations, and comparisons of all pods that wait; what the page has asked is kept whatever the size."""
+    monkeypatch.setattr(replayed_scene, "MOST_JUDGED", most)
+    scene = Scene.opened(ks.Cluster(release="1.36").node("a").node("b").pod("web"), sides=BOTH)
+    questions = {verb: params for verb, params in first_questions(scene, VERBS) if verb in ("time", "timeAt")}
+    assert bool(questions) is kept
+    compared = [params["pods"] for verb, params in first_questions(scene, VERBS) if verb == "sides"]
+    assert compared == (["pending"] * 2 if kept else []) + ["asked"] * 2
+    assert '"time {' in replayed_text(scene, VERBS, [("time", {"side": "a"})]).replace('\\"', '"')
+
+
+def test_a_scene_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what to do instead."""
+    monkeypatch.setattr(replayed_scene, "MOST_NODES", 1)
+    scene = Scene.opened(ks.Cluster(release="1.36").node("a").node("b").pod("web"))
+    with pytest.raises(SceneFault, match="at most 1 nodes, and this one has 2; save the scene"):
+        replayed_text(scene, VERBS)
+    monkeypatch.setattr(share_verbs, "MOST_RESULTS", 1)
+    with pytest.raises(SceneFault, match="1 pods that wait on 2 nodes are too many for one file"):
+        VERBS["export"](scene, {"as": "simulator"})
