@@ -6,9 +6,9 @@ Every screen with the cluster that comes with the package, one with a custom rul
 from __future__ import annotations
 
 import base64
+import shutil
 import struct
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -123,7 +123,12 @@ def predicted(page: Page) -> None:
 
 
 def simulated(page: Page) -> None:
-    page.get_by_text("Attempts").first.wait_for()
+    """Pods that come while time goes on, with what is in use and who waits."""
+    page.locator(".what-comes > summary").click()
+    page.get_by_role("button", name="Begin with an example").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_selector(".plot canvas")
+    page.locator(".what-comes > summary").click()
 
 
 def compared(page: Page) -> None:
@@ -171,6 +176,10 @@ def register():
 """With a slip in line 9."""
 OPTIONS = ("--release", "1.16", "--plugin", "odd_nodes:register", "--policy-config-file", "policy.yaml")
 EXERCISE = "02-taints"
+WORKSHOP = Path("/tmp/workshop")
+"""Where the rules are while they are shown: the same path in every picture."""
+LISTEN = "127.0.0.1:8080"
+"""Where the lab is served meanwhile, which links show."""
 
 
 @contextmanager
@@ -221,13 +230,16 @@ def share(browser: Any, drawing: Page, lab: RunningLab, scheme: str) -> None:
 
 def code(browser: Any, drawing: Page, scheme: str) -> None:
     """A custom predicate with a fault at its line."""
-    with tempfile.TemporaryDirectory() as folder:
+    WORKSHOP.mkdir()
+    try:
         for name, text in (("odd_nodes.py", RULES), ("policy.yaml", POLICY)):
-            Path(folder, name).write_text(text, encoding="utf-8")
-        with running_lab(*OPTIONS, cwd=folder) as lab, opened(browser, lab, scheme) as page:
+            (WORKSHOP / name).write_text(text, encoding="utf-8")
+        with running_lab(*OPTIONS, cwd=str(WORKSHOP)) as lab, opened(browser, lab, scheme) as page:
             show_screen(page, "Code")
             page.wait_for_selector(".source li.faulty")
             take(page, drawing, f"lab-code-{scheme}.png")
+    finally:
+        shutil.rmtree(WORKSHOP)
 
 
 def pictures(browser: Any, lab: RunningLab, scheme: str, wanted: Sequence[str]) -> None:
@@ -247,7 +259,7 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     FOLDER.mkdir(exist_ok=True)
-    with sync_playwright() as playwright, running_lab() as lab:
+    with sync_playwright() as playwright, running_lab("--listen", LISTEN) as lab:
         browser = launched(playwright)
         if browser is None:
             sys.exit(MISSING)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen
+from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
 
 
 def chosen(page: Page, pod: str) -> None:
@@ -61,3 +61,34 @@ def test_another_release_is_added_beside(lab: RunningLab, lab_pages: LabPages) -
     page.get_by_role("menuitem", name="Remove").click()
     settled(page)
     assert page.locator(".side-head").count() == 1
+
+
+def test_a_scheduler_is_renamed_and_migrated(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The name is shown where it is chosen; it is then configured by what the other becomes in its release, and that is
+    one step back."""
+    page = lab_pages.opened(lab)
+    show_screen(page, "Side by side")
+    page.get_by_role("button", name="Add a scheduler").click()
+    page.locator("dialog select").first.select_option("1.16")
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.wait_for_selector(".side-head:nth-child(2)")
+    settled(page)
+    page.get_by_role("button", name="What to do with").nth(0).click()
+    page.get_by_role("menuitem", name="Rename …").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("new shop")
+    assert violations(page) == []
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    page.locator(".side-head h2", has_text="new shop").wait_for()
+    settled(page)
+    assert page.locator(".sides").get_by_text("new shop").count() == 1
+    before = page.locator(".side-head .described").first.inner_text()
+    page.get_by_role("button", name="What to do with").nth(1).click()
+    page.get_by_role("menuitem", name="Migrate release 1.16 to new shop").click()
+    page.locator(".toast", has_text="igrat").wait_for()
+    settled(page)
+    assert "configuration" in page.locator(".side-head .described").first.inner_text().replace(
+        "default configuration", ""
+    )
+    page.get_by_role("button", name="Undo: ").click()
+    settled(page)
+    assert page.locator(".side-head .described").first.inner_text() == before
