@@ -5,7 +5,6 @@ Release 1.16 unless said otherwise; see also ``volumes_framework``.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -219,6 +218,8 @@ def csi_limit_key(driver: str) -> str:
     """A driver's name in a node's allocatable; the tail of a long one is hashed. Upstream: GetCSIAttachLimitKey."""
     if len(CSI_LIMIT_PREFIX) + len(driver.encode()) < LONGEST_LIMIT_KEY:
         return CSI_LIMIT_PREFIX + driver
+    import hashlib
+
     digest = hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()
     return CSI_LIMIT_PREFIX + driver[: len(CSI_LIMIT_PREFIX)] + digest[:16]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import attrs
 import click
 
 from kubescheduler.cli.common_options import EXTENDERS, FAILURE_DOMAINS, FEATURE_GATES, FILE, PLUGIN, RELEASE, OneOf
@@ -36,8 +35,7 @@ FIELDS: dict[str, str] = {
 """Option → the field of ``EngineSpec`` that it fills."""
 
 
-@attrs.frozen
-class EngineOptions:
+class EngineOptions(NamedTuple):
     """What the options say of one scheduler, and what only a command needs."""
 
     said: Mapping[str, Any]
@@ -236,7 +234,7 @@ def _with_options(command: Callable[..., int], options: Iterable[Callable[..., A
     @functools.wraps(command)
     def called(**given: Any) -> int:
         said = {field: given.pop(option) for option, field in FIELDS.items() if option in given}
-        own = [field.name for field in attrs.fields(EngineOptions) if field.name in given]
+        own = [name for name in EngineOptions._fields if name in given]
         chosen = EngineOptions(said, **{name: given.pop(name) for name in own})
         if chosen.write_config_to is not None:
             chosen.write_config()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 import numpy as np
@@ -76,6 +75,8 @@ def score_with_extenders(
         position.setdefault(name, []).append(at)
     nodes = places.nodes(feasible)
     asked = [bool(e.config.prioritize_verb) and e.is_interested(pod) for e in extenders]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max(1, sum(asked))) as pool:
         calls = [
             pool.submit(e.prioritize, pod, nodes) if ask else None for e, ask in zip(extenders, asked, strict=True)

@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from algorithmprovider.custom_code import RAISED, exception_text
+from algorithmprovider.installed_groups import installed_entries
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
@@ -100,7 +100,7 @@ def load_plugins(names: Iterable[str]) -> None:
     """
     if names := tuple(names):
         _look_here()
-    installed = entry_points(group=GROUP)
+    installed = installed_entries(GROUP)
     loaders = {f"entry point {entry.name} = {entry.value}": entry.load for entry in installed}
     loaders |= {f"--plugin {name}": partial(_function, name) for name in names}
     problems: list[str] = []

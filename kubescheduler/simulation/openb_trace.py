@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -136,6 +134,8 @@ def _unreadable(error: Exception) -> str:
         return str(error)
     if isinstance(error, FileNotFoundError):
         return "no such file; check the path"
+    import gzip
+
     if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
         return "cannot be unpacked; it is damaged, or no gzip"
     return f"cannot be read: {getattr(error, 'strerror', None) or error}"
@@ -232,6 +232,8 @@ def _rows(trace: Trace, columns: Sequence[str], what: str) -> Iterator[tuple[int
         raise DecodeError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise DecodeError(f"{path}: {_unreadable(error)}") from error
+    import csv
+
     reader = csv.DictReader(io.StringIO(text), restval="", strict=True)
     try:
         missing = [column for column in columns if column not in (reader.fieldnames or ())]

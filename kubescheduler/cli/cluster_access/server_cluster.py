@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, BinaryIO
-
-import attrs
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from kubescheduler.cli.progress import progress
 
@@ -18,8 +16,7 @@ LONG = 2000
 EXTRA = "reading a cluster from its API server needs the extra 'live': pip install 'kubescheduler[live]'"
 
 
-@attrs.frozen
-class ServerCluster:
+class ServerCluster(NamedTuple):
     """The cluster that a kubeconfig's context names."""
 
     kubeconfig: str = ""

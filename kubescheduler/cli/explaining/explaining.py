@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import attrs
 import click
 
 if TYPE_CHECKING:
@@ -15,8 +14,7 @@ FEW = 10
 """So many scored nodes are all explained in documents; of more only the chosen one and the best other."""
 
 
-@attrs.frozen
-class Explaining:
+class Explaining(NamedTuple):
     """Which nodes are explained, and how far."""
 
     top: int | None = None

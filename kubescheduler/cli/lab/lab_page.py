@@ -111,7 +111,7 @@ def _start(
 def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engine: EngineOptions) -> SceneState:
     """What a tab begins with. Raises InputError with every fault."""
     if not cluster and _is_default("release"):
-        engine = attrs.evolve(engine, said={**engine.said, "release": bundled.RELEASE})
+        engine = engine._replace(said={**engine.said, "release": bundled.RELEASE})
     problems: list[str] = []
     side = attempt(problems, lambda: _side(engine))
     places = cluster or (str(bundled.CLUSTER),)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-import attrs
 import click
 
 from kubescheduler.cli.terminal.empty_values import CheckedCommand
 
 
-@attrs.frozen
-class OptionGroup:
+class OptionGroup(NamedTuple):
     """Options that are read together."""
 
     title: str

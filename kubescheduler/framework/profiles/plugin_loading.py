@@ -7,12 +7,12 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 import attrs
 
 from algorithmprovider.custom_code import RAISED, exception_text
+from algorithmprovider.installed_groups import installed_entries
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError, DecodeError
 from kubescheduler.framework.contract.handle import Handle
@@ -44,7 +44,7 @@ def entry_point_plugins() -> list[PluginOption]:
     """The plugins that installed packages bring. Raises ConfigError with every one that cannot be loaded."""
     options: list[PluginOption] = []
     problems: list[str] = []
-    for entry in entry_points(group=GROUP):
+    for entry in installed_entries(GROUP):
         source = f"entry point {entry.name} = {entry.value}"
         try:
             options.append(plugin_option(entry.name, entry.load(), source))

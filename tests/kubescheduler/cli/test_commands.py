@@ -10,7 +10,7 @@ import pytest
 
 import kubescheduler as package
 from kubescheduler.cli import COMMANDS
-from tests.kubescheduler.cli.conftest import ROOT, Outcome, Run, in_a_process
+from tests.kubescheduler.cli.conftest import Outcome, Run, in_a_process
 
 
 def test_version(kubescheduler: Run) -> None:
@@ -32,20 +32,6 @@ def test_help(kubescheduler: Run, command: str) -> None:
 def test_help_without_arguments(kubescheduler: Run) -> None:
     """No arguments at all ask for help."""
     assert kubescheduler() == kubescheduler("--help")
-
-
-def test_help_loads_little() -> None:
-    """Help and version answer without the engine: what takes long to load is not loaded."""
-    heavy = ("numpy", "yaml", "msgspec", "urllib3", "rich", "toml", "clusterstate.snapshot")
-    script = "import sys; from kubescheduler.cli import run; run(sys.argv[1:]); print(*sys.modules)"
-    import subprocess
-    import sys
-
-    for arguments in (["--help"], ["schedule", "--help"], ["--version"]):
-        done = subprocess.run(
-            [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        assert not set(heavy) & set(done.stdout.splitlines()[-1].split())
 
 
 # --- settings ------------------------------------------------------------------------------

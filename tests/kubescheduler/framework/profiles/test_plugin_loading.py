@@ -102,7 +102,7 @@ def test_what_cannot_be_loaded(text: str, problem: str) -> None:
 def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry point names its plugin; all that cannot be loaded are told."""
     entries = [EntryPoint("Mine", "h6_plugins:Named", loading.GROUP)]
-    monkeypatch.setattr(loading, "entry_points", lambda group: entries)
+    monkeypatch.setattr(loading, "installed_entries", lambda group: entries)
     assert [option.name for option in entry_point_plugins()] == ["Mine"]
     entries += [EntryPoint(name, f"h6_plugins:{name}", loading.GROUP) for name in ("absent", "three")]
     with pytest.raises(ConfigError) as raised:

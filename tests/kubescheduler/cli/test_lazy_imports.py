@@ -1,0 +1,77 @@
+"""What each command imports: what it does not need takes time before it answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kubescheduler.cli.conftest import ROOT
+
+SCRIPT = "import sys; from kubescheduler.cli import run; run(sys.argv[1:]); print(*sys.modules)"
+
+OWN = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
+
+HELP = ("attr", "clusterstate.snapshot", "msgspec", "numpy", "toml", "urllib3", "yaml")
+"""What help does without."""
+
+DECIDING = (
+    "aiohttp",
+    "asyncio",
+    "importlib.metadata",
+    "kubescheduler.comparison",
+    "kubescheduler.hinting",
+    "kubescheduler.lab",
+    "kubescheduler.live",
+    "kubescheduler.report",
+    "kubescheduler.sweep",
+    "kubescheduler.translate",
+    "rich",
+    "ssl",
+    "urllib3",
+)
+"""What a decision does without."""
+
+WITHOUT_PLUGINS = (
+    "concurrent",
+    "kubescheduler.config.component",
+    "kubescheduler.config.v1alpha1",
+    "kubescheduler.cycle",
+    "kubescheduler.extender.client",
+    "kubescheduler.framework",
+    "kubescheduler.queue.entry",
+)
+"""What releases of predicates and priorities do without where nobody asks for it."""
+
+SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--release")
+
+CASES = {
+    "help": (("--help",), HELP, 40),
+    "help of a command": (("schedule", "--help"), HELP, 30),
+    "version": (("--version",), HELP, 12),
+    "schedule 1.4": ((*SCHEDULE, "1.4"), (*DECIDING, *WITHOUT_PLUGINS[:4]), 290),
+    "schedule 1.16": ((*SCHEDULE, "1.16"), (*DECIDING, *WITHOUT_PLUGINS), 280),
+    "schedule 1.20": ((*SCHEDULE, "1.20"), DECIDING, 460),
+    "schedule 1.36": ((*SCHEDULE, "1.36"), DECIDING, 460),
+    "capacity": (("capacity", "cluster.yaml", "--pod", "pod.yaml"), (*DECIDING, *WITHOUT_PLUGINS[1:4]), 300),
+    "registry": (("registry", "--release", "1.16"), DECIDING, 300),
+}
+"""Arguments, what may not be imported, and how many modules of this project may be."""
+
+
+@pytest.mark.parametrize(("arguments", "absent", "most"), CASES.values(), ids=CASES)
+def test_imports(folder: Path, arguments: tuple[str, ...], absent: tuple[str, ...], most: int) -> None:
+    """A command imports few modules, and none that it does not use."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = done.stdout.splitlines()[-1].split()
+    assert [name for name in modules if name.startswith(tuple(f"{each}." for each in absent)) or name in absent] == []
+    assert len([name for name in modules if name.split(".")[0] in OWN]) <= most
