@@ -14,6 +14,7 @@ from kubescheduler.sources.foreign_text import one_line
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining.explaining import Explaining
+    from kubescheduler.core.bulk_run import Placement
     from kubescheduler.core.decision import Decision
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
@@ -21,7 +22,7 @@ WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE
 
 
 def rendered(
-    decisions: Iterable[Decision],
+    decisions: Iterable[Any],
     output: str,
     explaining: Explaining | None = None,
     screen: Screen = PLAIN,
@@ -29,7 +30,7 @@ def rendered(
     notes: Sequence[str] = (),
 ) -> Iterator[str]:
     """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name. explaining: None: just what
-    was decided.
+    was decided; then tables and names may also be of Placements.
 
     Of a pod whose attempt an error ended there is no name, and the table says ``<error>``. A table comes last, after
     the explanations, when it is known how wide it is. notes: on all decisions.
@@ -42,7 +43,7 @@ def rendered(
             {"kind": "DecisionList", **({"notes": list(notes)} if notes else {})}, map(document, decisions), output
         )
     elif output == "name":
-        answers = (decision for decision in decisions if not gave_up(decision))
+        answers = (decision for decision in decisions if is_placement(decision) or not gave_up(decision))
         yield from (f"{one_line(decision.pod.key)} {one_line(decision.host or NONE)}\n" for decision in answers)
     else:
         rows: list[tuple[str, ...]] = [WIDE if output == "wide" else SHORT]
@@ -54,7 +55,7 @@ def rendered(
                 from kubescheduler.cli.explaining.explanation import explanation
 
                 yield explanation(decision, explaining, screen) + "\n\n"
-            rows.append(row(decision))
+            rows.append(_placed(decision, wide=output == "wide") if is_placement(decision) else row(decision))
         if len(rows) > 1:
             yield "".join(f"{screen.filled(f'! {note}')}\n" for note in every_note)
             yield table(rows, screen, gives_way=len(rows[0]) - 1) + "\n"
@@ -70,13 +71,30 @@ def _wide(decision: Decision) -> tuple[str, ...]:
     return (*_names(decision), _host(decision), fits(decision), total, tied, decision.release, told(decision))
 
 
+def is_placement(answer: Any) -> bool:
+    """Whether it is a pod that was placed in bulk, of which there is no Decision."""
+    from kubescheduler.core.bulk_run import Placement
+
+    return isinstance(answer, Placement)
+
+
+def _placed(answer: Placement, *, wide: bool) -> tuple[str, ...]:
+    """The same of a pod that was placed in bulk."""
+    run = answer.run
+    named = (*_names(answer), Toned(answer.host, "good"), f"{answer.fits}/{run.nodes_total}")
+    if not wide:
+        return (*named, "")
+    total = NONE if answer.total is None else str(answer.total)
+    return (*named, total, str(answer.tied), run.release, "")
+
+
 def _host(decision: Decision) -> str:
     if gave_up(decision):
         return Toned(ERROR, "bad")
     return Toned(NONE, "bad") if decision.host is None else Toned(decision.host, "good")
 
 
-def _names(decision: Decision) -> tuple[str, str]:
+def _names(decision: Decision | Placement) -> tuple[str, str]:
     return decision.pod.metadata.namespace or NONE, decision.pod.metadata.name
 
 

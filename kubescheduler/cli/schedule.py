@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
+    from kubescheduler.core.bulk_run import PlacedRun
     from kubescheduler.core.decision import Decision
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
 
@@ -109,9 +110,11 @@ def schedule(
         remark(note)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
+    in_lines = output in ("table", "wide", "name") and explaining is None and bound is None
     notes = engine.notes(configured)
     render = functools.partial(_exported, scheduler, configured, inputs, notes) if output == "simulator" else None
-    return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes)
+    runs = scheduler if in_lines else None
+    return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes, runs=runs)
 
 
 def _exported(
@@ -171,8 +174,12 @@ def _run(
     save: str | None,
     render: Callable[[Iterable[Decision]], Iterable[str]] | None,
     notes: Sequence[str],
+    runs: PodScheduler | None,
 ) -> int:
-    """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output."""
+    """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output.
+
+    runs: what places pods that are alike in bulk; None: each is decided by itself, as more than a line is shown of it.
+    """
     import sys
 
     from clusterstate.manifests.documents import Item
@@ -181,6 +188,7 @@ def _run(
     from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.core.failed_attempts import gave_up
+    from kubescheduler.core.placing_in_order import placed_in_order
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []
@@ -193,7 +201,9 @@ def _run(
         passed_over.note(decision)
         return decision
 
-    decisions = _decisions(noted, inputs.pods, hosts, bar=output in ("table", "wide") and explaining is None)
+    parts = map(noted, inputs.pods) if runs is None else placed_in_order(runs, inputs.pods, noted)
+    bar = output in ("table", "wide") and explaining is None
+    decisions = _decisions(parts, len(inputs.pods), hosts, bar=bar)
     screen = screen_of(sys.stdout)
     pieces: Iterable[str] = (
         rendered(decisions, output, explaining, screen, notes=notes) if render is None else render(decisions)
@@ -222,18 +232,21 @@ def _check_usage(
 
 
 def _decisions(
-    decide: Callable[[Pod], Decision], pods: Sequence[Pod], hosts: dict[str, str | None], *, bar: bool
-) -> Iterator[Decision]:
-    """One decision per pod, each bound before the next; ``hosts`` is told of all. A bar would spoil what is streamed
-    to the same terminal."""
+    parts: Iterable[Decision | PlacedRun], total: int, hosts: dict[str, str | None], *, bar: bool
+) -> Iterator[Any]:
+    """The decision on each pod, or its Placement, each bound before the next; ``hosts`` is told of all. A bar would
+    spoil what is streamed to the same terminal."""
     import sys
 
     from kubescheduler.cli.progress import progress
+    from kubescheduler.core.decision import Decision
 
     with progress("scheduling", sys.stderr, smallest=MANY, hidden=not bar and sys.stdout.isatty()) as tell:
-        for done, pod in enumerate(pods):
-            tell(done, len(pods))
-            decision = decide(pod)
-            hosts[pod.key] = decision.host
-            yield decision
-        tell(len(pods), len(pods))
+        done = 0
+        tell(done, total)
+        for part in parts:
+            for answer in (part,) if isinstance(part, Decision) else part.placements():
+                hosts[answer.pod.key] = answer.host
+                done += 1
+                yield answer
+            tell(done, total)

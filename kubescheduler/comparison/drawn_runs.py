@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import attrs
 
@@ -17,7 +18,9 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, HostChange, MoveShare, PodComparison
 from kubescheduler.comparison.tracks import Track
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import failures
+from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.sources.limits import exceeded, limit
 
@@ -74,14 +77,22 @@ class Drawing:
             Track(engine.scheduler(cache, engine.upstream_tie(random.Random(seed))), self.preempts, self.sequence)
             for engine, cache in zip(self.engines, self._caches, strict=True)
         ]
-        for pod in pods:
-            yield tuple(self._answer(track, pod) for track in tracks)
+        yield from zip(*(self._answers(track, pods) for track in tracks), strict=True)
 
-    def _answer(self, track: Track, pod: Pod) -> DrawnAnswer:
+    def _answers(self, track: Track, pods: Sequence[Pod]) -> Iterator[DrawnAnswer]:
+        """Of one scheduler on every pod; in a sequence pods that are alike are placed in bulk."""
+        parts = placed_in_order(track.scheduler, pods, partial(self._decision, track)) if self.sequence else None
+        for part in map(partial(self._decision, track), pods) if parts is None else parts:
+            if isinstance(part, Decision):
+                yield DrawnAnswer(part.host, next(failures(part), ""))
+            else:
+                yield from map(DrawnAnswer, part.hosts)
+
+    def _decision(self, track: Track, pod: Pod) -> Decision:
         decision = track.decide(pod).decision
         if self.sequence:
             track.place(pod, decision.host)
-        return DrawnAnswer(decision.host, next(failures(decision), ""))
+        return decision
 
 
 @attrs.define(eq=False)

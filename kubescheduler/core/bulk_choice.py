@@ -108,23 +108,23 @@ class RunOfPods:
         keys = self._keys.copy()
         shown, totals = order.copy(), -(keys[order] // WIDTH)
         stands = True
-        try:
-            while len(self._taken) < self._count and stands:
-                spot = choose(self._rows[shown], totals)
-                at = int(shown[spot])
-                later = self._later[at]
-                if not later:
+        while len(self._taken) < self._count and stands:
+            spot = choose(self._rows[shown], totals)
+            at = int(shown[spot])
+            self._taken.append(int(keys[at]))
+            later = self._later[at]
+            if not later:
+                try:
                     self._look_ahead(at, partial(_greatest, shown, totals))
-                following = later.pop()
-                self._taken.append(int(keys[at]))
-                if following is FULL:
-                    stands = self._fills(at)
-                    shown, totals = np.delete(shown, spot), np.delete(totals, spot)
-                else:
-                    keys[at] = following
-                    totals[spot] = -(following // WIDTH)
-        except RunOverError:
-            pass
+                except RunOverError:
+                    break  # the rule has chosen, and may not be asked twice: this pod is the last
+            following = later.pop()
+            if following is FULL:
+                stands = self._fills(at)
+                shown, totals = np.delete(shown, spot), np.delete(totals, spot)
+            else:
+                keys[at] = following
+                totals[spot] = -(following // WIDTH)
         return self._placings(keys)
 
     # --- what comes next ----------------------------------------------------------------------

@@ -63,11 +63,18 @@ class PlacedRun:
     placings: Placings
     nodes_total: int
     """The nodes of the cluster."""
+    release: str
+    """Who decided."""
     by_ranking: Mask
     """(k,) bool: the pod took the next node of the ranking kept from the pod before, and nothing was scored."""
 
     def __len__(self) -> int:
         return len(self.hosts)
+
+    def by_pod(self) -> Iterator[tuple[str, str]]:
+        """(namespace/name, node) of each."""
+        for pod, host in zip(self.pods, self.hosts, strict=True):
+            yield pod.key, host
 
     def fits(self) -> list[int]:
         """(k,) on how many nodes each fitted; of one that took its node from a kept ranking no other was looked at."""
@@ -162,16 +169,20 @@ class ReadyRun:
         place[rows] = np.arange(len(rows))
         return run.by(chooser(tie_break, ranks) if choose is None else choose, place[shown])
 
-    def assume(self, pods: Sequence[Pod], placings: Placings, by_ranking: Mask | None = None) -> PlacedRun:
-        """Assumes the pods that were placed."""
+    def assume(
+        self, pods: Sequence[Pod], placings: Placings, release: str, by_ranking: Mask | None = None
+    ) -> PlacedRun | None:
+        """Assumes the pods that were placed; None: there are none. by_ranking: see PlacedRun."""
         count = len(placings.rows)
+        if not count:
+            return None
         rows = placings.rows.tolist()
         columns = self.cache.columns
         placed = pods[:count]
         self.cache.assume_pods(placed, rows, self.infos[:count])
         hosts = [columns.names[row] for row in rows]
         kept = np.zeros(count, np.bool_) if by_ranking is None else by_ranking
-        return PlacedRun(placed, hosts, placings, columns.node_count, kept)
+        return PlacedRun(placed, hosts, placings, columns.node_count, release, kept)
 
 
 def chooser(tie_break: TieBreak, ranks: IntArray) -> Choose:
@@ -261,7 +272,7 @@ def placed_in_bulk(
     if ready is None:
         return None
     ready = ready.over(alike)
-    return ready.assume(pods, ready.choose(tie_break))
+    return ready.assume(pods, ready.choose(tie_break), algorithm.release)
 
 
 def _nominated_count(cache: ClusterCache, pod: Pod) -> bool:

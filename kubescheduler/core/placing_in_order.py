@@ -33,10 +33,10 @@ def placed_in_order(
     while at < len(pods):
         if plain >= wait:
             run = scheduler.place_run(pods[at : at + MOST], in_sequence=True)
-            placed = 0 if run is None else len(run)
-            wait, plain = 0 if placed > FEWEST else min(2 * wait + FEWEST, LONGEST_WAIT), 0
-            if run is not None and placed:
-                at += placed
+            worth = run is not None and len(run) > FEWEST
+            wait, plain = 0 if worth else min(2 * wait + FEWEST, LONGEST_WAIT), 0
+            if run is not None:
+                at += len(run)
                 yield run
                 continue
         yield one(pods[at])

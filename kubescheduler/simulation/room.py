@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import compress
+from typing import Any
 
 import attrs
 
-from clusterstate.objects import Pod
+from clusterstate.objects import ObjectMeta, Pod
+from kubescheduler.core.bulk_run import PlacedRun
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.placing_in_order import MOST, placed_in_order
 from kubescheduler.engine.daemon_controllers import target_node
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.simulation.pods_to_place import daemon_set_of
@@ -19,7 +23,9 @@ from kubescheduler.simulation.workload import renamed
 Progress = Callable[[int], None]
 """Told how many have been placed."""
 Observe = Callable[[Decision], None]
-"""Told of every decision."""
+"""Told of every decision; not of pods that are placed in bulk, which are asked about no extender."""
+FIRST_COPIES = 64
+"""Copies of a pod that are made before it is known whether more are needed."""
 
 
 def _unobserved(_: Decision) -> None:
@@ -121,20 +127,61 @@ def room_for(
     placed: Counter[str] = Counter()
     copies: list[Pod] = []
     stopped = None
-    try:
-        while limit is None or len(copies) < limit:
-            copy = renamed(pod, f"{pod.metadata.name}-{len(copies) + 1}")
-            decision = scheduler.decide(copy, in_sequence=True)
-            observe(decision)
-            if decision.host is None:
-                stopped = decision
-                break
+
+    def one(copy: Pod) -> Decision:
+        decision = scheduler.decide(copy, in_sequence=True)
+        observe(decision)
+        if decision.host is not None:
             cache.assume_pod(copy, decision.host)
-            copies.append(copy)
-            placed[decision.host] += 1
+        return decision
+
+    try:
+        for part in _placed_copies(pod, scheduler, limit, one):
+            if isinstance(part, PlacedRun):
+                copies += part.pods
+                placed.update(part.hosts)
+            elif part.host is None:
+                stopped = part
+                break
+            else:
+                copies.append(part.pod)
+                placed[part.host] += 1
             if progress is not None:
                 progress(len(copies))
     finally:
-        for copy in reversed(copies):
-            cache.forget_pod(copy)
+        cache.forget_pods(copies[::-1])
     return Room(pod, dict(placed), stopped)
+
+
+def _placed_copies(
+    pod: Pod, scheduler: PodScheduler, limit: int | None, one: Callable[[Pod], Decision]
+) -> Iterator[Decision | PlacedRun]:
+    """What becomes of copies of a pod, one after another; they are made in batches, each larger than the last."""
+    watched = scheduler.algorithm.extenders or scheduler.has_custom_plugins
+    copy = partial(_full_copy, pod) if watched else _copier(pod)
+    made, batch = 0, FIRST_COPIES
+    while limit is None or made < limit:
+        count = batch if limit is None else min(batch, limit - made)
+        copies = [copy(made + at) for at in range(1, count + 1)]
+        yield from placed_in_order(scheduler, copies, one)
+        made, batch = made + count, min(4 * batch, MOST)
+
+
+def _full_copy(pod: Pod, number: int) -> Pod:
+    """A copy as an extender or a custom plugin may look at it."""
+    return renamed(pod, f"{pod.metadata.name}-{number}")
+
+
+def _copier(pod: Pod) -> Callable[[int], Pod]:
+    """Makes numbered copies that differ in name and uid, which is all that tells pods apart to in-tree rules."""
+    metadata, name, uid = pod.metadata, pod.metadata.name, pod.metadata.uid
+    said: dict[str, Any] = {str(field.alias): getattr(metadata, field.name) for field in attrs.fields(type(metadata))}
+    rest: dict[str, Any] = {
+        str(field.alias): getattr(pod, field.name) for field in attrs.fields(Pod) if field.name != "metadata"
+    }
+
+    def copy(number: int) -> Pod:
+        said["name"], said["uid"] = f"{name}-{number}", f"{uid}-{number}"
+        return Pod(ObjectMeta(**said), **rest)
+
+    return copy

@@ -20,7 +20,9 @@ from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.comparison.tracks import Track
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import failures
+from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.sweep.case_engine import case_engine, gained
@@ -102,8 +104,8 @@ def _run(
     start = clock()
     placements: dict[str, str | None] = {}
     errors: list[str] = []
-    for pod in inputs.pods:
-        placements[pod.key] = _place(pod, track, errors)
+    for part in placed_in_order(track.scheduler, inputs.pods, lambda pod: _place(pod, track, errors)):
+        placements.update([(part.pod.key, part.host)] if isinstance(part, Decision) else part.by_pod())
     placements.update((pod.key, None) for pod in track.evicted if pod.key in placements)
     seconds = clock() - start
     if errors:
@@ -136,12 +138,12 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
     return engine.upstream_tie(rng) if case.options.tie_break == "upstream" else RandomTie(rng)
 
 
-def _place(pod: Pod, track: Track, errors: list[str]) -> str | None:
-    """The node that the pod gets. One that is not even tried gets none, which is no error."""
+def _place(pod: Pod, track: Track, errors: list[str]) -> Decision:
+    """Decides on a pod and places it. One that is not even tried gets none, which is no error."""
     decision = track.decide(pod).decision
     track.place(pod, decision.host)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])
-    return decision.host
+    return decision
 
 
 def _given_up(errors: list[str]) -> str:

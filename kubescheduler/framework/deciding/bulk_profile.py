@@ -63,7 +63,7 @@ def placed_in_bulk(  # noqa: PLR0911
         placings = _choose(host, ready)
         if numbers is not None:
             numbers.take(len(placings.rows))
-        return ready.assume(pods, placings)
+        return ready.assume(pods, placings, host.frame.release)
     assert numbers is not None
     return _with_rankings(host, batch, ready, pods, numbers, snapshot)
 
@@ -187,7 +187,8 @@ def _with_rankings(
     signatures = _signatures(batch, pods[:count], ready.infos, snapshot)
     rankings = Rankings.of(placings, signatures)
     kept = rankings.kept(host)
-    run = ready.assume(pods, placings, rankings.by_ranking)
+    run = ready.assume(pods, placings, host.frame.release, rankings.by_ranking)
+    assert run is not None
     batch.resume(Turn(numbers.take(count), 0.0), run.hosts[-1], kept)
     return run
 
