@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+NO_NUMBERS: IntArray = np.zeros(0, np.int64)
+"""(0,) int64, of which there need be no second."""
+NO_NUMBERS.flags.writeable = False
+
 
 @lru_cache(maxsize=256)
 def constant_row(value: int, size: int) -> IntArray:

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from clusterstate.errors import InputError
-from clusterstate.growable import IntArray
+from clusterstate.growable import NO_NUMBERS, IntArray
 from clusterstate.objects import FrozenMap
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.filter_results import FilterResults
@@ -22,8 +22,6 @@ from kubescheduler.core.unstated_amounts import unstated_notes
 from kubescheduler.notebook.decision_views import DecisionViews
 from priorities.score_evidence import ScoreEvidence
 
-NO_NUMBERS: IntArray = np.zeros(0, np.int64)
-NO_NUMBERS.flags.writeable = False
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
 """The highest score that one priority or plugin gives a node."""
 

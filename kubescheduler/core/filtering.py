@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
@@ -25,7 +25,7 @@ class Filtered:
     """See Decision for the fields."""
 
     listed: Mask
-    feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    feasible: IntArray = NO_NUMBERS
     everywhere: bool = False
     """``feasible`` are all rows there are, in order."""
     verdicts: tuple[tuple[str, Verdict], ...] = ()

@@ -10,7 +10,7 @@ import numpy as np
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.held_scores import HeldScores
@@ -20,7 +20,6 @@ from kubescheduler.core.total_table import Totalled, TotalTable
 from kubescheduler.core.verdicts import NODE, Refreshes, ScoreState
 from predicates.types import Verdict
 
-NONE: IntArray = np.zeros(0, np.int64)
 FEW = 32
 """Changes since the last decision, and rows that come to fit or no longer do, that are patched one by one."""
 
@@ -175,14 +174,14 @@ class KeptTotals:
             for check in local:
                 check.position = log.position
             if not stirred and self._stand_as_seen():
-                return NONE
+                return NO_NUMBERS
         self._state.check(snapshot, log, self._listed)
         if any(check.erring for check in self._state.checks):
             return None
         before = self._fits
         self._read_checks()
         if self._fits is before:
-            return NONE
+            return NO_NUMBERS
         moved = np.flatnonzero(self._fits != before)
         return moved if len(moved) <= FEW and len(self.feasible) > 1 else None
 

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from clusterstate.changes import ChangeLog
-from clusterstate.growable import IntArray
+from clusterstate.growable import NO_NUMBERS, IntArray
 from clusterstate.objects import FrozenMap
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -28,7 +28,7 @@ NO_RAWS: Mapping[str, Scores] = FrozenMap()
 class Scored:
     """See Decision for the fields."""
 
-    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    totals: IntArray = NO_NUMBERS
     scores: dict[str, Scores] = attrs.field(factory=dict)
 
     @property

@@ -57,9 +57,6 @@ def _status_fault(code: object, reasons: object, error: object) -> str:
 
 def custom_status(plugin: Any, method: str, pod: str, node: str, *arguments: Any) -> Status | None:
     """The status that a method answers, None for Success. node: the one that it is asked about, empty for none."""
-    if not is_custom(plugin):
-        status: Status | None = getattr(plugin, method)(*arguments)
-        return status
     call = call_of(plugin, method, pod)
     return checked_status(call, call.ask(*arguments, node=node), node)
 

@@ -24,6 +24,7 @@ from kubescheduler.framework.contract.custom_answers import (
     custom_score,
     custom_scores,
     custom_status,
+    is_custom,
 )
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import normalize_failed, score_failed
@@ -57,7 +58,9 @@ def status_of(call: Callable[..., Status | None], *args: Any) -> tuple[Status | 
 
 def ask_status(plugin: Any, method: str, pod: Pod, node: str, *args: Any) -> tuple[Status | None, None]:
     """What a method of a plugin answers, also by raising. node: whom it is asked about, empty for no node."""
-    return status_of(custom_status, plugin, method, pod.key, node, *args)
+    if is_custom(plugin):
+        return status_of(custom_status, plugin, method, pod.key, node, *args)
+    return status_of(getattr(plugin, method), *args)
 
 
 def _info(pod: Pod, snapshot: Snapshot) -> PodInfo:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated_judging import Found, nominated_beside
@@ -31,7 +31,7 @@ class Passed:
     """What Filter plugins found; see Decision."""
 
     listed: Mask
-    feasible: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    feasible: IntArray = NO_NUMBERS
     everywhere: bool = False
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)

@@ -305,7 +305,7 @@ class Deciding:
             unresolvable=passed.unresolvable,
             nominated_codes=passed.nominated_codes,
             pending=passed.pending,
-            refused={**found.refused, **({} if found.filtered is None else found.filtered.refused)},
+            refused=found.refused if found.filtered is None else {**found.refused, **found.filtered.refused},
             appends=scheduler.rules.appends,
             raws=self.scored.raws,
             pre_filter_plugins=narrowed.plugins,

@@ -7,7 +7,7 @@ import numpy as np
 
 from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray
+from clusterstate.growable import NO_NUMBERS, IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
@@ -32,7 +32,7 @@ EVERY_NODE = 1
 class FrameworkScores:
     """See Decision for the fields."""
 
-    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    totals: IntArray = NO_NUMBERS
     scores: dict[str, Scores] = attrs.field(factory=dict)
     raws: dict[str, Scores] = attrs.field(factory=dict)
 
