@@ -143,7 +143,6 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
         _constant,
         evidence=evidence,
         traits=spread_labels,
-        by_nodes=True,
     )
 
 
