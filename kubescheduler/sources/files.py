@@ -95,7 +95,7 @@ def _folder(path: str) -> Iterator[str]:
 def _of_standard_input(stdin: Readable, *, sparse: bool) -> bytes | list[Item]:
     if not sparse:
         return read_bytes(stdin)
-    replayed = stdin if isinstance(stdin, ReplayedStream) else ReplayedStream(stdin)
+    replayed = ReplayedStream(stdin)
     try:
         found = streamed_items(STDIN_NAME, replayed)
         return read_bytes(replayed.rewind()) if found is None else found

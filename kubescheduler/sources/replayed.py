@@ -9,9 +9,9 @@ IN_MEMORY = 1 << 26
 
 
 class ReplayedStream:
-    """What is read of a stream can be read again, once, from its beginning."""
+    """What is read of a stream can be read again, once, from its beginning; to read that again, replay the replay."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes] | ReplayedStream) -> None:
         self._stream = stream
         self._kept: list[bytes | int] = []  # a piece, or its length in the file
         self._size = 0
@@ -35,7 +35,8 @@ class ReplayedStream:
         return bytes(out[:size])
 
     def rewind(self) -> ReplayedStream:
-        """The same from the beginning; from now on nothing is kept."""
+        """The same from the beginning, the first time only: from now on nothing is kept."""
+        assert self._again is None, "this was read again already; make a ReplayedStream of it to read it once more"
         if self._file is not None:
             self._file.seek(0)
         self._again = self._kept[::-1]

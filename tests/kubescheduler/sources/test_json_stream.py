@@ -15,9 +15,9 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.strictness import BY_ORIGIN
 from clusterstate.objects import Pod
 from kubescheduler.engine.releases import RELEASES
+from kubescheduler.simulation.openb_trace import read_inputs_of
 from kubescheduler.sources import json_stream, replayed
 from kubescheduler.sources.cluster_input import decode_items
-from kubescheduler.sources.files import read_items
 from kubescheduler.sources.json_stream import streamed_items
 
 
@@ -78,9 +78,10 @@ def text_of(items: list[Any], *, indent: int | None = 4, kind: str = "List") -> 
 def outcome(path: Path, *, sparse: bool, release: str = "1.16", piped: bool = False) -> Any:
     """What is read of a file: objects, files, notes, places; or the faults."""
     named, stdin = (["-"], io.BytesIO(path.read_bytes())) if piped else ([str(path)], None)
-    items, problems = read_items(named, stdin, sparse=sparse)
+    read = read_inputs_of(named, stdin, sparse=sparse)
+    items = read.items
     try:
-        found = decode_items(items, problems, filling=RELEASES[release].filling, strictness=BY_ORIGIN)
+        found = decode_items(items, read.problems, filling=RELEASES[release].filling, strictness=BY_ORIGIN)
     except DecodeError as error:
         return error.problems
     kept = [obj.manifest for obj in found.objects if isinstance(obj, Pod)]
