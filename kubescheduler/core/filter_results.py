@@ -152,7 +152,7 @@ class FilterResults:
             failed = left & np.logical_or.reduce(list(verdict.values())) if verdict else None
             if failed is None or not failed.any():
                 continue
-            out[failed] = np.maximum(out[failed], self._codes_by(check)[failed])
+            out = np.where(failed, np.maximum(out, self._codes_by(check)), out)
             if not self.every_reason:
                 left &= ~failed
         row_of = {name: row for row, name in enumerate(self.names[: len(out)])} if self.refused else {}

@@ -202,20 +202,27 @@ def pick_1_36(costs: Costs, note: Note | None = None) -> IntArray:
 def _nobody(search: Search, rows: Mask) -> str:
     """The text of 1.36 for a search without result: what stands in the way on each node. rows: (N,) bool, those that
     were tried."""
-    attempt = search.trials()
-    tried, roster = np.flatnonzero(rows), attempt.roster
-    lower = _lower(search.pod, roster, tried).any(axis=0)
+    tried = np.flatnonzero(rows)
     counts: Counter[str] = Counter()
     total = search.decision.nodes_total
     counts[NOT_HELPFUL] = total - len(tried)
-    counts[NO_VICTIMS] = int((~lower).sum())
-    for part in trials(attempt, tried[lower]) if lower.any() else ():
-        leaving = _lower(search.pod, roster, part.rows)
+    if len(tried):
+        counts.update(_refusals(search, tried))
+    listed = sorted((f"{count} {reason}" for reason, count in (+counts).items()), key=str.encode)
+    return f"0/{total} nodes are available: {', '.join(listed)}."
+
+
+def _refusals(search: Search, rows: IntArray) -> Counter[str]:
+    """Reason → on how many of the rows it stands in the way when all lower pods have left."""
+    attempt = search.trials()
+    lower = _lower(search.pod, attempt.roster, rows).any(axis=0)
+    counts = Counter({NO_VICTIMS: int((~lower).sum())})
+    for part in trials(attempt, rows[lower]) if lower.any() else ():
+        leaving = _lower(search.pod, attempt.roster, part.rows)
         for place in np.flatnonzero(leaving.any(axis=1)).tolist():
             part.trial.take_away(place, leaving[place])
         counts.update(part.trial.refusals())
-    listed = sorted((f"{count} {reason}" for reason, count in (+counts).items()), key=str.encode)
-    return f"0/{total} nodes are available: {', '.join(listed)}."
+    return counts
 
 
 def _lower(pod: Pod, roster: Roster, rows: IntArray) -> Mask:
