@@ -15,7 +15,7 @@ from clusterstate.growable import IntArray
 from clusterstate.nodetree import NodeTree
 from clusterstate.nominated_pods import NominatedPods
 from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import PodInfo
+from clusterstate.podinfo import PodInfo, PodKey
 from clusterstate.release_view import ReleaseView
 from clusterstate.snapshot import Snapshot
 
@@ -48,10 +48,36 @@ class ClusterCache:
         Terminated pods are left out, pending ones noted if they are nominated.
         """
         cache = cls(view)
+        running: list[Pod] = []
         for obj in objects:
-            cache.add(obj)
+            if isinstance(obj, Pod) and obj.node_name and obj.phase not in TERMINATED:
+                cache._arrive(obj)
+                running.append(obj)
+            else:
+                cache.add(obj)
+        cache._count_arrived(running)
         cache.columns.images.refresh()
         return cache
+
+    def _arrive(self, pod: Pod) -> None:
+        """Gives a bound pod its place, and leaves it to ``_count_arrived`` to count it there."""
+        uid = self._uid(pod)
+        if uid in self._places:
+            raise ClusterStateError(f"pod {uid} was already in added state")
+        self._places[uid] = (self.columns.row(pod.node_name), pod)
+
+    def _count_arrived(self, pods: Sequence[Pod]) -> None:
+        """Counts all pods, every class of pods at once. pods: those that have places, in order of arrival."""
+        classes: dict[PodKey, PodInfo] = {}
+        infos = []
+        for pod in pods:
+            key = self.view.pod_key(pod)
+            info = classes.get(key)
+            if info is None:
+                info = classes[key] = self.columns.info(pod)
+            infos.append(info)
+        rows = [row for row, _ in self._places.values()]
+        self.columns.put_pods(rows, pods, list(self._places), infos)
 
     def add(self, obj: Any) -> None:
         """Adds any object; replaces one of the same name (a pod: of the same uid)."""

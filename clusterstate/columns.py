@@ -21,7 +21,7 @@ from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, PodKey, Reach
 from clusterstate.release_view import ReleaseView, Use
-from clusterstate.tally import Reached, Tally, Weight
+from clusterstate.tally import FEW_ROWS, Reached, Tally, Weight
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -286,6 +286,10 @@ class Columns:
 
     def _count_many(self, counts: Mapping[int, int], info: PodInfo, sign: int) -> None:
         """Adds pods of a class to their nodes or takes them away, as ``_count`` does. counts: row → pods."""
+        if len(counts) <= FEW_ROWS:
+            for row, count in counts.items():
+                self._add_amounts(row, info, sign * count)
+            return
         at = np.fromiter(counts.keys(), np.int64, len(counts))
         many = sign * np.fromiter(counts.values(), np.int64, len(counts))
         cpu, memory = info.usage.nonzero
@@ -335,23 +339,27 @@ class Columns:
             distinct.drop(info)
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
-        """Adds a pod to its node or takes it away. Sums past 64 bits go round, as Go's do."""
-        requested = self.requested.data
-        cpu, memory = info.usage.nonzero
-        with np.errstate(over="ignore"):
-            for index, value in info.used:
-                requested[index, row] += sign * value
-            self.nonzero.data[0, row] += sign * cpu
-            self.nonzero.data[1, row] += sign * memory
-        self.pod_count.data[row] += sign
-        for tally, weight in info.tallies:
-            tally.add(row, sign * weight)
-        for distinct in self._distinct.values():
-            distinct.add(info, row, sign)
+        """Adds a pod to its node or takes it away, and logs it."""
+        self._add_amounts(row, info, sign)
         self.log.pods(row)
         self.images.touched(row)
         if info.stirs or self.nodes[row] is None:
             self.log.whole(Reads.AFFINITY_PODS)
+
+    def _add_amounts(self, row: int, info: PodInfo, count: int) -> None:
+        """Adds so many pods to a node, or takes them away. Sums past 64 bits go round, as Go's do."""
+        requested, many = self.requested.data, np.int64(count)
+        cpu, memory = info.usage.nonzero
+        with np.errstate(over="ignore"):
+            for index, value in info.used:
+                requested[index, row] += many * value
+            self.nonzero.data[0, row] += many * cpu
+            self.nonzero.data[1, row] += many * memory
+        self.pod_count.data[row] += count
+        for tally, weight in info.tallies:
+            tally.add(row, count * weight)
+        for distinct in self._distinct.values():
+            distinct.add(info, row, count)
 
     def lead_elsewhere(self, claims: Iterable[ClaimName]) -> None:
         """Notes that claims, or the volumes that they name, changed: counts of what pods use follow."""

@@ -1,0 +1,103 @@
+"""A cache that is filled at once is as one that is filled object by object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.cache import ClusterCache
+from clusterstate.columns import Columns
+from clusterstate.errors import ClusterStateError
+from clusterstate.view_records import VIEW_1_4, VIEW_1_16, VIEW_1_36
+from tests.support.build import make_node, make_pod, resources
+from tests.support.rich_worlds import World, worlds
+
+VIEWS = (VIEW_1_4, VIEW_1_16, VIEW_1_36)
+
+
+def contents(cache: ClusterCache) -> dict[str, Any]:
+    """Everything that a rule can read of a cache, in its order."""
+    columns = cache.columns
+    arrays = ("allocatable", "allocatable_set", "requested", "nonzero", "allowed_pods", "pod_count", "has_node")
+    return {
+        **{name: getattr(columns, name).view.tolist() for name in arrays},
+        "names": list(columns.names),
+        "pods": [list(there.items()) for there in columns.pods],
+        "classes": [(key, info.rows, info.serial) for key, info in columns.infos.items()],
+        "uses": columns.affinity_uses,
+        "keys": columns.term_keys,
+        "ranks": columns.ranks.tolist(),
+        "listed": cache.tree.listed(),
+        "placed": cache.pods(),
+        "nominated": {name: list(pods) for name, pods in cache.nominated().items()},
+    }
+
+
+@given(worlds(most_pods=9), st.sampled_from(VIEWS), st.randoms())
+def test_at_once_as_one_by_one(world: World, view: Any, random: Any) -> None:
+    """Nodes, pods and all others may come in any order; some pods wait, are over, or run where no node is known."""
+    objects: list[Any] = [*world.nodes, *world.pods, *world.others]
+    for pod in world.pods:
+        ways: tuple[dict[str, Any], ...] = (
+            {"phase": "Succeeded"},
+            {"node_name": "", "nominated_node_name": "n0"},
+            {"node_name": "gone"},
+        )
+        for changes in ways:
+            name = f"{pod.metadata.name}-{len(objects)}"
+            objects.append(attrs.evolve(pod, metadata=attrs.evolve(pod.metadata, name=name, uid=name), **changes))
+    random.shuffle(objects)
+    one_by_one = ClusterCache(view)
+    for obj in objects:
+        one_by_one.add(obj)
+    assert contents(ClusterCache.of(objects, view)) == contents(one_by_one)
+
+
+@pytest.mark.parametrize("replicas", [1, 3, 50], ids=["one", "few", "many"])
+def test_amounts_past_64_bits_go_round(replicas: int) -> None:
+    """As they do when pods are added one by one."""
+    node, huge = make_node("a"), resources(cpu=0, memory=2**62)
+    pods = [make_pod(f"p{at}", node="a", requests=huge) for at in range(replicas)]
+    one_by_one = ClusterCache.of([node], VIEW_1_16)
+    for pod in pods:
+        one_by_one.add(pod)
+    assert contents(ClusterCache.of([node, *pods], VIEW_1_16)) == contents(one_by_one)
+
+
+@pytest.mark.parametrize(
+    ("uids", "text"),
+    [
+        pytest.param(("a", "a"), "pod a was already in added state", id="twice"),
+        pytest.param(("",), "Cannot get cache key for pod with empty UID", id="no uid"),
+    ],
+)
+def test_pods_that_cannot_be_added(uids: tuple[str, ...], text: str) -> None:
+    """The error is the one of adding the pod by itself."""
+    pods = [make_pod("p", node="n") for _ in uids]
+    named = [
+        attrs.evolve(pod, metadata=attrs.evolve(pod.metadata, uid=uid)) for pod, uid in zip(pods, uids, strict=True)
+    ]
+    with pytest.raises(ClusterStateError, match=text):
+        ClusterCache.of(named, VIEW_1_16)
+
+
+def test_replicas_are_counted_class_by_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Amounts are added as often as there are classes of pods, however many pods of them run."""
+    asked: list[int] = []
+    count_many = Columns._count_many
+
+    def counted(columns: Columns, counts: Any, info: Any, sign: int) -> None:
+        asked.append(len(counts))
+        count_many(columns, counts, info, sign)
+
+    monkeypatch.setattr(Columns, "_count_many", counted)
+    nodes = [make_node(f"n{at}") for at in range(10)]
+    pods = [make_pod(f"p{at}", {"app": str(at % 3)}, node=f"n{at % 10}") for at in range(300)]
+    cache = ClusterCache.of([*nodes, *pods], VIEW_1_36)
+    assert asked == [10, 10, 10]
+    assert np.array_equal(cache.columns.pod_count.view, np.full(10, 30))
