@@ -28,8 +28,6 @@ class Headline:
     unit: str = RATE
     """Operations a second, or how long one takes."""
     aim: str = ""
-    wall: bool = False
-    """Judged by wall time, as people wait for it; otherwise by CPU time."""
 
     def shown(self, seconds: float) -> str:
         """The figure, of the seconds of one operation."""
@@ -100,7 +98,7 @@ def commands(folder: Path) -> Iterator[Headline]:
         whole = [{"apiVersion": "v1", **item} for item in items]
         path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": whole}))
     example = Path(__file__).resolve().parent.parent / "policy_examples"
-    in_words = partial(Headline, sample=sample_command, unit=SECONDS, wall=True)
+    in_words = partial(Headline, sample=sample_command, unit=SECONDS)
     yield in_words("kubescheduler --help", arguments={"arguments": ["--help"]}, aim="0.1 s")
     shown = ["schedule", str(example / "cluster.yaml"), "--pod", str(example / "pod.yaml")]
     yield in_words("schedule, the example", arguments={"arguments": shown}, aim="0.25 s")
@@ -113,7 +111,7 @@ def commands(folder: Path) -> Iterator[Headline]:
 def traces(nodes: Path, pods: Path) -> Iterator[Headline]:
     """A trace from files of the openb data set."""
     shown = ["simulate", str(nodes), "--workload", str(pods)]
-    yield Headline("simulate, the openb trace", sample_command, {"arguments": shown}, SECONDS, "2 s", wall=True)
+    yield Headline("simulate, the openb trace", sample_command, {"arguments": shown}, SECONDS, "2 s")
 
 
 SETS: dict[str, Callable[[], Iterator[Headline]]] = {

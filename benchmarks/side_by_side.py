@@ -25,24 +25,19 @@ class Measured:
     """Empty without a checkout to compare with."""
     here: list[Sample]
 
-    @property
-    def key(self) -> str:
-        """What the figure is judged by."""
-        return "wall" if self.headline.wall else "cpu"
-
     def ratios(self) -> list[float]:
-        """By how many times this checkout is faster, of each pair of samples; empty without pairs."""
-        return [old[self.key] / new[self.key] for old, new in zip(self.before, self.here, strict=False)]
+        """By how many times less CPU time this checkout needs, of each pair of samples; empty without pairs."""
+        return [old["cpu"] / new["cpu"] for old, new in zip(self.before, self.here, strict=False)]
 
     def line(self) -> str:
         """The row of the table: medians, the ratio of pairs with its spread, wall time, peak memory, aim."""
         shown, ratios = self.headline.shown, self.ratios()
         before = memory = ratio = spread = ""
         if ratios:
-            before = shown(median_of(self.before, self.key))
+            before = shown(median_of(self.before, "cpu"))
             memory = f"{median_of(self.before, 'memory') / MEBIBYTE:.0f}"
             ratio, spread = f"{statistics.median(ratios):.2f}", f"{min(ratios):.2f}–{max(ratios):.2f}"
-        here, wall = shown(median_of(self.here, self.key)), shown(median_of(self.here, "wall"))
+        here, wall = shown(median_of(self.here, "cpu")), shown(median_of(self.here, "wall"))
         sizes = f"{memory:>12}{median_of(self.here, 'memory') / MEBIBYTE:7.0f}"
         times = f"{before:>12}{here:>12}{ratio:>8}{spread:>14}{wall:>12}"
         return f"{self.headline.title:46}{times}{sizes}  {self.headline.aim}"
