@@ -13,7 +13,7 @@ import attrs
 
 from benchmarks.growth import AXES, Axis, Point
 
-WIDTH, PANEL, HEIGHT, GAP, LEFT, TOP, MARGIN = 1000, 164, 150, 16, 76, 62, 46
+WIDTH, PANEL, HEIGHT, GAP, LEFT, TOP, MARGIN = 1000, 154, 150, 26, 76, 62, 64
 STYLE = """
 svg { font: 11px sans-serif; --back: #fff; --ink: #1f2328; --faint: #d0d7de; --one: #0969da; --two: #cf222e;
   --three: #1a7f37; --four: #9a6700; }
