@@ -13,6 +13,7 @@ from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, Workload, namespace, 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.comparison.comparing import SEQUENCE, compare
+from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.engine.spec import EngineSpec
@@ -107,17 +108,18 @@ def one_by_one(scheduler: PodScheduler, pods: list[Pod]) -> int:
 
 def in_bulk(scheduler: PodScheduler, pods: list[Pod]) -> int:
     """Runs of pods that no rule can tell apart are placed in one go; by a checkout that cannot, one by one."""
-    place_run = getattr(scheduler, "place_run", None)
-    scheduled, at = 0, 0
-    while at < len(pods):
-        run = None if place_run is None else place_run(pods[at:])
-        if run is None:
-            scheduled += one_by_one(scheduler, pods[at : at + 1])
-            at += 1
-        else:
-            scheduled += len(run)
-            at += len(run)
-    return scheduled
+    if not hasattr(scheduler, "place_run"):
+        return one_by_one(scheduler, pods)
+    from kubescheduler.core.placing_in_order import placed_in_order
+
+    def one(pod: Pod) -> Decision:
+        decision = scheduler.decide(pod, in_sequence=True)
+        if decision.host is not None:
+            scheduler.cache.assume_pod(pod, decision.host)
+        return decision
+
+    parts = placed_in_order(scheduler, pods, one)
+    return sum(part.host is not None if isinstance(part, Decision) else len(part) for part in parts)
 
 
 def by_preemption(scheduler: PodScheduler, pods: list[Pod], waiting: deque[tuple[Pod, str]], most: int) -> int:

@@ -19,18 +19,13 @@ from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
+from clusterstate.pod_counts import PodCounts
 from clusterstate.podinfo import PodInfo, PodKey, Reach
 from clusterstate.release_view import ReleaseView, Use
-from clusterstate.tally import FEW_ROWS, Reached, Tally, Weight
+from clusterstate.tally import FEW_ROWS, Tally, Weight
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
-MOST_TALLIES = 256
-"""Counts that are kept however many rows there are, and those that may concern any class, of which no more are."""
-TALLY_ROWS = 1 << 23
-"""Rows and domains of all counts; beyond that there are no more than MOST_TALLIES."""
-TALLY_OVERHEAD = 1 << 10
-"""What a count takes besides, in rows."""
 RECENT_CLASSES = 1024
 
 
@@ -60,6 +55,7 @@ class Columns:
         self.node_count = 0
         self.images = view.images()
         self.infos: dict[PodKey, PodInfo] = {}
+        self.counts = PodCounts(self.infos.values())
         self.affinity_uses: Counter[Use] = Counter()
         self.term_keys: frozenset[str] = frozenset()
         self.claim_users = ClaimUsers()
@@ -67,11 +63,7 @@ class Columns:
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
-        self._tallies: OrderedDict[Hashable, Tally] = OrderedDict()
-        self._tally_rows = 0
-        self._reached = Reached()
         self._placings = 0
-        self._distinct: dict[Hashable, DistinctIds] = {}
         self._free: list[int] = []
         self._order = NameOrder()
         self._all_names: tuple[str, ...] | None = None
@@ -241,9 +233,8 @@ class Columns:
         self.affinity_uses.update(self.view.affinity_uses(info))
         if info.stirs and not info.term_keys <= self.term_keys:
             self.term_keys |= info.term_keys
-        self._reached.add_class(info)
+        self.counts.add_class(info)
         self.claim_users.add(info)
-        info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
 
     def put_pods(self, rows: Sequence[int], pods: Sequence[Pod], uids: Sequence[str], infos: Sequence[PodInfo]) -> None:
         """As ``put_pod`` of each, one after the other. infos: the class of each."""
@@ -299,12 +290,9 @@ class Columns:
             self.nonzero.data[0, at] += many * cpu
             self.nonzero.data[1, at] += many * memory
         self.pod_count.data[at] += many
-        counters = [(tally, weight) for tally, weight in info.tallies]
-        for row, count in counts.items() if counters or self._distinct else ():
-            for tally, weight in counters:
-                tally.add(row, sign * count * weight)
-            for distinct in self._distinct.values():
-                distinct.add(info, row, sign * count)
+        if self.counts.concern(info):
+            for row, count in counts.items():
+                self.counts.add(info, row, sign * count)
 
     def _note_many(self, rows: Sequence[int], infos: Sequence[PodInfo]) -> None:
         """Logs that a pod of a class came to a row or left it, for each."""
@@ -332,11 +320,9 @@ class Columns:
     def _none_placed(self, info: PodInfo) -> None:
         """Forgets a class of which the last pod has left."""
         del self.infos[info.key]
-        self._reached.drop_class(info)
+        self.counts.drop_class(info)
         self.claim_users.drop(info)
         self.affinity_uses -= Counter(self.view.affinity_uses(info))
-        for distinct in self._distinct.values():
-            distinct.drop(info)
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Adds a pod to its node or takes it away, and logs it."""
@@ -356,30 +342,14 @@ class Columns:
             self.nonzero.data[0, row] += many * cpu
             self.nonzero.data[1, row] += many * memory
         self.pod_count.data[row] += count
-        for tally, weight in info.tallies:
-            tally.add(row, count * weight)
-        for distinct in self._distinct.values():
-            distinct.add(info, row, count)
+        self.counts.add(info, row, count)
 
     def lead_elsewhere(self, claims: Iterable[ClaimName]) -> None:
         """Notes that claims, or the volumes that they name, changed: counts of what pods use follow."""
         for info in {info: None for name in claims for info in self.claim_users.of(name)}:
-            for distinct in self._distinct.values():
-                distinct.renew(info)
-            for tally in self._tallies.values():
-                if tally.follows_claims:
-                    self._weigh(tally, info)
+            self.counts.renew(info)
             for row in info.rows:
                 self.log.volumes(row)
-
-    def _weigh(self, tally: Tally, info: PodInfo) -> None:
-        """Works out anew what the placed pods of a class add to a count."""
-        before, now = sum(weight for other, weight in info.tallies if other is tally), tally.weight(info)
-        if now != before:
-            for row, count in info.rows.items():
-                tally.add(row, count * (now - before))
-            kept = [entry for entry in info.tallies if entry[0] is not tally]
-            info.tallies = [*kept, (tally, now)] if now else kept
 
     def copied(self) -> None:
         """Notes that the cluster is looked at for a pod: what is remembered as of then is brought up to date."""
@@ -402,51 +372,13 @@ class Columns:
         reach: marks of which every class has one whose weight is other than 0; None: there are no such marks.
         follows_claims: whether the weight follows from what claims lead to.
         """
-        tally = self._tallies.get(key)
-        if tally is None:
-            tally = Tally(None if topology_key is None else self.label(topology_key), weight, reach)
-            tally.follows_claims = follows_claims
-            for info, value in tally.build(self._concerned(tally), len(self.names)):
-                info.tallies.append((tally, value))
-            self._tallies[key] = tally
-            self._tally_rows += len(tally.sums) + TALLY_OVERHEAD
-            self._reached.add_tally(tally)
-            self._forget_oldest()
-        else:
-            self._tallies.move_to_end(key)
-            if not tally.is_current(len(self.names)):
-                tally.build(self._concerned(tally), len(self.names))
-        return tally
-
-    def _concerned(self, tally: Tally) -> Iterable[PodInfo]:
-        return self.infos.values() if tally.reach is None else self._reached.classes(tally.reach)
+        column = None if topology_key is None else self.label(topology_key)
+        return self.counts.tally(key, column, len(self.names), weight, reach, follows_claims=follows_claims)
 
     def placed(self, reach: Reach) -> list[PodInfo]:
         """The placed classes that have one of the marks (None: all), in the order in which they came."""
-        if reach is None:
-            return list(self.infos.values())
-        return sorted(self._reached.classes(reach), key=lambda info: info.serial)
-
-    def _forget_oldest(self) -> None:
-        """Gives up half of the counts, those not asked for the longest time, once there are too many."""
-        oldest: list[Hashable] = []
-        if len(self._tallies) > MOST_TALLIES and self._tally_rows > TALLY_ROWS:
-            oldest = list(self._tallies)[: len(self._tallies) // 2]
-        elif self._reached.wide_tallies > MOST_TALLIES:
-            oldest = [key for key, tally in self._tallies.items() if tally.reach is None][: MOST_TALLIES // 2]
-        if not oldest:
-            return
-        gone = {self._tallies.pop(key): None for key in oldest}
-        concerned = {info: None for tally in gone for info in self._concerned(tally)}
-        self._tally_rows = sum(len(tally.sums) + TALLY_OVERHEAD for tally in self._tallies.values())
-        for tally in gone:
-            self._reached.drop_tally(tally)
-        for info in concerned:
-            info.tallies = [entry for entry in info.tallies if entry[0] not in gone]
+        return self.counts.placed(reach)
 
     def distinct(self, key: Hashable, ids: Ids, version: int) -> DistinctIds:
         """The distinct ids that ``ids`` finds in pods, by row; worked out anew when ``version`` changes."""
-        distinct = self._distinct.get(key)
-        if distinct is None or distinct.version != version:
-            distinct = self._distinct[key] = DistinctIds(ids, self.infos.values(), version)
-        return distinct
+        return self.counts.distinct(key, ids, version)

@@ -25,8 +25,8 @@ from priorities.types import PriorityConfig
 
 MEMORY = 1 << 28
 """Bytes that remembered rows may take, about."""
-STATE_BYTES, RULE_BYTES = 16, 8
-"""Bytes for each row that a state takes, and each rule that it alone remembers, about."""
+STATE_BYTES, RULE_BYTES = 36, 8
+"""Bytes for each row that a state takes with the totals that are kept, and each rule that it alone remembers, about."""
 FEWEST_STATES = 16
 """So many are remembered however large they are."""
 MOST_PODS = 4096

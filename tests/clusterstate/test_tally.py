@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.columns import MOST_TALLIES
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -19,6 +18,7 @@ from clusterstate.objects import (
     Requirement,
     WeightedPodAffinityTerm,
 )
+from clusterstate.pod_counts import MOST_TALLIES
 from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from clusterstate.topology.pod_affinity import compile_term
@@ -140,7 +140,7 @@ def test_a_count_looks_only_at_classes_with_its_marks() -> None:
 
 def test_counts_that_are_forgotten_are_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only so many counts are kept where there is room for no more; what is left over stays current."""
-    monkeypatch.setattr("clusterstate.columns.TALLY_ROWS", 0)
+    monkeypatch.setattr("clusterstate.pod_counts.TALLY_ROWS", 0)
     cache = cache_of([make_node("n1")])
     snapshot = cache.snapshot()
     kept = [
@@ -167,9 +167,9 @@ def test_pods_that_no_term_tells_apart_share_a_count() -> None:
 
     keeps_out("first", "n1", {"app": "x"})
     assert refused("1") == [True, False]
-    kept = len(cache.columns._tallies)
+    kept = len(cache.columns.counts.by_key())
     assert refused("2") == [True, False]
-    assert len(cache.columns._tallies) == kept
+    assert len(cache.columns.counts.by_key()) == kept
     keeps_out("second", "n2", {"own": "2"})
     assert refused("1") == [True, False]
     assert refused("2") == [True, True]

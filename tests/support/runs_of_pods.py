@@ -173,7 +173,7 @@ def state_of(scheduler: PodScheduler) -> dict[str, Any]:
         "places": list(cache._places.items()),
         "assumed": cache._assumed,
         "classes": [(key, info.serial, list(info.rows.items())) for key, info in columns.infos.items()],
-        "tallies": {key: tally.sums.tolist() for key, tally in columns._tallies.items() if tally.column is None},
+        "tallies": {key: tally.sums.tolist() for key, tally in columns.counts.by_key().items() if tally.column is None},
         "uses": columns.affinity_uses,
     }
 
