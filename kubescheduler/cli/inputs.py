@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import attrs
@@ -22,6 +23,8 @@ from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_pla
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""
+MADE_BEFORE_COLLECTION = 100_000
+"""Objects that a command makes, and does not give up, before the youngest are looked through for cycles."""
 
 T = TypeVar("T")
 
@@ -160,13 +163,17 @@ def attempt(problems: list[str], action: Callable[[], T]) -> T | None:
 
 @contextmanager
 def nothing_collected() -> Iterator[None]:
-    """No garbage collection while many objects are made that stay; until the command ends these are not looked at."""
-    enabled = gc.isenabled()
+    """No garbage collection while many objects are made that stay; until the command ends these are not looked at, and
+    what else it makes is looked at seldom, as next to nothing of it is in cycles."""
+    enabled, threshold = gc.isenabled(), gc.get_threshold()
     gc.disable()
     try:
         yield
         gc.freeze()
-        click.get_current_context().call_on_close(gc.unfreeze)
+        gc.set_threshold(MADE_BEFORE_COLLECTION, *threshold[1:])
+        context = click.get_current_context()
+        context.call_on_close(gc.unfreeze)
+        context.call_on_close(partial(gc.set_threshold, *threshold))
     finally:
         if enabled:
             gc.enable()

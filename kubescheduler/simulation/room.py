@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
-from typing import Any
 
 import attrs
 
@@ -174,14 +173,10 @@ def _full_copy(pod: Pod, number: int) -> Pod:
 
 def _copier(pod: Pod) -> Callable[[int], Pod]:
     """Makes numbered copies that differ in name and uid, which is all that tells pods apart to in-tree rules."""
-    metadata, name, uid = pod.metadata, pod.metadata.name, pod.metadata.uid
-    said: dict[str, Any] = {str(field.alias): getattr(metadata, field.name) for field in attrs.fields(type(metadata))}
-    rest: dict[str, Any] = {
-        str(field.alias): getattr(pod, field.name) for field in attrs.fields(Pod) if field.name != "metadata"
-    }
+    name, namespace, uid, *more = attrs.astuple(pod.metadata, recurse=False)
+    _, *rest = attrs.astuple(pod, recurse=False)
 
     def copy(number: int) -> Pod:
-        said["name"], said["uid"] = f"{name}-{number}", f"{uid}-{number}"
-        return Pod(ObjectMeta(**said), **rest)
+        return Pod(ObjectMeta(f"{name}-{number}", namespace, f"{uid}-{number}", *more), *rest)
 
     return copy
