@@ -32,8 +32,8 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.fuzz_cases import Case, Reader, execute
-from benchmarks.fuzz_inputs import readers
+from benchmarks.fuzzing.fuzz_cases import Case, Reader, execute
+from benchmarks.fuzzing.fuzz_inputs import readers
 from kubescheduler.cli.unexpected import VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent

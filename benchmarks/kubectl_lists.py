@@ -76,6 +76,13 @@ def _node(number: int) -> dict[str, Any]:
     }
 
 
+TOLERATIONS = [
+    {"effect": "NoExecute", "key": f"node.kubernetes.io/{what}", "operator": "Exists", "tolerationSeconds": 300}
+    for what in ("not-ready", "unreachable")
+]
+"""What an API server adds to every pod."""
+
+
 def _pod(number: int, node: str) -> dict[str, Any]:
     app, group = number % APPS, f"{number % APPS:010x}"
     access = f"kube-api-access-{number:05x}"
@@ -97,7 +104,6 @@ def _pod(number: int, node: str) -> dict[str, Any]:
         "terminationMessagePath": "/dev/termination-log",
         "volumeMounts": [{"mountPath": "/var/run/secrets", "name": access, "readOnly": True}],
     }
-    toleration = {"effect": "NoExecute", "operator": "Exists", "tolerationSeconds": 300}
     token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
     owner = {"apiVersion": "apps/v1", "blockOwnerDeletion": True, "controller": True, "kind": "ReplicaSet"}
     return {
@@ -123,10 +129,7 @@ def _pod(number: int, node: str) -> dict[str, Any]:
             "restartPolicy": "Always",
             "schedulerName": "default-scheduler",
             "serviceAccountName": "default",
-            "tolerations": [
-                {**toleration, "key": "node.kubernetes.io/not-ready"},
-                {**toleration, "key": "node.kubernetes.io/unreachable"},
-            ],
+            "tolerations": TOLERATIONS,
             "volumes": [{"name": access, "projected": {"defaultMode": 420, "sources": [token]}}],
         },
         "status": {

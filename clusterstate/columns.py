@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import ChangeLog, Reads
-from clusterstate.claim_users import ClaimName, ClaimUsers
-from clusterstate.distinct import DistinctIds, Ids
+from clusterstate.counting.claim_users import ClaimName, ClaimUsers
+from clusterstate.counting.distinct import DistinctIds, Ids
+from clusterstate.counting.pod_counts import PodCounts
+from clusterstate.counting.tally import FEW_ROWS, Tally, Weight
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
-from clusterstate.pod_counts import PodCounts
 from clusterstate.podinfo import PodInfo, PodKey, Reach
 from clusterstate.release_view import ReleaseView, Use
-from clusterstate.tally import FEW_ROWS, Tally, Weight
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)

@@ -9,14 +9,14 @@ import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.claim_users import ClaimName
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.columns import Columns
-from clusterstate.distinct import Ids
+from clusterstate.counting.claim_users import ClaimName
+from clusterstate.counting.distinct import Ids
+from clusterstate.counting.tally import Tally, Weight
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, Reach
-from clusterstate.tally import Tally, Weight
 
 if TYPE_CHECKING:
     from clusterstate.release_view import Use

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.counting.tally import Tally
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodetree import zone_key_stable
 from clusterstate.objects import Requirement
@@ -16,7 +17,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import labelled_mask
 from clusterstate.selectors.pod_owners import services_of
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.tally import Tally
 from predicates.refusal_evidence import Explain, Refusal, Unmet, label_need
 from predicates.types import PASS, NodeError, Verdict
 

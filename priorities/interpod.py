@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.counting.tally import Weight
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import (
     HARD,
     SOFT,

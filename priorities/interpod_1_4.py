@@ -7,6 +7,7 @@ from itertools import chain
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.counting.tally import Weight
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.nodecolumn import ABSENT
@@ -15,7 +16,6 @@ from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.matching_1_4 import compile_term_1_4
 from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, topology_codes, used_keys
 from priorities.input_texts import domain_text

@@ -13,12 +13,12 @@ import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.counting.tally import Tally, Weight
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Tally, Weight
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
 from priorities.interpod import explain_sums, near_by_key, stretched_formula

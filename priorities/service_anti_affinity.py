@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.counting.tally import Tally
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Labels
@@ -19,7 +20,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.pod_owners import Selector, count_matching, services_of
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Tally
 from priorities.input_texts import domain_text, selector_text
 from priorities.score_evidence import (
     Calculation,

@@ -17,7 +17,7 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import Binding, Delayed, decide
+from clusterstate.volumes.claim_matching import ClaimBinding, Delayed, decide
 from clusterstate.volumes.claims import VolumeError, claim_class
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.storage_capacity import whole_bytes
@@ -122,7 +122,7 @@ def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
     return classes
 
 
-def _chosen_capacities(binding: Binding) -> dict[str, IntArray]:
+def _chosen_capacities(binding: ClaimBinding) -> dict[str, IntArray]:
     """Class → bytes of its chosen volumes by number, NOTHING for others."""
     out: dict[str, IntArray] = {}
     for number in np.unique(binding.numbers).tolist():

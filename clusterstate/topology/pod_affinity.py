@@ -19,10 +19,10 @@ from clusterstate.release_view import Use
 from clusterstate.selectors.matching import NOTHING, Matcher, SelectorError, compile_label_selector, term_namespaces
 
 if TYPE_CHECKING:
+    from clusterstate.counting.tally import Tally, Weight
     from clusterstate.growable import Mask
     from clusterstate.podinfo import PodInfo, Reach
     from clusterstate.snapshot import Snapshot
-    from clusterstate.tally import Tally, Weight
 
 REPEL: Final = "required anti-affinity"
 HARD: Final = "required affinity"

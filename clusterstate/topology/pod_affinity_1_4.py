@@ -17,10 +17,10 @@ from clusterstate.release_view import Use
 from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, domain_tally, terms_of
 
 if TYPE_CHECKING:
+    from clusterstate.counting.tally import Weight
     from clusterstate.growable import IntArray, Mask
     from clusterstate.podinfo import PodInfo, Reach
     from clusterstate.snapshot import Snapshot
-    from clusterstate.tally import Weight
 
 FAILURE_DOMAINS = (
     "kubernetes.io/hostname",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
+from clusterstate.counting.tally import Tally
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import LabelSelector, TopologySpreadConstraint
@@ -14,7 +15,6 @@ from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, compile_label_selector
 from clusterstate.selectors.node_selection import pod_matches_nodes, selects_nodes
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Tally
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from clusterstate.counting.tally import Tally
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Taint
@@ -12,7 +13,6 @@ from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, any_tolerates
 from clusterstate.selectors.node_selection import pod_matches_nodes_1_20, selects_nodes
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Tally
 from clusterstate.topology.spread_constraints import SpreadConstraint
 
 KEEPS_OUT = ("NoSchedule", "NoExecute")

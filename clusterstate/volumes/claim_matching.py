@@ -77,7 +77,7 @@ def is_reserved(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
 
 
 @attrs.frozen
-class Binding:
+class ClaimBinding:
     """The volumes chosen for a claim, on every row at once."""
 
     claim: PersistentVolumeClaim
@@ -98,7 +98,7 @@ class Matching:
 
     snapshot: Snapshot
     rules: BindingRules
-    bindings: list[Binding] = attrs.field(factory=list)
+    bindings: list[ClaimBinding] = attrs.field(factory=list)
     _reserved: dict[str, Mask] = attrs.field(factory=dict)
     """Reserved volume → (n,) bool: the rows on which it is chosen."""
     _taken: dict[str, list[IntArray]] = attrs.field(factory=dict)
@@ -120,7 +120,7 @@ class Matching:
                 left = rows if before is None else rows & ~before
                 hit = left & volume_affinity_mask(self.snapshot, volume.node_affinity)
                 self._reserved[volume.metadata.name] = hit if before is None else before | hit
-                self.bindings.append(Binding(claim, (volume,), np.where(hit, 0, NONE)))
+                self.bindings.append(ClaimBinding(claim, (volume,), np.where(hit, 0, NONE)))
                 unmatched |= left & ~hit
                 rows = rows & ~left
         if not rows.any():
@@ -132,7 +132,7 @@ class Matching:
         taken = self._taken.setdefault(class_name, [])
         numbers: IntArray = np.where(rows, candidates.first(self.snapshot, taken), NONE)
         taken.append(numbers)
-        self.bindings.append(Binding(claim, volumes.volumes, numbers))
+        self.bindings.append(ClaimBinding(claim, volumes.volumes, numbers))
         unmatched |= rows & (numbers == NONE)
         return unmatched
 
@@ -182,7 +182,7 @@ class DelayedDecision:
     """Where not enough storage is left to provision one."""
     errors: dict[str, Mask]
     """Text → where the attempt fails with it. Bindings and provisions hold on rows that are in none of these masks."""
-    bindings: Sequence[Binding] = ()
+    bindings: Sequence[ClaimBinding] = ()
     provisions: Sequence[Provision] = ()
 
 

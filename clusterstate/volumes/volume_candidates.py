@@ -42,7 +42,7 @@ def label_picked(terms: Terms) -> tuple[str, tuple[str, ...]] | None:
     return (keys.pop(), tuple(value for _, value in found)) if len(keys) == 1 else None
 
 
-class Candidates:
+class VolumeCandidates:
     """Free volumes by number, in the order in which they are taken: from small to large, the older first."""
 
     __slots__ = ("_by_label", "_by_terms", "_holds", "_numbers", "_order", "_ranks")

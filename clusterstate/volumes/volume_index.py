@@ -10,7 +10,7 @@ from clusterstate.cluster_objects import ClusterObjects, Name
 from clusterstate.objects import PersistentVolume
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import volume_class
-from clusterstate.volumes.volume_candidates import Candidates
+from clusterstate.volumes.volume_candidates import VolumeCandidates
 
 AVAILABLE = "Available"
 MOST_SHAPES = 64
@@ -33,7 +33,7 @@ class VolumesOfClass:
         self._arrivals: dict[int, int] = {}
         self._unused: list[int] = []
         self._reserved: dict[Name, set[int]] = {}
-        self._candidates: OrderedDict[Hashable, Candidates] = OrderedDict()
+        self._candidates: OrderedDict[Hashable, VolumeCandidates] = OrderedDict()
 
     def add(self, volume: PersistentVolume, arrival: int) -> int:
         """A volume came; its number. arrival: as the volumes of the cluster came."""
@@ -70,14 +70,14 @@ class VolumesOfClass:
         numbers = sorted(self._reserved.get(claim, ()), key=self._arrivals.__getitem__)
         return [volume for number in numbers if (volume := self.volumes[number]) is not None]
 
-    def candidates(self, shape: Hashable, holds: Callable[[PersistentVolume], bool]) -> Candidates:
+    def candidates(self, shape: Hashable, holds: Callable[[PersistentVolume], bool]) -> VolumeCandidates:
         """The free volumes that would do for claims of one shape. holds: whether a volume does; equal for equal shapes.
 
         A volume is free when it is available and no claim is named in it.
         """
         found = self._candidates.get(shape)
         if found is None:
-            found = self._candidates[shape] = Candidates(holds)
+            found = self._candidates[shape] = VolumeCandidates(holds)
             free = ((n, v) for n, v in enumerate(self.volumes) if v is not None and _is_free(v, self.name))
             found.add([(number, self._arrivals[number], volume) for number, volume in free])
             if len(self._candidates) > MOST_SHAPES:

@@ -319,15 +319,10 @@ class Cluster(WhatIf):
         >>> [pod.key for pod in Cluster().node("a").node("b").to_place(agent).pods]
         ['default/agent-a', 'default/agent-b']
         """
-        return PodAsking(
-            self,
-            partial(self._find, "Pod"),
-            self._classes,
-            self._release,
-            self._defaulting,
-            strictness_of(validate, self._strictness).under(self._strictness.accepted),
-            daemons,
-        ).read(given, what)
+        strictness = strictness_of(validate, self._strictness).under(self._strictness.accepted)
+        find, classes = partial(self._find, "Pod"), self._classes
+        asking = PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons)
+        return asking.read(given, what)
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -391,12 +386,10 @@ class Cluster(WhatIf):
             for entry in self._entries
             if (change := changes.get(entry.key)) is not None
         }
+        classes, keeps = self._classes, self._keeps_manifests
+        given = Given(list(edited.values()))
         fresh, _ = decoded(
-            Given(list(edited.values())),
-            self._release,
-            priority_classes=self._classes,
-            defaulting=self._defaulting,
-            keep_manifests=self._keeps_manifests,
+            given, self._release, priority_classes=classes, defaulting=self._defaulting, keep_manifests=keeps
         )
         by_key = dict(zip(edited, fresh, strict=True))
         kept = (entry for entry in self._entries if changes.get(entry.key, entry) is not None)

@@ -14,7 +14,7 @@ from kubescheduler.sources.foreign_text import one_line
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining.explaining import Explaining
-    from kubescheduler.core.bulk_run import Placement
+    from kubescheduler.core.bulk.bulk_run import BulkPlacement
     from kubescheduler.core.decision import Decision
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
@@ -73,12 +73,12 @@ def _wide(decision: Decision) -> tuple[str, ...]:
 
 def is_placement(answer: Any) -> bool:
     """Whether it is a pod that was placed in bulk, of which there is no Decision."""
-    from kubescheduler.core.bulk_run import Placement
+    from kubescheduler.core.bulk.bulk_run import BulkPlacement
 
-    return isinstance(answer, Placement)
+    return isinstance(answer, BulkPlacement)
 
 
-def _placed(answer: Placement, *, wide: bool) -> tuple[str, ...]:
+def _placed(answer: BulkPlacement, *, wide: bool) -> tuple[str, ...]:
     """The same of a pod that was placed in bulk."""
     run = answer.run
     named = (*_names(answer), Toned(answer.host, "good"), f"{answer.fits}/{run.nodes_total}")
@@ -94,7 +94,7 @@ def _host(decision: Decision) -> str:
     return Toned(NONE, "bad") if decision.host is None else Toned(decision.host, "good")
 
 
-def _names(decision: Decision | Placement) -> tuple[str, str]:
+def _names(decision: Decision | BulkPlacement) -> tuple[str, str]:
     return decision.pod.metadata.namespace or NONE, decision.pod.metadata.name
 
 

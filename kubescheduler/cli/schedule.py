@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
-    from kubescheduler.core.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.bulk_run import PlacedRun
     from kubescheduler.core.decision import Decision
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
 
@@ -100,8 +100,7 @@ def schedule(
 
     problems: list[str] = []
     with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        inputs = attempt(problems, read)
+        configured, inputs = attempt(problems, engine.engine), attempt(problems, read)
         attempt(problems, lambda: check_target(save))
         if configured is None or inputs is None or problems:
             raise InputError(problems)
@@ -110,10 +109,9 @@ def schedule(
         remark(note)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
-    in_lines = output in ("table", "wide", "name") and explaining is None and bound is None
+    runs = scheduler if output in ("table", "wide", "name") and explaining is None and bound is None else None
     notes = engine.notes(configured)
     render = functools.partial(_exported, scheduler, configured, inputs, notes) if output == "simulator" else None
-    runs = scheduler if in_lines else None
     return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes, runs=runs)
 
 
@@ -187,8 +185,8 @@ def _run(
     from kubescheduler.cli.save import save_cluster
     from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
     from kubescheduler.cli.terminal.screen import screen_of
+    from kubescheduler.core.bulk.placing_in_order import placed_in_order
     from kubescheduler.core.failed_attempts import gave_up
-    from kubescheduler.core.placing_in_order import placed_in_order
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []

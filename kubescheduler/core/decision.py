@@ -14,7 +14,7 @@ from clusterstate.objects import FrozenMap
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_16
-from kubescheduler.core.held_scores import HeldScores
+from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.node_explanation import Explainer, NodeExplanation
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.score_table import Scores, ScoreTable

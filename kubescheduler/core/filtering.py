@@ -14,8 +14,8 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.nominated_judging import Found, judge, nominated_beside
-from kubescheduler.core.nominated_memory import NominatedMemory, apart_from
+from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_beside
+from kubescheduler.core.nominated.nominated_memory import NominatedMemory, apart_from
 from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
 

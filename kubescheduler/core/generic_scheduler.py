@@ -23,13 +23,13 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
-from kubescheduler.core.held_scores import HeldScores
+from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.kept_totals import KeptTotals, is_kept
-from kubescheduler.core.kept_victims import PreemptionMemory
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
-from kubescheduler.core.nominated_memory import NominatedMemory
-from kubescheduler.core.preemption import preempt as find_preemption
+from kubescheduler.core.nominated.nominated_memory import NominatedMemory
+from kubescheduler.core.preempting.kept_victims import PreemptionMemory
+from kubescheduler.core.preempting.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
@@ -37,7 +37,7 @@ from predicates.types import Verdict
 from priorities.types import PriorityError
 
 if TYPE_CHECKING:
-    from kubescheduler.core.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.bulk_run import PlacedRun
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -134,7 +134,7 @@ class GenericScheduler:
         """
         if self.steps is not no_steps:
             return None
-        from kubescheduler.core.bulk_run import placed_in_bulk
+        from kubescheduler.core.bulk.bulk_run import placed_in_bulk
 
         snapshot, log = self.cache.snapshot(), self.cache.columns.log
         return placed_in_bulk(

@@ -13,10 +13,10 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.held_scores import HeldScores
+from kubescheduler.core.holding.held_scores import HeldScores
+from kubescheduler.core.holding.total_table import Totalled, TotalTable
 from kubescheduler.core.scoring import reduced
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.core.total_table import Totalled, TotalTable
 from kubescheduler.core.verdicts import NODE, Refreshes, ScoreState
 from predicates.types import Verdict
 

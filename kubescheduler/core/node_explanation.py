@@ -15,7 +15,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.filter_results import FilterResults
-from kubescheduler.core.nominated_judging import nominated_beside
+from kubescheduler.core.nominated.nominated_judging import nominated_beside
 from predicates.types import FitPredicate, NodeError
 from priorities.score_evidence import ScoreEvidence
 

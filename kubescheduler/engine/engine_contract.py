@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject, Pod
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm, Extender
-    from kubescheduler.core.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.bulk_run import PlacedRun
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.selection import TieBreak
 

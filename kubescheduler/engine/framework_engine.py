@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm, Extender
-    from kubescheduler.core.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.bulk_run import PlacedRun
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.engine.framework_rules import FrameworkRules

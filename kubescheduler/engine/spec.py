@@ -85,13 +85,13 @@ class EngineSpec(EngineFlags):
         """Raises ConfigError with every problem and its path. ``notice`` hears what has no effect."""
         if self.record.framework is not None:
             return self.framework_engine(notice)
-        from kubescheduler.engine.legacy_of_flags import engine_of_algorithm
+        from kubescheduler.engine.from_flags.legacy_of_flags import engine_of_algorithm
 
         return self._noted(lambda: engine_of_algorithm(self, notice), notice)
 
     def framework_engine(self, notice: Notice) -> FrameworkEngine:
         """The engine of a release that decides by plugins; raises as ``engine``, and ConfigError for any other."""
-        from kubescheduler.engine.framework_of_flags import engine_of_profiles
+        from kubescheduler.engine.from_flags.framework_of_flags import engine_of_profiles
 
         return self._noted(lambda: engine_of_profiles(self, notice), notice)
 
@@ -110,7 +110,7 @@ class EngineSpec(EngineFlags):
 
     def component_config(self, notice: Notice) -> SchedulerConfig:
         """The completed configuration that a framework release runs by. Raises ConfigError with every problem."""
-        from kubescheduler.engine.framework_of_flags import component_config_of
+        from kubescheduler.engine.from_flags.framework_of_flags import component_config_of
 
         return component_config_of(self, notice)
 
@@ -139,7 +139,7 @@ class EngineSpec(EngineFlags):
 
     def points(self) -> PluginPoints:
         """Where every plugin there is takes part. Raises ConfigError with every one of the user's that does nowhere."""
-        from kubescheduler.engine.framework_of_flags import plugin_points
+        from kubescheduler.engine.from_flags.framework_of_flags import plugin_points
 
         return plugin_points(self)
 

@@ -20,9 +20,9 @@ from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.comparison.tracks import Track
+from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import failures
-from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.sweep.case_engine import case_engine, gained

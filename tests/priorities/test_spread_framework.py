@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterstate.counting.tally import Tally
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, Requirement, Service, TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Tally
 from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
 from priorities.spread_framework import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError

@@ -10,9 +10,9 @@ import attrs
 from hypothesis import strategies as st
 
 from clusterstate.objects import Affinity, FrozenMap, Node, Pod
-from kubescheduler.core.bulk_run import PlacedRun
+from kubescheduler.core.bulk.bulk_run import PlacedRun
+from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.engines import engine_for

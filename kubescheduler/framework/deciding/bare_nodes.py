@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from clusterstate.counting.tally import Tally
 from clusterstate.growable import IntArray
 from clusterstate.snapshot import Snapshot
-from clusterstate.tally import Tally
 
 
 class EmptiedNodes(Snapshot):

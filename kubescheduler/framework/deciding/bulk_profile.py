@@ -14,8 +14,8 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import WeightedPriority
-from kubescheduler.core.bulk_choice import Placings
-from kubescheduler.core.bulk_run import Alike, PlacedRun, ReadyRun, can_run
+from kubescheduler.core.bulk.bulk_choice import Placings
+from kubescheduler.core.bulk.bulk_run import LikePods, PlacedRun, ReadyRun, can_run
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import NoObserver
 from kubescheduler.framework.contract.pod_signature import SignedPod
@@ -46,7 +46,7 @@ def placed_in_bulk(  # noqa: PLR0911
         return None
     snapshot = host.cache.snapshot()
     try:
-        alike = Alike.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
+        alike = LikePods.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
         if alike is None:
             return None
         assert isinstance(alike.state, ProfileState)

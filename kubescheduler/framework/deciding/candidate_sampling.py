@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
-from kubescheduler.core.preemption_candidates import Candidates
+from kubescheduler.core.preempting.preemption_candidates import Candidates
 
 
 @attrs.frozen(eq=False)

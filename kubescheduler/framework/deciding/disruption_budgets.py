@@ -8,9 +8,9 @@ import numpy as np
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
-from clusterstate.roster import Roster
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 
 

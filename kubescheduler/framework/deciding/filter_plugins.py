@@ -12,8 +12,8 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.nominated_judging import Found, nominated_beside
-from kubescheduler.core.nominated_memory import Beside, NominatedMemory, apart_from
+from kubescheduler.core.nominated.nominated_judging import Found, nominated_beside
+from kubescheduler.core.nominated.nominated_memory import Beside, NominatedMemory, apart_from
 from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import failing, unresolvable
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -16,8 +16,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.kept_victims import PreemptionMemory
-from kubescheduler.core.nominated_memory import NominatedMemory
+from kubescheduler.core.nominated.nominated_memory import NominatedMemory
+from kubescheduler.core.preempting.kept_victims import PreemptionMemory
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState

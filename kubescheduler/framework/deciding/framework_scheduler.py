@@ -14,8 +14,8 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender
 from kubescheduler.core.class_states import Memory, Sharing
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.kept_victims import PreemptionMemory
-from kubescheduler.core.nominated_memory import NominatedMemory
+from kubescheduler.core.nominated.nominated_memory import NominatedMemory
+from kubescheduler.core.preempting.kept_victims import PreemptionMemory
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Watch
@@ -27,7 +27,7 @@ from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbe
 from kubescheduler.framework.deciding.schedule_pod import Deciding
 
 if TYPE_CHECKING:
-    from kubescheduler.core.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.bulk_run import PlacedRun
 
 
 class FrameworkScheduler:

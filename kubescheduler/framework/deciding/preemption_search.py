@@ -12,19 +12,19 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import Pod
-from clusterstate.roster import Roster
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
-from kubescheduler.core.kept_victims import PreemptionMemory
 from kubescheduler.core.legacy_behaviour import joined
-from kubescheduler.core.preemption import chosen_rows
-from kubescheduler.core.preemption_candidates import Candidates
-from kubescheduler.core.preemption_costs import Costs, NodePick, Note, choose, pick_steps, steps_of
-from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
-from kubescheduler.core.preemption_trials import trials
-from kubescheduler.core.preemption_victims import VictimRules
+from kubescheduler.core.preempting.kept_victims import PreemptionMemory
+from kubescheduler.core.preempting.preemption import chosen_rows
+from kubescheduler.core.preempting.preemption_candidates import Candidates
+from kubescheduler.core.preempting.preemption_costs import Costs, NodePick, Note, choose, pick_steps, steps_of
+from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt as Trials
+from kubescheduler.core.preempting.preemption_trials import trials
+from kubescheduler.core.preempting.preemption_victims import VictimRules
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.deciding.disruption_budgets import violating

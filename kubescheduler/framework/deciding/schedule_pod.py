@@ -19,7 +19,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
-from kubescheduler.core.held_scores import HeldScores
+from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.kept_totals import KeptTotals, is_kept
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import NodeSelectorTerm, PersistentVolume, Requirement
 from clusterstate.selectors.node_selection import volume_affinity_mask
-from clusterstate.volumes.volume_candidates import NONE, Candidates, Terms, label_picked
+from clusterstate.volumes.volume_candidates import NONE, Terms, VolumeCandidates, label_picked
 from tests.support.build import Cluster, make_node
 from tests.support.storage import make_volume, on_nodes
 
@@ -85,7 +85,7 @@ def one_by_one(cluster: Cluster, volumes: dict[int, PersistentVolume], taken: li
 def test_the_first_volume_of_each_row_is_found_after_any_events(events: list[Any], some: bool) -> None:
     """Volumes come and go, nodes change their labels; what earlier claims took is left out."""
     cluster = Cluster([make_node(name, {"host": name, "zone": "z"}) for name in "abc"])
-    candidates, volumes = Candidates(lambda _: True), dict[int, PersistentVolume]()
+    candidates, volumes = VolumeCandidates(lambda _: True), dict[int, PersistentVolume]()
     for count, (event, number, detail) in enumerate([*events, ("ask", 2, None)]):
         if event == "add":
             volumes[count] = make_volume(f"v{count}", storage=number, node_affinity=detail)
@@ -109,7 +109,7 @@ def test_the_first_volume_of_each_row_is_found_after_any_events(events: list[Any
 
 def test_volumes_that_will_not_do_are_left_out() -> None:
     """They are no candidates, and dropping them changes nothing."""
-    candidates = Candidates(lambda volume: volume.storage > 1)
+    candidates = VolumeCandidates(lambda volume: volume.storage > 1)
     small, large = (make_volume(f"v{size}", storage=size) for size in (1, 2))
     candidates.add([(0, 0, small), (1, 1, large)])
     candidates.drop((0, 0, small))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.release_names import RELEASE_NAMES
-from kubescheduler.core import number_table
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.holding import number_table
 from kubescheduler.core.kept_totals import KeptTotals
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for

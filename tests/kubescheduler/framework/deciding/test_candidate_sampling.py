@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from clusterstate.cache import ClusterCache
-from kubescheduler.core.preemption_candidates import Candidates
-from kubescheduler.core.preemption_costs import costs_of_kinds
+from kubescheduler.core.preempting.preemption_candidates import Candidates
+from kubescheduler.core.preempting.preemption_costs import costs_of_kinds
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodDisruptionBudget, Requirement
-from clusterstate.roster import Roster
 from kubescheduler.framework.deciding.disruption_budgets import violating
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.rich_worlds import budgets

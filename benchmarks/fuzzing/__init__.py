@@ -1,0 +1,1 @@
+"""What the fuzzer is made of: inputs, mutations and stand-ins."""

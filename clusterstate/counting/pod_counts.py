@@ -1,0 +1,138 @@
+"""The counts over placed pods that are kept as pods come and go: tallies by topology domain, and distinct ids."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Hashable, Iterable
+
+from clusterstate.counting.distinct import DistinctIds, Ids
+from clusterstate.counting.tally import Reached, Tally, Weight
+from clusterstate.nodecolumn import NodeColumn
+from clusterstate.podinfo import PodInfo, Reach
+
+MOST_TALLIES = 256
+"""Counts that are kept however many rows there are, and those that may concern any class, of which no more are."""
+TALLY_ROWS = 1 << 23
+"""Rows and domains of all counts; beyond that there are no more than MOST_TALLIES."""
+TALLY_OVERHEAD = 1 << 10
+"""What a count takes besides, in rows."""
+
+
+class PodCounts:
+    """Counts over the pods of the placed classes; each is built when it is first asked for, and kept current then."""
+
+    def __init__(self, infos: Collection[PodInfo]) -> None:
+        """infos: the placed classes, a view that follows them."""
+        self._infos = infos
+        self._tallies: OrderedDict[Hashable, Tally] = OrderedDict()
+        self._tally_rows = 0
+        self._reached = Reached()
+        self._distinct: dict[Hashable, DistinctIds] = {}
+
+    # --- pods that come and go -------------------------------------------------------------
+
+    def add_class(self, info: PodInfo) -> None:
+        """A class of which no pod was placed until now; finds the tallies that its pods count in."""
+        self._reached.add_class(info)
+        info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
+
+    def drop_class(self, info: PodInfo) -> None:
+        """A class of which the last pod has left."""
+        self._reached.drop_class(info)
+        for distinct in self._distinct.values():
+            distinct.drop(info)
+
+    def concern(self, info: PodInfo) -> bool:
+        """Whether ``add`` may change a count for pods of a class."""
+        return bool(info.tallies or self._distinct)
+
+    def add(self, info: PodInfo, row: int, count: int) -> None:
+        """Counts so many more pods of a class on a row, or fewer where it is negative."""
+        for tally, weight in info.tallies:
+            tally.add(row, count * weight)
+        for distinct in self._distinct.values():
+            distinct.add(info, row, count)
+
+    def renew(self, info: PodInfo) -> None:
+        """Works out anew what the placed pods of a class count for, as claims that they use lead elsewhere."""
+        for distinct in self._distinct.values():
+            distinct.renew(info)
+        for tally in self._tallies.values():
+            if tally.follows_claims:
+                _weigh(tally, info)
+
+    # --- what is asked for -----------------------------------------------------------------
+
+    def tally(
+        self,
+        key: Hashable,
+        column: NodeColumn | None,
+        size: int,
+        weight: Weight,
+        reach: Reach = None,
+        *,
+        follows_claims: bool = False,
+    ) -> Tally:
+        """See ``Columns.tally``. column: the topology; None: every row is a domain. size: rows of the cluster."""
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = Tally(column, weight, reach)
+            tally.follows_claims = follows_claims
+            for info, value in tally.build(self._concerned(tally), size):
+                info.tallies.append((tally, value))
+            self._tallies[key] = tally
+            self._tally_rows += len(tally.sums) + TALLY_OVERHEAD
+            self._reached.add_tally(tally)
+            self._forget_oldest()
+        else:
+            self._tallies.move_to_end(key)
+            if not tally.is_current(size):
+                tally.build(self._concerned(tally), size)
+        return tally
+
+    def by_key(self) -> dict[Hashable, Tally]:
+        """The tallies that are kept, the one not asked for the longest time first."""
+        return dict(self._tallies)
+
+    def _concerned(self, tally: Tally) -> Iterable[PodInfo]:
+        return self._infos if tally.reach is None else self._reached.classes(tally.reach)
+
+    def placed(self, reach: Reach) -> list[PodInfo]:
+        """The placed classes that have one of the marks (None: all), in the order in which they came."""
+        if reach is None:
+            return list(self._infos)
+        return sorted(self._reached.classes(reach), key=lambda info: info.serial)
+
+    def _forget_oldest(self) -> None:
+        """Gives up half of the counts, those not asked for the longest time, once there are too many."""
+        oldest: list[Hashable] = []
+        if len(self._tallies) > MOST_TALLIES and self._tally_rows > TALLY_ROWS:
+            oldest = list(self._tallies)[: len(self._tallies) // 2]
+        elif self._reached.wide_tallies > MOST_TALLIES:
+            oldest = [key for key, tally in self._tallies.items() if tally.reach is None][: MOST_TALLIES // 2]
+        if not oldest:
+            return
+        gone = {self._tallies.pop(key): None for key in oldest}
+        concerned = {info: None for tally in gone for info in self._concerned(tally)}
+        self._tally_rows = sum(len(tally.sums) + TALLY_OVERHEAD for tally in self._tallies.values())
+        for tally in gone:
+            self._reached.drop_tally(tally)
+        for info in concerned:
+            info.tallies = [entry for entry in info.tallies if entry[0] not in gone]
+
+    def distinct(self, key: Hashable, ids: Ids, version: int) -> DistinctIds:
+        """The distinct ids that ``ids`` finds in pods, by row; worked out anew when ``version`` changes."""
+        distinct = self._distinct.get(key)
+        if distinct is None or distinct.version != version:
+            distinct = self._distinct[key] = DistinctIds(ids, self._infos, version)
+        return distinct
+
+
+def _weigh(tally: Tally, info: PodInfo) -> None:
+    """Works out anew what the placed pods of a class add to a count."""
+    before, now = sum(weight for other, weight in info.tallies if other is tally), tally.weight(info)
+    if now != before:
+        for row, count in info.rows.items():
+            tally.add(row, count * (now - before))
+        kept = [entry for entry in info.tallies if entry[0] is not tally]
+        info.tallies = [*kept, (tally, now)] if now else kept

@@ -1,0 +1,1 @@
+"""Snapshots of nodes with pods hypothetically added or removed."""

@@ -1,0 +1,281 @@
+"""Runs of pods that no rule can tell apart, decided and assumed in one go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.podinfo import PodInfo
+from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.bulk.bulk_choice import Choose, Placings, RunOfPods
+from kubescheduler.core.bulk.bulk_rules import RunOverError, RunRules
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.decision import kept_ranking_note
+from kubescheduler.core.selection import FirstByName, TieBreak
+
+FEWEST = 8
+"""Pods that are not worth a run."""
+
+
+@attrs.frozen(eq=False)
+class BulkPlacement:
+    """Where one pod of a run went: what is shown of a decision in a line."""
+
+    run: PlacedRun
+    at: int
+    """Its position in the run."""
+    pod: Pod
+    host: str
+    fits: int
+    """On how many nodes it fitted."""
+    total: int | None
+    """What its node totalled; None: nothing was scored."""
+    from_kept_ranking: bool
+    """See ``Decision``."""
+
+    @property
+    def tied(self) -> int:
+        """How many nodes were as good, its own included."""
+        return self.run.tied[self.at]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """As of a decision; without those on nodes that do not say how much they have, which are the same for each pod
+        of a run."""
+        return (kept_ranking_note(self.pod.key, self.host),) if self.from_kept_ranking else ()
+
+
+@attrs.define(eq=False)
+class PlacedRun:
+    """Pods that were decided one after another and assumed, in bulk: what deciding each by itself would have found."""
+
+    pods: Sequence[Pod]
+    hosts: list[str]
+    """The node of each."""
+    placings: Placings
+    nodes_total: int
+    """The nodes of the cluster."""
+    release: str
+    """Who decided."""
+    by_ranking: Mask
+    """(k,) bool: the pod took the next node of the ranking kept from the pod before, and nothing was scored."""
+
+    def __len__(self) -> int:
+        return len(self.hosts)
+
+    def by_pod(self) -> Iterator[tuple[str, str]]:
+        """(namespace/name, node) of each."""
+        for pod, host in zip(self.pods, self.hosts, strict=True):
+            yield pod.key, host
+
+    def fits(self) -> list[int]:
+        """(k,) on how many nodes each fitted; of one that took its node from a kept ranking no other was looked at."""
+        filled = np.zeros(len(self.hosts) + 1, np.int64)
+        filled[np.array(self.placings.filled, np.int64) + 1] = 1
+        found: list[int] = np.where(self.by_ranking, 1, self.placings.fits - filled.cumsum()[:-1]).tolist()
+        return found
+
+    def totals(self) -> list[int | None]:
+        """(k,) what the node of each totalled; None: nothing was scored."""
+        totals = self.placings.totals.tolist()
+        return [None if kept else total for total, kept in zip(totals, self.by_ranking.tolist(), strict=True)]
+
+    def _ties(self) -> list[int]:
+        """(k,) how many nodes had the highest total."""
+        rows, totals = self.placings.rows.tolist(), self.placings.totals.tolist()
+        then = dict(zip(self.placings.left.tolist(), self.placings.left_totals.tolist(), strict=True))
+        following: list[int | None] = []
+        for row, total in zip(reversed(rows), reversed(totals), strict=True):
+            following.append(then.get(row))
+            then[row] = total
+        counts = Counter(then.values())
+        found = []
+        for total, after in zip(totals, reversed(following), strict=True):
+            found.append(counts[total])
+            counts[total] -= 1
+            if after is not None:
+                counts[after] += 1
+        return found
+
+    def placements(self) -> Iterator[BulkPlacement]:
+        """Each pod by itself."""
+        parts = zip(self.pods, self.hosts, self.fits(), self.totals(), self.by_ranking.tolist(), strict=True)
+        for at, (pod, host, fits, total, kept) in enumerate(parts):
+            yield BulkPlacement(self, at, pod, host, fits, total, kept)
+
+    @cached_property
+    def tied(self) -> list[int]:
+        """(k,) how many nodes were as good as the one that was taken, that one included."""
+        return [1 if kept else tied for tied, kept in zip(self._ties(), self.by_ranking.tolist(), strict=True)]
+
+
+@attrs.frozen(eq=False)
+class ReadyRun:
+    """A run whose pods, rules and nodes are known."""
+
+    cache: ClusterCache
+    rules: RunRules
+    feasible: IntArray
+    """(n,) the rows that fit the first, ascending."""
+    infos: Sequence[PodInfo] = ()
+    """(k,) the class of each pod."""
+
+    @classmethod
+    def of(
+        cls, cache: ClusterCache, state: ClassState, priorities: Iterable[WeightedPriority], nothing_scores: int
+    ) -> ReadyRun | None:
+        """Of the class's state, which PreFilter was asked for, and no pods yet; None: they are decided one by one.
+
+        Raises SchedulingError as deciding does.
+        """
+        snapshot, log = cache.snapshot(), cache.columns.log
+        _, listed = cache.columns.published
+        state.check(snapshot, log, listed)
+        if len(state.feasible) <= 1 or not cache.columns.images.stands():
+            return None
+        state.score(snapshot, log)
+        rules = RunRules.of(state, priorities, snapshot, nothing_scores)
+        return None if rules is None else cls(cache, rules, state.feasible)
+
+    def over(self, alike: LikePods) -> ReadyRun:
+        """The same with its pods."""
+        infos = alike.classes()
+        return attrs.evolve(self, infos=infos, rules=attrs.evolve(self.rules, likes=list(dict.fromkeys(infos))))
+
+    def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
+        """Where the pods go, as far as the run goes; nothing is assumed yet.
+
+        choose: how a node is taken; None: by the tie rule. order: (n,) the feasible rows as it is shown them; None:
+        ascending.
+        """
+        ranks = self.cache.columns.ranks
+        rows = self.feasible[ranks[self.feasible].argsort()]
+        try:
+            run = RunOfPods(self.rules, rows, len(self.infos))
+        except RunOverError:
+            return Placings.none()
+        if choose is None and isinstance(tie_break, FirstByName):
+            return run.by_name()
+        shown = self.feasible if order is None else order
+        place = np.zeros(len(ranks), np.int64)
+        place[rows] = np.arange(len(rows))
+        return run.by(chooser(tie_break, ranks) if choose is None else choose, place[shown])
+
+    def assume(
+        self, pods: Sequence[Pod], placings: Placings, release: str, by_ranking: Mask | None = None
+    ) -> PlacedRun | None:
+        """Assumes the pods that were placed; None: there are none. by_ranking: see PlacedRun."""
+        count = len(placings.rows)
+        if not count:
+            return None
+        rows = placings.rows.tolist()
+        columns = self.cache.columns
+        placed = pods[:count]
+        self.cache.assume_pods(placed, rows, self.infos[:count])
+        hosts = [columns.names[row] for row in rows]
+        kept = np.zeros(count, np.bool_) if by_ranking is None else by_ranking
+        return PlacedRun(placed, hosts, placings, columns.node_count, release, kept)
+
+
+def chooser(tie_break: TieBreak, ranks: IntArray) -> Choose:
+    """Takes one of the best by a tie rule."""
+
+    def choose(rows: IntArray, totals: IntArray) -> int:
+        best = np.flatnonzero(totals == totals.max())
+        row = tie_break.choose(rows[best], ranks)
+        return int(best[np.flatnonzero(rows[best] == row)[0]])
+
+    return choose
+
+
+def can_run(algorithm: Algorithm) -> bool:
+    """Whether an algorithm's pods may be placed in bulk at all: every node is scored, by rules that are known."""
+    if algorithm.extenders or algorithm.percentage_of_nodes_to_score < 100:
+        return False
+    if any(predicate.evidence is None for predicate in algorithm.predicates):
+        return False
+    return all(priority.config.evidence is not None for priority in algorithm.priorities)
+
+
+@attrs.frozen(eq=False)
+class LikePods:
+    """The first of some pods, as far as no rule can tell them apart."""
+
+    pods: Sequence[Pod]
+    state: ClassState
+    """What is remembered of them."""
+    cache: ClusterCache
+    state_of: Callable[[PodInfo], ClassState]
+    is_held: Callable[[Pod], bool]
+    """Whether a pod is not decided on, for what it does not have in common with the others."""
+
+    @classmethod
+    def of(
+        cls,
+        pods: Sequence[Pod],
+        cache: ClusterCache,
+        state_of: Callable[[PodInfo], ClassState],
+        is_held: Callable[[Pod], bool],
+    ) -> LikePods | None:
+        """None: there are too few, or they need more than a node."""
+        first = pods[0]
+        if len(pods) < FEWEST or first.spec.resource_claims or _nominated_count(cache, first):
+            return None
+        if any(isinstance(volume, ClaimVolume) for volume in first.spec.volumes):
+            return None
+        found = cls(pods, state_of(cache.info(first)), cache, state_of, is_held)
+        return found if len(found.classes(FEWEST)) == FEWEST else None
+
+    def classes(self, most: int | None = None) -> list[PodInfo]:
+        """(k,) the class of each, of at most so many."""
+        last: PodInfo | None = None
+        infos: list[PodInfo] = []
+        for pod in self.pods if most is None else self.pods[:most]:
+            if pod.node_name or pod.nominated_node_name or self.is_held(pod):
+                break
+            info = self.cache.info(pod)
+            if info is not last and self.state_of(info) is not self.state:
+                break
+            infos.append(info)
+            last = info
+        return infos
+
+
+def placed_in_bulk(
+    pods: Sequence[Pod],
+    cache: ClusterCache,
+    algorithm: Algorithm,
+    tie_break: TieBreak,
+    state_of: Callable[[PodInfo], ClassState],
+    is_held: Callable[[Pod], bool],
+) -> PlacedRun | None:
+    """Decides and assumes the first of the pods that no rule of a legacy release can tell apart; see
+    ``GenericScheduler.place_run``."""
+    if not can_run(algorithm) or not cache.columns.listed_count:
+        return None
+    try:
+        alike = LikePods.of(pods, cache, state_of, is_held)
+        if alike is None:
+            return None
+        priorities = algorithm.priorities
+        ready = ReadyRun.of(cache, alike.state, priorities, 0 if priorities else 1)
+    except SchedulingError:
+        return None
+    if ready is None:
+        return None
+    ready = ready.over(alike)
+    return ready.assume(pods, ready.choose(tie_break), algorithm.release)
+
+
+def _nominated_count(cache: ClusterCache, pod: Pod) -> bool:
+    """Whether some pod is nominated for which a pod of this priority has to leave room."""
+    waiting = cache.nominated()
+    return any(other.priority >= pod.priority for pods in waiting.values() for other in pods)

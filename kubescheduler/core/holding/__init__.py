@@ -1,0 +1,1 @@
+"""Numbers per node in blocks that are copied when written to, and the best of them."""

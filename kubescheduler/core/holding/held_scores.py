@@ -1,0 +1,74 @@
+"""The scores of one decision, put together when somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from clusterstate.growable import IntArray
+from kubescheduler.core.holding.number_table import Blocks, line
+from kubescheduler.core.score_table import Scores
+
+TOTAL = 0
+"""The index of the totals in a table of scores."""
+
+
+@attrs.frozen(eq=False)
+class ScoreLayout:
+    """Where a table of scores has the numbers of each rule: an index of the table, or one number for all rows."""
+
+    names: tuple[str, ...]
+    """The rules that score, in order."""
+    finals: Mapping[str, int]
+    """Rule → index of its scores before the weight; of those that have no one number."""
+    raws: Mapping[str, int]
+    """Likewise of its scores before they were normalised."""
+    constant_finals: Mapping[str, int]
+    """Rule → the one score that all rows have."""
+    constant_raws: Mapping[str, int]
+    """Likewise before normalisation; empty, as are ``raws``, where a release keeps no such scores."""
+
+
+class HeldScores:
+    """What a table of scores said when a decision was made."""
+
+    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_totals")
+
+    def __init__(self, blocks: Blocks, layout: ScoreLayout, feasible: IntArray) -> None:
+        """feasible: (n,) the rows that fit."""
+        self._blocks = blocks
+        self._layout = layout
+        self._feasible = feasible
+        self._totals: IntArray | None = None
+        self._scores: dict[str, Scores] | None = None
+        self._raws: dict[str, Scores] | None = None
+
+    @property
+    def totals(self) -> IntArray:
+        """(n,) int64: see Decision."""
+        if self._totals is None:
+            self._totals = self._line(TOTAL)
+        return self._totals
+
+    @property
+    def scores(self) -> Mapping[str, Scores]:
+        """See Decision."""
+        if self._scores is None:
+            self._scores = self._by_rule(self._layout.finals, self._layout.constant_finals)
+        return self._scores
+
+    @property
+    def raws(self) -> Mapping[str, Scores]:
+        """See Decision."""
+        if self._raws is None:
+            self._raws = self._by_rule(self._layout.raws, self._layout.constant_raws)
+        return self._raws
+
+    def _by_rule(self, lines: Mapping[str, int], constants: Mapping[str, int]) -> dict[str, Scores]:
+        known = (name for name in self._layout.names if name in lines or name in constants)
+        return {name: self._line(lines[name]) if name in lines else constants[name] for name in known}
+
+    def _line(self, index: int) -> IntArray:
+        numbers: IntArray = line(self._blocks, index)[self._feasible]
+        return numbers

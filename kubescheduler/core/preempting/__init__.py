@@ -1,0 +1,1 @@
+"""Preemption of 1.16: candidates, victims, costs, and what is remembered of them."""

@@ -1,0 +1,263 @@
+"""What preemption found on each row, remembered for pods that are alike and brought up to date row by row."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import Reads
+from clusterstate.growable import Growable, IntArray, Mask
+from clusterstate.hypothetical.roster import Roster
+from clusterstate.objects import PodDisruptionBudget
+from clusterstate.podinfo import PodInfo
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.nominated.nominated_judging import nominated_beside
+from kubescheduler.core.nominated.row_watch import RowWatch, local_to_rows
+from kubescheduler.core.preempting.preemption_candidates import Candidates
+from kubescheduler.core.preempting.preemption_costs import Floats, KindCosts, costs_of_kinds, earliest_starts
+from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt, parted, trials
+from kubescheduler.core.preempting.preemption_victims import FoundVictims, VictimRules, find_candidates, find_victims
+from kubescheduler.core.verdicts import CheckState
+from predicates.types import FitPredicate
+
+UNKNOWN, NOWHERE = 0, 1
+"""The kinds of rows that were not tried, and where the pod would not fit; others are columns of a KindTable."""
+Likeness = tuple[int, tuple[PodInfo, ...]]
+"""(likeness of a row, the classes of the pods nominated there that count)."""
+FEW_ROWS = 16
+"""Rows that are looked up one by one."""
+MEMORY = 1 << 26
+"""Bytes that all of it may take, about."""
+
+
+class KindTable:
+    """Kinds of nodes by the places that leave; kinds are added and never changed, so that a view of them stays true."""
+
+    __slots__ = ("_costs", "_protected", "_victims")
+
+    def __init__(self) -> None:
+        self._victims = Growable((0, NOWHERE + 1), np.bool_)
+        self._protected = Growable((0, NOWHERE + 1), np.bool_)
+        self._costs = Growable((4, NOWHERE + 1))
+
+    def __len__(self) -> int:
+        return self._costs.shape[1]
+
+    @property
+    def victims(self) -> Mask:
+        """(K, k) bool, see Candidates."""
+        out: Mask = self._victims.view
+        return out
+
+    @property
+    def protected(self) -> Mask:
+        """(K, k) bool, see Candidates."""
+        out: Mask = self._protected.view
+        return out
+
+    @property
+    def costs(self) -> KindCosts:
+        """What each kind costs."""
+        violations, first, total, count = self._costs.view
+        return KindCosts(violations, first, total, count)
+
+    def add(self, victims: Mask, protected: Mask, costs: KindCosts) -> int:
+        """The first of the new kinds; the others follow."""
+        size = len(self)
+        places, new = max(len(victims), self._victims.shape[0]), size + victims.shape[1]
+        for table, mask in ((self._victims, victims), (self._protected, protected)):
+            table.resize(places, new)
+            table.data[: len(mask), size:new] = mask
+        self._costs.resize(4, new)
+        self._costs.data[:4, size:new] = costs.violations, costs.first, costs.total, costs.count
+        return size
+
+
+class KeptVictims:
+    """What is remembered for pods of one class, tried in one way."""
+
+    def __init__(self, cache: ClusterCache, roster: Roster) -> None:
+        self._cache = cache
+        self._roster = roster
+        self._watch = RowWatch(cache)
+        self._kinds = Growable((0,))
+        self._starts = Growable((0,), np.float64)
+        self._table = KindTable()
+        self._of_likeness: dict[Likeness, int] = {}
+        self._generation = -1
+
+    def candidates(
+        self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules, budgets: object
+    ) -> Candidates:
+        """Where the pod would fit among the rows, (N,) bool, if lower ones left. The predicates of the attempt look at
+        no row but the one they judge. budgets: equal while the same pods are protected."""
+        self._refresh(attempt, budgets)
+        mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
+        if mine is not None:
+            self._kinds.data[mine] = UNKNOWN
+        unknown = np.flatnonzero(rows & (self._kinds.view == UNKNOWN))
+        if len(unknown):
+            self._try(attempt, state, unknown, rules)
+        kinds: IntArray = self._kinds.view
+        fitting = np.flatnonzero(rows & (kinds > NOWHERE))
+        found = Candidates(
+            names=self._cache.columns.published[0],
+            rows=fitting,
+            kinds=kinds[fitting],
+            victims=self._table.victims,
+            protected=self._table.protected,
+            of_kinds=self._table.costs,
+            starts=self._starts.view[fitting],
+            pods=self._roster.pods.copy(),
+            by_importance=rules.by_importance,
+        )
+        if mine is not None:
+            self._kinds.data[mine] = UNKNOWN
+        return found
+
+    def _refresh(self, attempt: PreemptionAttempt, budgets: object) -> None:
+        """Forgets the rows that have changed."""
+        size = len(self._cache.columns)
+        changed = self._watch.changed(attempt.info, attempt.predicates, (attempt.pod.priority, budgets))
+        self._kinds.resize(size)
+        self._starts.resize(size)
+        if changed is None or len(self._table) > 2 * size + 1024:
+            self._kinds.data[:] = UNKNOWN
+            self._table = KindTable()
+            self._of_likeness = {}
+        else:
+            for row in changed:
+                self._kinds.data[row] = UNKNOWN
+        if self._generation != self._roster.generation:
+            self._generation = self._roster.generation
+            self._of_likeness = {}
+
+    def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
+        parts = _parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
+        if parts is not None:
+            moving, fixed = attempt.by(parts[0]), parts[1]
+            rows = np.array([row for row in rows.tolist() if not self._try_alike(moving, row, fixed, rules)], np.int64)
+        for part in trials(attempt, rows, alike=rules.alike) if len(rows) else ():
+            found = find_victims(attempt, part, rules)
+            first = self._take(found, rules)
+            if part.copies is not None:
+                kinds = np.where(found.tried_fits, np.arange(first, first + len(found.tried)), NOWHERE)
+                likeness = self._roster.likeness[found.tried].tolist()
+                self._of_likeness.update({(of, ()): kind for of, kind in zip(likeness, kinds.tolist(), strict=True)})
+
+    def _take(self, found: FoundVictims, rules: VictimRules) -> int:
+        """Notes what was found on rows; the first of the new kinds."""
+        roster, tried = self._roster, found.tried
+        costs = costs_of_kinds(
+            found.victims, found.protected, roster.priorities[:, tried], by_importance=rules.by_importance
+        )
+        first = self._table.add(found.victims, found.protected, costs)
+        self._kinds.data[found.rows] = np.where(found.fits, found.kind_of + first, NOWHERE)
+        self._starts.data[found.rows] = self._earliest(found.victims[:, found.kind_of], found.rows)
+        return first
+
+    def _earliest(self, victims: Mask, rows: IntArray) -> Floats:
+        return earliest_starts(victims, self._roster.priorities[:, rows], self._roster.starts[:, rows])
+
+    def _try_alike(self, attempt: PreemptionAttempt, row: int, fixed: Sequence[CheckState], rules: VictimRules) -> bool:
+        """Takes what was found on a row like this one, or tries it for all that are; whether that is possible.
+
+        attempt: with the predicates that move with pods alone. fixed: what is remembered of the others.
+        """
+        beside = nominated_beside(attempt.pod, row, self._cache)
+        if beside:
+            snapshot = self._cache.snapshot().what_if(beside)
+            if not local_to_rows(attempt.info, snapshot, attempt.predicates):
+                return False
+            if not local_to_rows(attempt.info, snapshot, [check.predicate for check in fixed]):
+                return False
+        key = int(self._roster.likeness[row]), tuple([change.info for change in beside])
+        kind = self._of_likeness.get(key)
+        if kind is None:
+            (part,) = trials(attempt, np.array([row]))
+            found = find_victims(attempt, part, rules)
+            first = self._take(found, rules)
+            kind = self._of_likeness[key] = first if found.fits[0] else NOWHERE
+        if any(check.failing is not None and check.failing[row] for check in fixed):
+            kind = NOWHERE
+        self._kinds.data[row] = kind
+        if kind != NOWHERE:
+            at = np.array([row])
+            victims = self._table.victims[: self._roster.codes.shape[0], kind : kind + 1]
+            self._starts.data[row] = self._earliest(victims, at)[0]
+        return True
+
+
+def _parts(attempt: PreemptionAttempt, state: ClassState) -> tuple[Sequence[FitPredicate], Sequence[CheckState]] | None:
+    """(the predicates that move with pods, what is remembered of the others); None where that is not up to date, or
+    rows that are alike may not stand for one another."""
+    moving, fixed = parted(attempt)
+    if not state.is_current(attempt.cache.columns.log) or not all(p.by_amounts(attempt.info) for p in moving):
+        return None
+    by_id = {id(check.predicate): check for check in state.checks}
+    found = [by_id[id(predicate)] for predicate in fixed if id(predicate) in by_id]
+    return (moving, found) if len(found) == len(fixed) else None
+
+
+@attrs.define(eq=False)
+class _Budgets:
+    """The disruption budgets as of a version of the log."""
+
+    version: int = -1
+    token: object = None
+
+
+class PreemptionMemory:
+    """The pods of every node by importance, and what preemption found for every class of pods, those least recently
+    tried forgotten first."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self.roster = Roster(cache.columns)
+        self._kept: OrderedDict[ClassState, KeptVictims] = OrderedDict()
+        self._budgets = _Budgets()
+
+    def candidates(self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules) -> Candidates:
+        """Where the pod would fit if lower ones left, and which of them have to.
+
+        rows: (N,) bool, those that are tried. state: what is remembered for pods of its class.
+        """
+        snapshot = attempt.cache.snapshot()
+        predicates: list[FitPredicate] = [p for p in attempt.predicates if p.applies(attempt.info)]
+        if not all(p.by_row(attempt.info, snapshot) for p in predicates):
+            return find_candidates(attempt, np.flatnonzero(rows), rules)
+        return self._of(state).candidates(
+            attempt.by(predicates), state, rows, rules, (rules.alike, self._budget_token())
+        )
+
+    def _of(self, state: ClassState) -> KeptVictims:
+        kept = self._kept.get(state)
+        if kept is None:
+            kept = self._kept[state] = KeptVictims(self._cache, self.roster)
+            places, size = self.roster.codes.shape
+            most = max(4, MEMORY // ((4 * places + 128) * max(size, 1)))
+            while len(self._kept) > most:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(state)
+        return kept
+
+    def _budget_token(self) -> object:
+        """Equal while budgets protect the same."""
+        budgets = self._budgets
+        version = self._cache.columns.log.version(Reads.NAMESPACES)
+        if budgets.version != version:
+            budgets.version = version
+            token = [_protection(budget) for budget in self._cache.objects.pod_disruption_budgets.values()]
+            if token != budgets.token:
+                budgets.token = token
+        return budgets.token
+
+
+def _protection(budget: PodDisruptionBudget) -> tuple[object, ...]:
+    """All that a budget protects pods by."""
+    return budget.metadata.namespace, budget.selector, budget.disruptions_allowed, budget.disrupted_pods

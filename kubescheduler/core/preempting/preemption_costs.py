@@ -1,0 +1,178 @@
+"""What preemption costs on the nodes where it would help, and which of them a release picks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import attrs
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.roster import started
+from clusterstate.objects import Pod
+from kubescheduler.core.decision_records import PickStep, Victims
+
+PRIORITY_OFFSET = 1 << 31
+"""Makes every priority positive before they are summed, so that fewer victims weigh less."""
+LOWEST = np.iinfo(np.int64).min
+
+CHEAPEST = (
+    "fewest violations of disruption budgets",
+    "the most important victim has the lowest priority",
+    "lowest sum of the victims' priorities",
+    "fewest victims",
+)
+"""The rules by which a node is picked, in order."""
+LATEST_START = "the most important victim started last"
+"""The last of them."""
+NO_VICTIM = "no pod has to go"
+"""What some releases look at before."""
+
+Note = Callable[[str, IntArray], object]
+"""Is called with a rule and the positions that it leaves."""
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@attrs.frozen(eq=False)
+class KindCosts:
+    """What preemption costs on nodes that lose pods at the same places; all (k,) int64, by kind."""
+
+    violations: IntArray
+    """Victims that a budget protects."""
+    first: IntArray
+    """The priority of the first victim."""
+    total: IntArray
+    """The sum of the victims' priorities, each above PRIORITY_OFFSET."""
+    count: IntArray
+    """Victims."""
+
+
+def costs_of_kinds(victims: Mask, protected: Mask, priorities: IntArray, *, by_importance: bool) -> KindCosts:
+    """victims, protected: (K, k) bool, see Candidates. priorities: (K, k), of the pods there. by_importance: the first
+    victim is the most important one; otherwise one that a budget protects, if there is any."""
+    violating = victims & protected
+    first: IntArray = victims.argmax(axis=0) if len(victims) else np.zeros(victims.shape[1], np.int64)
+    if not by_importance and violating.any():
+        first = np.where(violating.any(axis=0), violating.argmax(axis=0), first)
+    return KindCosts(
+        violations=violating.sum(axis=0),
+        first=np.take_along_axis(priorities, first[None], axis=0)[0] if len(victims) else first,
+        total=np.where(victims, priorities + PRIORITY_OFFSET, 0).sum(axis=0),
+        count=victims.sum(axis=0),
+    )
+
+
+def earliest_starts(victims: Mask, priorities: IntArray, starts: Floats) -> Floats:
+    """(n,) the earliest start among the victims of the highest priority; all of (K, n)."""
+    highest = np.where(victims, priorities, LOWEST).max(axis=0, initial=LOWEST)
+    out: Floats = np.where(victims & (priorities == highest), starts, np.inf).min(axis=0, initial=np.inf)
+    return out
+
+
+@attrs.frozen(eq=False)
+class Costs:
+    """What preemption on each of n nodes costs; all but the last are (k,) int64 by kind."""
+
+    kinds: IntArray
+    """(n,) the kind of each."""
+    violations: IntArray
+    first: IntArray
+    """The priority of the first victim, violating ones being first."""
+    total: IntArray
+    count: IntArray
+    start: Callable[[IntArray], Floats]
+    """Of positions, the earliest start among the victims of the highest priority."""
+
+    def present(self) -> IntArray:
+        """The kinds that there are nodes of."""
+        return np.flatnonzero(np.bincount(self.kinds, minlength=len(self.count)))
+
+    def least(self, kinds: IntArray, note: Note | None = None) -> IntArray:
+        """The positions of the nodes of these kinds with the fewest violations, lowest first victim, lowest sum of
+        priorities, fewest victims and latest start, one criterion after the other."""
+        for rule, cost in zip(CHEAPEST, (self.violations, self.first, self.total, self.count), strict=True):
+            if len(kinds) > 1:
+                kinds = kinds[cost[kinds] == cost[kinds].min()]
+            if note is not None:
+                note(rule, self.of_kinds(kinds))
+        at = self.of_kinds(kinds)
+        if len(at) > 1:
+            starts = self.start(at)
+            at = at[starts == starts.max()]
+        if note is not None:
+            note(LATEST_START, at)
+        return at
+
+    def of_kinds(self, kinds: IntArray) -> IntArray:
+        """The positions of the nodes of these kinds."""
+        wanted = np.zeros(len(self.count), np.bool_)
+        wanted[kinds] = True
+        return np.flatnonzero(wanted[self.kinds])
+
+
+class NodePick(Protocol):
+    """Picks the nodes that a release may preempt on."""
+
+    def __call__(self, costs: Costs, note: Note | None = None) -> IntArray:
+        """Their positions. note: is called after each rule with its text and the positions that it leaves."""
+
+
+def pick_1_16(costs: Costs, note: Note | None = None) -> IntArray:
+    """Nodes without victims before all others. Upstream: 1.16 pickOneNodeForPreemption."""
+    present = costs.present()
+    free = present[costs.count[present] == 0]
+    if not len(free):
+        return costs.least(present, note)
+    if note is not None:
+        note(NO_VICTIM, costs.of_kinds(free))
+    return costs.of_kinds(free)
+
+
+def pick_steps(pick: NodePick, costs: Costs, names: Callable[[IntArray], Iterable[str]]) -> tuple[PickStep, ...]:
+    """The rules by which a release picks, and what each leaves; none where there is no candidate. names: of
+    positions."""
+    if not len(costs.kinds):
+        return ()
+    noted: list[tuple[str, tuple[str, ...]]] = []
+
+    def note(rule: str, at: IntArray) -> None:
+        noted.append((rule, tuple(sorted(names(at), key=str.encode))))
+
+    pick(costs, note)
+    before = [len(costs.kinds), *(len(left) for _, left in noted)]
+    telling = [at for at, (_, left) in enumerate(noted) if len(left) < before[at]]
+    return tuple(PickStep(rule, left, at == max(telling, default=-1)) for at, (rule, left) in enumerate(noted))
+
+
+def costs_of(found: Mapping[str, Victims]) -> Costs:
+    """The costs of victims in the order that extenders gave them; every node is a kind of its own."""
+    victims = list(found.values())
+    starts = np.array([earliest_start(v.pods) for v in victims], np.float64)
+    return Costs(
+        kinds=np.arange(len(victims)),
+        violations=np.array([v.violations for v in victims], np.int64),
+        first=np.array([v.pods[0].priority if v.pods else 0 for v in victims], np.int64),
+        total=np.array([sum(pod.priority + PRIORITY_OFFSET for pod in v.pods) for v in victims], np.int64),
+        count=np.array([len(v.pods) for v in victims], np.int64),
+        start=lambda at: starts[at],
+    )
+
+
+def steps_of(found: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:
+    """``pick_steps`` of victims in the order that extenders gave them."""
+    names = list(found)
+    return pick_steps(pick, costs_of(found), lambda at: [names[one] for one in at.tolist()])
+
+
+def choose(found: Mapping[str, Victims], pick: NodePick) -> tuple[str, ...]:
+    """The nodes that the release may pick, sorted by name."""
+    names = list(found)
+    return tuple(sorted(names[at] for at in pick(costs_of(found)).tolist())) if names else ()
+
+
+def earliest_start(pods: Sequence[Pod]) -> float:
+    """The earliest start among the pods of the highest priority."""
+    highest = max((pod.priority for pod in pods), default=0)
+    return min((started(pod) for pod in pods if pod.priority == highest), default=np.inf)

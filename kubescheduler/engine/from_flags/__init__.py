@@ -1,0 +1,1 @@
+"""Engines made of a release's command line flags."""

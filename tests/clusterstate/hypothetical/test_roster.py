@@ -1,0 +1,201 @@
+"""The pods of nodes in order of importance, and which nodes are alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import DecodeError
+from clusterstate.hypothetical.roster import CHUNK, NOBODY, NOW, PodLists, Roster, by_importance, started
+from clusterstate.objects import ObjectMeta, Pod
+from clusterstate.podinfo import PodInfo
+from tests.support.build import cache_of, make_node, make_pod, resources
+
+
+def pod(name: str, node: str = "a", priority: int = 0, start: int | None = None, cpu: int = 100) -> Pod:
+    """start: seconds."""
+    made = make_pod(name, node=node, priority=priority, requests=resources(cpu=cpu))
+    return attrs.evolve(made, start_time=None if start is None else f"1970-01-01T00:00:{start:02}Z")
+
+
+def names(pods: Any) -> str:
+    return "".join(p.metadata.name for p in pods)
+
+
+def roster(cache: ClusterCache) -> Roster:
+    return Roster(cache.columns).refresh()
+
+
+@pytest.mark.parametrize(
+    ("pods", "order"),
+    [
+        ([pod("x", priority=1), pod("y", priority=3), pod("z", priority=2)], "yzx"),
+        ([pod("x", start=9), pod("y", start=3), pod("z", start=5)], "yzx"),
+        ([pod("x", start=3), pod("y", start=3)], "xy"),
+        ([pod("x"), pod("y"), pod("z", start=50)], "zyx"),
+        ([pod("x", priority=-1, start=1), pod("y")], "yx"),
+        ([], ""),
+    ],
+    ids=["priority", "start", "arrival", "no start", "below zero", "nobody"],
+)
+def test_importance(pods: list[Pod], order: str) -> None:
+    """Priority first, then the earlier start; who does not say when it started comes last."""
+    assert names(by_importance(pods)) == order
+
+
+def test_starts() -> None:
+    """Seconds since the epoch; absent is later than any other."""
+    assert started(pod("x", start=7)) == 7.0
+    assert started(pod("x")) == NOW == np.inf
+
+
+def test_places_by_row() -> None:
+    """The k-th most important pod of every node; rows with fewer pods have empty places."""
+    cache = cache_of([make_node("a"), make_node("b"), pod("x", priority=2, start=3), pod("y"), pod("z", "b")])
+    made = roster(cache)
+    assert [names(there) for there in made.pods] == ["xy", "z"]
+    assert made.priorities.tolist() == [[2, 0], [0, 0]]
+    assert made.starts.tolist()[0] == [3.0, NOW]
+    assert made.codes.tolist()[1] == [made.codes[1, 0], NOBODY]
+    assert made.codes[1, 0] == made.codes[0, 1]
+    assert made.infos[NOBODY] is None
+    assert made.infos[made.codes[0, 0]] is cache.info(pod("x", priority=2))
+
+
+ROOM = resources(cpu=1000, pods=5)
+ALIKE = [make_node(name, {"zone": name}, allocatable=ROOM) for name in "abc"]
+
+
+@pytest.mark.parametrize(
+    ("more", "alike"),
+    [
+        ([], ["abc"]),
+        ([pod("x"), pod("y", "b"), pod("z", "c")], ["abc"]),
+        ([pod("x"), pod("y", "b")], ["ab", "c"]),
+        ([pod("x"), pod("y", "b", cpu=200), pod("z", "c")], ["ac", "b"]),
+        ([pod("x"), pod("y", "b", priority=1), pod("z", "c", start=5)], ["ac", "b"]),
+        (
+            [pod("x", cpu=1, start=1), pod("x2", start=2), pod("y", "b", cpu=1, start=2), pod("y2", "b", start=1)],
+            ["a", "b", "c"],
+        ),
+        ([make_node("d", allocatable=ROOM), make_node("e", allocatable=resources(cpu=1000, pods=6))], ["abcd", "e"]),
+        ([make_node("d", allocatable=resources(cpu=999, pods=5))], ["abc", "d"]),
+    ],
+    ids=[
+        "empty",
+        "equal pods",
+        "fewer",
+        "another class",
+        "another priority",
+        "another order",
+        "fewer pods",
+        "less cpu",
+    ],
+)
+def test_alike(more: list[Any], alike: list[str]) -> None:
+    """Equal pods in the same order, and equal amounts; labels and starts do not matter."""
+    made = roster(cache_of([*ALIKE, *more]))
+    rows = np.arange(len(made.pods))
+    first, of = made.alike(rows)
+    groups = ["".join("abcde"[row] for row in rows[of == at].tolist()) for at in range(len(first))]
+    assert sorted(groups) == alike
+    assert of[first].tolist() == list(range(len(first)))
+
+
+def test_alike_among_some_rows() -> None:
+    """The first of every kind stands for it, in the order that is asked in."""
+    made = roster(cache_of([*ALIKE, pod("x", "b")]))
+    first, of = made.alike(np.array([2, 1, 0]))
+    assert sorted(first.tolist()) == [0, 1]
+    assert of[0] == of[2] != of[1]
+    first, of = made.alike(np.array([], np.int64))
+    assert (first.tolist(), of.tolist()) == ([], [])
+
+
+def test_rows_that_changed_are_brought_up_to_date() -> None:
+    """Their list is replaced, never written to."""
+    cache = cache_of([*ALIKE, pod("x")])
+    made = roster(cache)
+    before = made.pods[0]
+    cache.add_pod(pod("y", priority=9))
+    cache.add_pod(pod("far", "new"))
+    made.refresh()
+    assert (names(before), [names(there) for there in made.pods]) == ("x", ["yx", "", "", "far"])
+    assert made.codes.shape == (2, 4)
+    cache.remove_pod(pod("y"))
+    cache.update_node(make_node("b", allocatable=resources(cpu=5, pods=5)))
+    made.refresh()
+    assert names(made.pods[0]) == "x"
+    assert made.codes[:, 0].tolist()[1] == NOBODY
+    assert len({*made.likeness.tolist()[:3]}) == 3
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 2), st.sampled_from([100, 200]), st.booleans()), max_size=9
+    )
+)
+def test_law_of_refreshing(steps: list[tuple[str, int, int, bool]]) -> None:
+    """What was brought up to date step by step is what is read at once."""
+    cache = cache_of(ALIKE)
+    made = roster(cache)
+    for at, (node, priority, cpu, leaves) in enumerate(steps):
+        cache.add_pod(pod(f"p{at}", node, priority, at, cpu))
+        if leaves:
+            cache.remove_pod(cache.pods()[0])
+        made.refresh()
+        fresh = roster(cache)
+        assert [names(there) for there in made.pods] == [names(there) for there in fresh.pods]
+        places = fresh.codes.shape[0]
+        assert made.priorities[:places][made.codes[:places] > 0].tolist() == fresh.priorities[fresh.codes > 0].tolist()
+        assert (made.codes[places:] == NOBODY).all()
+        kinds = [tuple((likeness == row).tolist()) for likeness in (made.likeness,) for row in likeness]
+        assert kinds == [tuple((fresh.likeness == row).tolist()) for row in fresh.likeness]
+
+
+def test_copies_of_pod_lists() -> None:
+    """They keep what they had, and share the rest."""
+    lists, first, then = PodLists(), [pod("a", "n")], [pod("b", "n")]
+    lists.grow(CHUNK + 2)
+    lists.put(0, first)
+    lists.put(CHUNK + 1, first)
+    copy = lists.copy()
+    lists.put(0, then)
+    later = lists.copy()
+    lists.put(0, ())
+    lists.grow(2 * CHUNK + 1)
+    assert (len(copy), len(lists)) == (CHUNK + 2, 2 * CHUNK + 1)
+    assert (copy[0], later[0], lists[0]) == (first, then, ())
+    assert (copy[-1], lists[CHUNK + 1], lists[1:3]) == (first, first, [(), ()])
+    for row in (CHUNK + 2, -CHUNK - 3):
+        with pytest.raises(IndexError):
+            copy[row]
+
+
+def test_amounts_and_tests_by_class() -> None:
+    """What a pod of each class takes, and the places where a class passes a test, asked once of each that is there."""
+    cache = cache_of([*ALIKE, pod("p", "a", cpu=100), pod("q", "b", cpu=300), pod("r", "b", cpu=100)])
+    made, asked = roster(cache), []
+    assert sorted(made.used(1)[0].tolist()) == [0, 100, 300]
+    row = cache.columns.row_of["b"]
+
+    def is_large(info: PodInfo) -> bool:
+        asked.append(info)
+        return info.usage.used["cpu"] > 200
+
+    there = [name.metadata.name for name in made.pods[row]]
+    assert made.select(np.array([row]), is_large)[:, 0].tolist() == [name == "q" for name in there]
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("text", ["1e400", "", "yesterday", "2020-13-01T00:00:00Z"])
+def test_a_start_that_is_no_time(text: str) -> None:
+    """It is a fault of the pod, in words."""
+    with pytest.raises(DecodeError, match=r"status\.startTime: must be a time"):
+        started(Pod(ObjectMeta("p", "x"), start_time=text))
