@@ -9,11 +9,10 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clusterstate.manifests.decode import Decoder
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.holding import number_table
 from kubescheduler.core.kept_totals import KeptTotals
@@ -28,6 +27,14 @@ TIES: dict[str, Callable[[], TieBreak]] = {
     "reservoir": lambda: ReservoirTie(random.Random(1)),
     "round robin": RoundRobinTie,
 }
+ENGINES = {
+    "1.4": "release=1.4",
+    "1.16": "release=1.16,feature-gates=EvenPodsSpread=true",
+    "1.20": "release=1.20",
+    "1.20 by services": "release=1.20,feature-gates=DefaultPodTopologySpread=false",
+    "1.36": "release=1.36",
+}
+"""Releases with every rule that may be remembered; in 1.20 SelectorSpread scores only without default constraints."""
 SIZES = ({"cpu": "1", "memory": "2Gi", "pods": "4"}, {"cpu": "2", "memory": "4Gi", "pods": "20"})
 
 
@@ -91,6 +98,16 @@ steps = st.one_of(
     st.tuples(st.just("nominate"), st.integers(0, 7)),
 )
 
+EVERY_KIND = [("run", kind, 4) for kind in KINDS]
+"""A run of each kind, so that every rule has its say for pods that are remembered."""
+AMID_CHANGES = [
+    *[("run", "plain", 5), ("drop", 0), ("run", "plain", 2), ("nominate", 1), ("run", "plain", 2)],
+    *[("put", (3, 1, "disk")), ("run", "disk", 3), ("put", (3, 1, "")), ("run", "disk", 3)],
+    *[("run", "owned", 3), ("service", False), ("run", "owned", 3), ("service", True), ("run", "owned", 3)],
+    *[("remove", 5), ("run", "plain", 3), ("put", (5, 0, "soft")), ("run", "plain", 3)],
+]
+"""Runs with something else between like pods."""
+
 
 def said(decision: Decision) -> Any:
     """Everything that a decision says."""
@@ -102,9 +119,8 @@ def said(decision: Decision) -> Any:
 class Worlds:
     """A scheduler that goes through steps, and beside it for each decision one that has remembered nothing."""
 
-    def __init__(self, release: str, tie: str) -> None:
-        gates = ",feature-gates=EvenPodsSpread=true" if release == "1.16" else ""
-        self.engine: Engine = EngineSpec.parse(f"release={release}{gates}").engine(lambda _: None)
+    def __init__(self, engine: str, tie: str) -> None:
+        self.engine: Engine = EngineSpec.parse(ENGINES[engine]).engine(lambda _: None)
         self.decoder = Decoder()
         self.tie = TIES[tie]()
         first = [self.decode(node(at, at % 2, CHANGES[at % 3])) for at in range(8)]
@@ -151,22 +167,24 @@ class Worlds:
 
 
 @pytest.mark.parametrize("tie", TIES)
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("engine", ENGINES)
+@example(EVERY_KIND)
+@example(AMID_CHANGES)
 @given(st.lists(steps, min_size=2, max_size=14))
 @settings(max_examples=15, deadline=None)
-def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(release: str, tie: str, found: Any) -> None:
+def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(engine: str, tie: str, found: Any) -> None:
     """Whatever pods come and go, nodes change and services appear; also what is read when all is over."""
     with patch.object(number_table, "LEAST_IN_BLOCK", 2):
-        worlds = Worlds(release, tie)
+        worlds = Worlds(engine, tie)
         for step in [("service", True), *found]:
             worlds.step(*step)
         for decision, expected in worlds.made:
             assert said(decision) == expected
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["plain", "disk", "image", "apart"])
-def test_most_decisions_on_like_pods_are_patched(release: str, kind: str) -> None:
+def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None:
     """Only the first of a run, and those that something else than single rows has changed for, look at all rows."""
     patched: list[bool] = []
     real = KeptTotals.patch
@@ -175,7 +193,7 @@ def test_most_decisions_on_like_pods_are_patched(release: str, kind: str) -> Non
         patched.append(real(self, *arguments))
         return patched[-1]
 
-    worlds = Worlds(release, "first")
+    worlds = Worlds(engine, "first")
     with patch.object(KeptTotals, "patch", counting):
         for _ in range(6):
             worlds.decide(kind, late=True)
