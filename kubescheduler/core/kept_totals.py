@@ -230,7 +230,8 @@ class KeptTotals:
             if score.uniform is not None or not isinstance(before, int) or score in self._moving:
                 continue
             view = view or snapshot.take(self.feasible)
-            if reduced(self._state.info, score, view, self.feasible) != before:
+            now = reduced(self._state.info, score, view, self.feasible)
+            if not isinstance(now, int) or now != before:
                 return False
         return True
 

@@ -108,6 +108,9 @@ AMID_CHANGES = [
 ]
 """Runs with something else between like pods."""
 
+SHARED_NO_MORE = [("run", "near", 1), ("run", "even", 2)]
+"""A score that was one number for the rows that fit differs once further rows fit."""
+
 
 def said(decision: Decision) -> Any:
     """Everything that a decision says."""
@@ -170,6 +173,7 @@ class Worlds:
 @pytest.mark.parametrize("engine", ENGINES)
 @example(EVERY_KIND)
 @example(AMID_CHANGES)
+@example(SHARED_NO_MORE)
 @given(st.lists(steps, min_size=2, max_size=14))
 @settings(max_examples=15, deadline=None)
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(engine: str, tie: str, found: Any) -> None:
