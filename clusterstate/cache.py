@@ -139,8 +139,20 @@ class ClusterCache:
         if uid in self._places:
             if uid not in self._assumed:
                 raise ClusterStateError(f"pod {uid} was already in added state")
+            if self._confirm(uid, pod):
+                return
             self._take(uid)
         self._place(uid, pod)
+
+    def _confirm(self, uid: str, pod: Pod) -> bool:
+        """Replaces an assumed pod by the one that was seen on the same node, where every count stays as it is."""
+        row, _ = self._places[uid]
+        if self.columns.row_of.get(pod.node_name) != row or not self.columns.replace_pod(row, pod, uid):
+            return False
+        del self._places[uid]
+        self._places[uid] = (row, pod)
+        self._assumed.discard(uid)
+        return True
 
     def update_pod(self, pod: Pod) -> None:
         """Replaces an added pod."""

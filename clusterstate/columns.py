@@ -317,6 +317,24 @@ class Columns:
             self._release(row)
         return pod
 
+    def replace_pod(self, row: int, pod: Pod, uid: str) -> bool:
+        """As ``take_pod`` and ``put_pod`` of a pod of the same class, in one step. False: nothing was done, as its
+        class is another one, or would come anew because this is its only pod, or the row has no node object.
+        """
+        pods = self.pods[row]
+        key = self.view.pod_key(pod)
+        info = self.infos.get(key)
+        if info is None or self.nodes[row] is None or (info.rows.get(row) == 1 and len(info.rows) == 1):
+            return False
+        if self.view.pod_key(pods[uid]) != key:
+            return False
+        del pods[uid]
+        pods[uid] = pod
+        if info.rows[row] == 1:
+            info.rows[row] = info.rows.pop(row)
+        self._note(row, info)
+        return True
+
     def _none_placed(self, info: PodInfo) -> None:
         """Forgets a class of which the last pod has left."""
         del self.infos[info.key]
@@ -327,6 +345,10 @@ class Columns:
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Adds a pod to its node or takes it away, and logs it."""
         self._add_amounts(row, info, sign)
+        self._note(row, info)
+
+    def _note(self, row: int, info: PodInfo) -> None:
+        """Logs that a pod of a class came to a row, changed there or left it."""
         self.log.pods(row)
         self.images.touched(row)
         if info.stirs or self.nodes[row] is None:

@@ -77,14 +77,15 @@ def _metadata(kind: str, meta: Manifest) -> Manifest:
     if KINDS[kind].namespaced:
         meta = _filled(meta, "namespace", DEFAULT_NAMESPACE)
     if meta.get("uid") in (None, ""):
-        meta = {**meta, "uid": _uid(kind, meta)}
+        meta = {**meta, "uid": derived_uid(kind, meta.get("namespace"), meta.get("name"))}
     return meta
 
 
-def _uid(kind: str, meta: Manifest) -> str:
+def derived_uid(kind: str, namespace: Any, name: Any) -> str:
+    """The uid of an object that comes without one: always the same for its kind, namespace and name."""
     import uuid
 
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}/{meta.get('namespace') or ''}/{meta.get('name')}"))
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}/{namespace or ''}/{name}"))
 
 
 def _default_pod(manifest: Manifest) -> Any:

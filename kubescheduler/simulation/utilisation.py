@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import attrs
+import numpy as np
 
 from clusterstate.columns import Columns
 from clusterstate.objects import Node
@@ -22,6 +23,10 @@ class Sample:
     pending: int
     used: Amounts
     capacity: Amounts
+
+    def says_the_same(self, other: Sample) -> bool:
+        """Whether only the times are different."""
+        return self.pending == other.pending and self.used == other.used and self.capacity == other.capacity
 
 
 @attrs.define
@@ -61,7 +66,7 @@ class UsageRecorder:
         self.resources = (*names, PODS)
         self.samples: list[Sample] = []
         self._columns = columns
-        self._indices = [columns.resource(name) for name in names]
+        self._indices = np.array([columns.resource(name) for name in names], np.int64)
         self._nothing: Amounts = (0,) * len(self.resources)
         self._now: dict[str, tuple[Amounts, Amounts]] = {}
         self._used = list(self._nothing)
@@ -81,7 +86,7 @@ class UsageRecorder:
         if self.samples and self.samples[-1].time == time:
             self.samples.pop()
         latest = Sample(time, pending, tuple(self._used), tuple(self._capacity))
-        if not self.samples or attrs.evolve(self.samples[-1], time=time) != latest:
+        if not self.samples or not latest.says_the_same(self.samples[-1]):
             self.samples.append(latest)
 
     def nodes(self) -> list[NodeUsage]:
@@ -92,9 +97,11 @@ class UsageRecorder:
         used, capacity = self._read(name)
         old_used, old_capacity = self._now.get(name, (self._nothing, self._nothing))
         self._now[name] = used, capacity
-        for at in range(len(self.resources)):
-            self._used[at] += used[at] - old_used[at]
-            self._capacity[at] += capacity[at] - old_capacity[at]
+        if used != old_used:
+            self._used = [total + now - old for total, now, old in zip(self._used, used, old_used, strict=True)]
+        if capacity != old_capacity:
+            parts = zip(self._capacity, capacity, old_capacity, strict=True)
+            self._capacity = [total + now - old for total, now, old in parts]
         node = self._nodes.get(name)
         if node is None:
             if capacity != self._nothing:
@@ -114,8 +121,7 @@ class UsageRecorder:
         if row is None or columns.nodes[row] is None:
             return self._nothing, self._nothing
         requested, allocatable = columns.requested.data, columns.allocatable.data
-        used = [int(requested[index, row]) for index in self._indices]
-        capacity = [int(allocatable[index, row]) for index in self._indices]
+        used, capacity = requested[self._indices, row].tolist(), allocatable[self._indices, row].tolist()
         return (*used, int(columns.pod_count.data[row])), (*capacity, int(columns.allowed_pods.data[row]))
 
 

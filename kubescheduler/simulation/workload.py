@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import attrs
 
-from clusterstate.manifests.defaulting import default_manifest
+from clusterstate.manifests.defaulting import DEFAULT_NAMESPACE, derived_uid
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import ClusterObject, Node, Pod
 
@@ -127,8 +127,7 @@ def timestamp(epoch: float, seconds: float) -> str:
 
 def renamed(pod: Pod, name: str) -> Pod:
     """The same pod under another name, with the uid that goes with it."""
-    said = {"namespace": pod.metadata.namespace, "name": name}
-    uid = default_manifest({"kind": "Pod", "metadata": said})["metadata"]["uid"]
+    uid = derived_uid("Pod", pod.metadata.namespace or DEFAULT_NAMESPACE, name)
     metadata = attrs.evolve(pod.metadata, name=name, uid=uid)
     manifest = pod.manifest
     if manifest is not None:

@@ -99,7 +99,7 @@ NODES = ("a", "b", "c")
 TERM = PodAffinityTerm(ZONE, LabelSelector(labels({"app": "x"})))
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["assume", "forget", "add", "update", "remove", "node", "gone", "nominate"]),
+        st.sampled_from(["assume", "confirm", "forget", "add", "update", "remove", "node", "gone", "nominate"]),
         st.integers(0, 5),
         st.sampled_from(NODES),
         st.sampled_from(["x", "y"]),
@@ -122,6 +122,8 @@ def _apply(cache: ClusterCache, step: tuple[str, int, str, str]) -> None:
     match what:
         case "assume" if here is None:
             cache.assume_pod(pod, node)
+        case "confirm" if here is not None and cache.is_assumed(here):
+            cache.add_pod(here)
         case "forget" if here is not None and cache.is_assumed(here):
             cache.forget_pod(here)
         case "add" if here is None:
@@ -177,6 +179,40 @@ def test_columns_after_any_steps_equal_columns_from_scratch(steps: list[tuple[st
     for pod in cache.pods():
         fresh.add_pod(pod)
     assert _seen(cache) == _seen(fresh)
+
+
+def _orders(cache: ClusterCache) -> tuple[Any, ...]:
+    """In what order the pods, the classes and their rows are found."""
+    columns = cache.columns
+    rows = [list(pods.values()) for pods in columns.pods]
+    return cache.pods(), rows, [(info.key, list(info.rows.items())) for info in columns.infos.values()]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.sampled_from(NODES), st.sampled_from(["x", "y"])), max_size=12),
+    st.lists(st.tuples(st.integers(0, 5), st.sampled_from(NODES)), max_size=12),
+)
+def test_confirming_a_pod_is_as_forgetting_and_adding_it(
+    assumed: list[tuple[int, str, str]], seen: list[tuple[int, str]]
+) -> None:
+    """Columns and orders are the same, and the row counts as changed, on the same node or on another one."""
+    nodes = [make_node(name, {ZONE: name}) for name in NODES[:2]]
+    confirmed, anew = cache_of(nodes), cache_of(nodes)
+    for number, node, app in assumed:
+        pod = make_pod(f"p{number}", {"app": app}, requests=resources(cpu=1))
+        for cache in (confirmed, anew):
+            if pod not in cache:
+                cache.assume_pod(pod, node)
+    for number, node in seen:
+        here = confirmed.placed(make_pod(f"p{number}").metadata.uid)
+        if here is not None and confirmed.is_assumed(here):
+            position = confirmed.columns.log.position
+            confirmed.add_pod(here.on(node))
+            assert (confirmed.columns.row(node), 2) in (confirmed.columns.log.since(position) or [])
+            anew.forget_pod(here)
+            anew.add_pod(here.on(node))
+    assert _seen(confirmed) == _seen(anew)
+    assert _orders(confirmed) == _orders(anew)
 
 
 @given(STEPS)
