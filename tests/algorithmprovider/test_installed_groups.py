@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,13 @@ import pytest
 from algorithmprovider.installed_groups import installed_entries, may_be_installed
 
 GROUP = "kubescheduler.test_group"
+
+
+@pytest.fixture(autouse=True)
+def _no_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is installed, and nothing else looks for packages than Python itself."""
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
 
 
 @pytest.mark.parametrize(
