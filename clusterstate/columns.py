@@ -14,7 +14,6 @@ import numpy as np
 
 from clusterstate.changes import ChangeLog, Reads
 from clusterstate.counting.claim_users import ClaimName, ClaimUsers
-from clusterstate.counting.distinct import DistinctIds, Ids
 from clusterstate.counting.pod_counts import PodCounts
 from clusterstate.counting.tally import FEW_ROWS, Tally, Weight
 from clusterstate.growable import Growable, IntArray, Mask
@@ -396,11 +395,3 @@ class Columns:
         """
         column = None if topology_key is None else self.label(topology_key)
         return self.counts.tally(key, column, len(self.names), weight, reach, follows_claims=follows_claims)
-
-    def placed(self, reach: Reach) -> list[PodInfo]:
-        """The placed classes that have one of the marks (None: all), in the order in which they came."""
-        return self.counts.placed(reach)
-
-    def distinct(self, key: Hashable, ids: Ids, version: int) -> DistinctIds:
-        """The distinct ids that ``ids`` finds in pods, by row; worked out anew when ``version`` changes."""
-        return self.counts.distinct(key, ids, version)

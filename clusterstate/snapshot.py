@@ -300,7 +300,7 @@ class Snapshot:
 
         ``key`` names the count, ``version`` what the ids were worked out from besides claims and volumes.
         """
-        distinct = self._columns.distinct(key, ids, version)
+        distinct = self._columns.counts.distinct(key, ids, version)
         return distinct.union_sizes(new, self.row_numbers, [(c.row, c.info, c.sign) for c in self.changes])
 
     def derived(self, key: Hashable, reads: Reads, build: Callable[[], T]) -> T:
@@ -331,7 +331,7 @@ class Snapshot:
 
         reach: only those that have one of these marks, in the same order.
         """
-        return self._columns.placed(reach)
+        return self._columns.counts.placed(reach)
 
     def users_of(self, claim: ClaimName) -> Collection[PodInfo]:
         """The classes of running pods that use a claim, each with ``rows``; without the changes."""

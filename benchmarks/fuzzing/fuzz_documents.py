@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-VECTORS = Path(__file__).resolve().parent.parent / "tests" / "vectors"
+VECTORS = Path(__file__).resolve().parents[2] / "tests" / "vectors"
 MOST_BYTES = 30_000
 """Of a document that is mutated; longer ones make slow cases and no new ones."""
 

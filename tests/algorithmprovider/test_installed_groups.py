@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.machinery import PathFinder
-from importlib.metadata import entry_points
+from importlib.metadata import MetadataPathFinder, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,20 @@ from algorithmprovider.installed_groups import installed_entries, may_be_install
 GROUP = "kubescheduler.test_group"
 
 
+class PythonsFinder:
+    """Python's own way to find packages, which importlib_metadata takes away from it when it is imported."""
+
+    __module__ = PathFinder.__module__
+    find_spec = PathFinder.find_spec
+    find_distributions = MetadataPathFinder.find_distributions
+
+
 @pytest.fixture(autouse=True)
 def _no_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is installed, and nothing else looks for packages than Python itself."""
-    monkeypatch.setattr(sys, "path", [])
-    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    monkeypatch.syspath_prepend("")
+    sys.path.clear()
+    monkeypatch.setattr(sys, "meta_path", [PythonsFinder])
 
 
 @pytest.mark.parametrize(
