@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rich_worlds import World
+from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from tests.support.rich_worlds import HOST, World
 from tests.support.runs_of_pods import ENGINES, TIES, Runs, in_bulk, line, one, one_by_one, runs, sized, small, state_of
 
 
@@ -35,3 +36,33 @@ def test_runs_are_taken_in_bulk(engine: str, tie: str) -> None:
     assert found == one_by_one(world.scheduler(engine, tie), world.pods)
     alone = engine.endswith("rankings kept") and tie == "heap"
     assert bulk == (0 if alone else 50)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_most_preferred_node_fills_up(engine: str) -> None:
+    """The scores of the nodes that are left follow the preference that is the highest among them from then on."""
+    preferred = tuple(
+        PreferredSchedulingTerm(weight, NodeSelectorTerm((Requirement(HOST, "In", (name,)),)))
+        for name, weight in (("n0", 10), ("n1", 5))
+    )
+    affinity = Affinity(NodeAffinity(preferred=preferred))
+    nodes = (sized("n0", 9000, pods=3), sized("n1", 4000), sized("n2", 16000))
+    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}", affinity=affinity) for at in range(60)))
+    found, bulk = in_bulk(world.scheduler(engine, "by name"), world.pods)
+    assert found == one_by_one(world.scheduler(engine, "by name"), world.pods)
+    assert bulk > 30
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("priority", [0, 10], ids=["as important", "more important"])
+def test_room_is_left_for_nominated_pods(engine: str, priority: int) -> None:
+    """A pod that waits for a node keeps its room there from pods that are not more important than it."""
+    nodes = (sized("n0", 4000), sized("n1", 1000))
+    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}") for at in range(30)))
+    plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
+    for scheduler in (plain, bulk):
+        scheduler.cache.nominate(small("waiting", cpu=3000, priority=priority), "n0")
+    expected = one_by_one(plain, world.pods)
+    found, _ = in_bulk(bulk, world.pods)
+    assert found == expected
+    assert state_of(bulk) == state_of(plain)
