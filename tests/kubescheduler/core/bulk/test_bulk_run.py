@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from clusterstate.objects import (
+    Affinity,
+    ContainerImage,
+    NodeAffinity,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+    Requirement,
+)
 from tests.support.rich_worlds import HOST, World
 from tests.support.runs_of_pods import ENGINES, TIES, Runs, in_bulk, line, one, one_by_one, runs, sized, small, state_of
 
@@ -66,3 +73,17 @@ def test_room_is_left_for_nominated_pods(engine: str, priority: int) -> None:
     found, _ = in_bulk(bulk, world.pods)
     assert found == expected
     assert state_of(bulk) == state_of(plain)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_of_images_that_are_not_settled(engine: str) -> None:
+    """A node that was there before others had its image says so only once a pod has come to it."""
+    image = ContainerImage(("app:latest",), 700 << 20)
+    nodes = tuple(sized(f"n{at}", 4000, images=(image,) if at % 3 else ()) for at in range(6))
+    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
+    plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
+    for scheduler in (plain, bulk):
+        scheduler.decide(small("first"))
+        for name in ("n6", "n7"):
+            scheduler.cache.add_node(sized(name, 4000, images=(image,)))
+    assert in_bulk(bulk, world.pods)[0] == one_by_one(plain, world.pods)
